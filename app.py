@@ -8,7 +8,7 @@ from typing import Any
 
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
-from chalicelib.entrypoints.http import blueprints, convert_chalice_errors
+from chalicelib.entrypoints.http import convert_chalice_errors, create_blueprints
 from chalicelib.entrypoints.invocations import log_invocation_id
 from chalicelib.kernel.core.settings import settings
 
@@ -20,7 +20,7 @@ app = Chalice(app_name="atrium", configure_logs=False)
 app.api.binary_types = []  # All responses are text. Without binary types Chalice needs a third less time.
 app.register_middleware(log_invocation_id, "all")
 app.register_middleware(convert_chalice_errors, "http")
-for blueprint in blueprints():
+for blueprint in create_blueprints():
     app.register_blueprint(blueprint)
 
 

@@ -16,7 +16,7 @@ from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure.account import CommandError, client
 from infrastructure.names import Stage
 
-SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting.upper() for purpose in KeyPurpose}
+SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting_name.upper() for purpose in KeyPurpose}
 """The setting of each secret: `DATA_KEY` for `data-key`."""
 
 FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
@@ -241,7 +241,9 @@ def _add_retired_public_key(stage: Stage, former: str) -> None:
 
 def _public_key_of(signing: str) -> bytes:
     ciphertext = from_base64(signing.removeprefix(WRAPPED_KEY_PREFIX))
-    seed = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose.AUDIT_SIGNING_KEY.context)
+    seed = client("kms").decrypt(
+        CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose.AUDIT_SIGNING_KEY.kms_encryption_context
+    )
     return public_key(seed["Plaintext"])
 
 
@@ -259,6 +261,6 @@ def _create_if_missing(stage: Stage, secret: str) -> bool:
 
 def _new_key(stage: Stage, secret: str) -> str:
     answer = client("kms").generate_data_key_without_plaintext(
-        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=KeyPurpose(secret).context
+        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=KeyPurpose(secret).kms_encryption_context
     )
     return WRAPPED_KEY_PREFIX + to_base64(answer["CiphertextBlob"])

@@ -10,7 +10,7 @@ from typing import Any, Final
 from benchmarks.costs import item_sizes
 from benchmarks.costs.classes import class_of
 from benchmarks.costs.meter import Usage, meter_usage, watch_all_clients
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples import registry
 from tests.catalogue.standalone_tenant import standalone_tenant
@@ -85,7 +85,7 @@ class Bench:
 
     def measure_operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
         """Yield the measurements of all or of some operations, each of the fastest repetition."""
-        for operation in operations():
+        for operation in all_operations():
             if names is not None and operation.id not in names:
                 continue
             record = self._measure_repeatedly(times, partial(self._perform, operation))
@@ -93,7 +93,7 @@ class Bench:
 
     def measure_other_requests(self, times: int) -> Iterator[tuple[str, Record]]:
         """Yield further measurements: a long page, a change with a webhook, the schedules."""
-        by_id = {operation.id: operation for operation in operations()}
+        by_id = {operation.id: operation for operation in all_operations()}
         list_members, update_organization = by_id["list_organization_members"], by_id["update_organization"]
         yield (
             CHANGE_WITH_WEBHOOK,
@@ -119,7 +119,7 @@ class Bench:
 
     def perform(self, operation_id: str) -> None:
         """Perform an operation and its background work."""
-        self._perform(next(each for each in operations() if each.id == operation_id))
+        self._perform(next(each for each in all_operations() if each.id == operation_id))
         self._world.workers.deliver()
 
     def _measure_repeatedly(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final
 
-from chalicelib.kernel.storage.item_json import to_wire
+from chalicelib.kernel.storage.item_json import item_to_dynamodb_json
 from infrastructure.resources import INDEX_KEYS
 
 Item = Mapping[str, Any]
@@ -34,7 +34,7 @@ def write_units(size: int) -> int:
 
 def item_size(item: Item | None) -> int:
     """Return the size of an item with plain values, in bytes."""
-    return wire_item_size(to_wire(item)) if item else 0
+    return wire_item_size(item_to_dynamodb_json(item)) if item else 0
 
 
 def wire_item_size(item: Mapping[str, Any]) -> int:

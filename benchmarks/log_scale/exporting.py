@@ -13,7 +13,7 @@ import httpx
 
 from benchmarks.log_scale.logs import Log
 from benchmarks.log_scale.meter import Usage, measure_usage, perform_operation, run_in_new_process
-from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.kernel.audit_log import entry_macs
 from chalicelib.kernel.work import tasks
@@ -52,7 +52,7 @@ def export(log: Log, owner: Person) -> dict[str, Any]:
 
 
 def _run_export(log: Log, owner: Person, export_id: str) -> Usage:
-    load_tasks()
+    register_tasks()
     pk, sk = AuditExport.make_item_key(organization_id=log.id, id=export_id)
     with measure_usage() as usage:
         while (

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from benchmarks.log_scale import disk_table
 from benchmarks.log_scale.stage import prepare_process
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.execution.pipeline import execute
 from chalicelib.kernel.http.request import Request
@@ -91,7 +91,7 @@ def _active_usages() -> list[Usage]:
 
 @cache
 def _operation(name: str) -> Operation:
-    return next(operation for operation in operations() if operation.id == name)
+    return next(operation for operation in all_operations() if operation.id == name)
 
 
 def perform_operation(

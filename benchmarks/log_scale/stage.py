@@ -64,7 +64,7 @@ def prepare_process() -> None:
     _extend_timeouts()
     if file := os.environ.get(_TABLE_FILE_VARIABLE):
         disk_table = DiskTable(Path(file))
-        table._dynamodb = lambda: disk_table  # noqa: SLF001 - the only access of the service to the table
+        table._dynamodb_client = lambda: disk_table  # noqa: SLF001 - the only access of the service to the table
 
 
 def _extend_timeouts() -> None:

@@ -17,7 +17,7 @@ from benchmarks.costs.meter import meter_usage, watch_new_clients
 from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
 from benchmarks.performance.dataset import DEFAULT_SIZE, LOG_FEATURES, add_neighbors
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import add_neighbours, call_operation, get_feature
@@ -49,7 +49,7 @@ def measure_operations(world: TenantFixture, sizes: Iterable[int]) -> Iterator[t
     empty = snapshots.take_snapshot()
     add_neighbours(world, DEFAULT_SIZE)
     default = snapshots.take_snapshot()
-    for feature, grouped in groupby(sorted(operations(), key=get_feature), get_feature):
+    for feature, grouped in groupby(sorted(all_operations(), key=get_feature), get_feature):
         print(feature, file=sys.stderr, flush=True)
         feature_operations = [*grouped]
         measurements: dict[str, list[Measurement]] = {operation.id: [] for operation in feature_operations}

@@ -62,7 +62,7 @@ record_types.register_types(KINDS)
 
 
 @cache
-def route_groups() -> tuple[RouteGroup, ...]:
+def all_route_groups() -> tuple[RouteGroup, ...]:
     """Return the route group of every module with operations, in the order of the features."""
     module_names = (f"chalicelib.features.{feature}.operations" for feature in FEATURES)
     modules = [
@@ -74,9 +74,9 @@ def route_groups() -> tuple[RouteGroup, ...]:
 
 
 @cache
-def operations() -> tuple[Operation, ...]:
+def all_operations() -> tuple[Operation, ...]:
     """Return every operation, in the order of the features."""
-    return tuple(operation for group in route_groups() for operation in group.operations)
+    return tuple(operation for group in all_route_groups() for operation in group.operations)
 
 
 def list_record_types() -> list[type[Entity]]:
@@ -85,15 +85,15 @@ def list_record_types() -> list[type[Entity]]:
 
 
 @cache
-def operation_by_target(target: str) -> Operation:
+def load_operation(function_path: str) -> Operation:
     """Return the operation with a target `module:function`, as `ROUTES` names it."""
-    module, _, function = target.partition(":")
+    module, _, function = function_path.partition(":")
     operation: Operation = getattr(import_module(module), function)
     return operation
 
 
 @cache
-def load_tasks() -> None:
+def register_tasks() -> None:
     """Import the tasks of every feature, which registers them by their names."""
     for feature in FEATURES:
         if find_spec(module := f"chalicelib.features.{feature}.tasks"):
@@ -101,16 +101,24 @@ def load_tasks() -> None:
 
 
 @cache
-def emitting_tasks() -> tuple[Task, ...]:
+def event_emitting_tasks() -> tuple[Task, ...]:
     """Return every task that can emit events, in the order of their names."""
-    load_tasks()
+    register_tasks()
     return tuple(task for task in tasks.all_tasks() if task.emits)
 
 
 def event_names() -> list[str]:
     """Return the name of every event that an operation or a task declares, in order."""
-    emitters: list[Operation | Task] = [*operations(), *emitting_tasks()]
+    emitters: list[Operation | Task] = [*all_operations(), *event_emitting_tasks()]
     return sorted({event for emitter in emitters for event in emitter.emits})
 
 
-__all__ = ["FEATURES", "ROUTES", "emitting_tasks", "event_names", "load_tasks", "operation_by_target", "operations"]
+__all__ = [
+    "FEATURES",
+    "ROUTES",
+    "all_operations",
+    "event_emitting_tasks",
+    "event_names",
+    "load_operation",
+    "register_tasks",
+]

@@ -70,7 +70,7 @@ def get_openapi_document(_ctx: Context) -> Annotated[RawResponse, "application/j
 @routes.get("/docs", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs(ctx: Context) -> Annotated[RawResponse, "text/html"]:
     """Get the documentation page, on which the operations can be read and tried out."""
-    return RawResponse(_render_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
+    return RawResponse(_render_docs_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
 
 
 @routes.get("/docs/{asset}", access=Caller.PUBLIC, scope=None, emits=None)
@@ -84,25 +84,27 @@ def get_docs_asset(
     if asset not in _ASSETS:
         raise not_found()
     text = _read_text(_ASSETS[asset])
-    cache_control = "public, max-age=31536000, immutable" if query.v == _fingerprint(asset) else "no-cache"
+    cache_control = "public, max-age=31536000, immutable" if query.v == _asset_fingerprint(asset) else "no-cache"
     headers = {"Cache-Control": cache_control, "X-Content-Type-Options": "nosniff"}
     return RawResponse(text, _MEDIA_TYPES[_ASSETS[asset].suffix], headers)
 
 
-def _render_page(base: str) -> str:
+def _render_docs_page(base_path: str) -> str:
     # Absolute paths also work below the path of a gateway's stage, and for the URL `/docs/`.
-    base = escape(base)
-    asset_urls = {_placeholder_name(name): f"{base}/docs/{name}?v={_fingerprint(name)}" for name in _ASSETS}
-    return Template(_read_text(_FOLDER / "index.html")).substitute(asset_urls, base=base)
+    base_path = escape(base_path)
+    asset_urls = {
+        _template_placeholder(name): f"{base_path}/docs/{name}?v={_asset_fingerprint(name)}" for name in _ASSETS
+    }
+    return Template(_read_text(_FOLDER / "index.html")).substitute(asset_urls, base=base_path)
 
 
-def _placeholder_name(name: str) -> str:
-    return name.replace(".", "_").replace("-", "_")
+def _template_placeholder(asset_name: str) -> str:
+    return asset_name.replace(".", "_").replace("-", "_")
 
 
 @cache
-def _fingerprint(name: str) -> str:
-    return hashlib.sha256(_ASSETS[name].read_bytes()).hexdigest()[:_FINGERPRINT_CHARACTERS]
+def _asset_fingerprint(asset_name: str) -> str:
+    return hashlib.sha256(_ASSETS[asset_name].read_bytes()).hexdigest()[:_FINGERPRINT_CHARACTERS]
 
 
 @cache

@@ -42,14 +42,14 @@ class EventTypeOut(Output):
 def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     """List all event types, in the order of their names."""
     last_name = (ctx.decode_cursor(query) or {}).get("type", "")
-    remaining = {name: item for name, item in _event_types().items() if name > last_name}
+    remaining = {name: item for name, item in _event_type_json_by_name().items() if name > last_name}
     page_names = list(remaining)[: query.limit]
     position = {"type": page_names[-1]} if len(page_names) < len(remaining) else None
     return ctx.build_page([remaining[name] for name in page_names], position, query)
 
 
 @cache
-def _event_types() -> Mapping[str, bytes]:
+def _event_type_json_by_name() -> Mapping[str, bytes]:
     """Return the JSON of each event type by name, in order."""
     document = json.loads(_DOCUMENT.read_text(encoding="utf-8"))
     components = document["components"]["schemas"]
@@ -58,19 +58,19 @@ def _event_types() -> Mapping[str, bytes]:
     }
 
 
-def _event_type_to_json(name: str, message: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
-    content = message["requestBody"]["content"]["application/json"]
+def _event_type_to_json(name: str, message_operation: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
+    content = message_operation["requestBody"]["content"]["application/json"]
     return to_json(
         {
             "type": name,
-            "description": message["description"],
-            "schema": _bundle_schema(content["schema"]["properties"]["data"], components),
+            "description": message_operation["description"],
+            "schema": _schema_with_definitions(content["schema"]["properties"]["data"], components),
             "example": content["example"]["data"],
         }
     )
 
 
-def _bundle_schema(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+def _schema_with_definitions(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema with all schemas to which it refers, in `$defs`."""
     definitions: dict[str, Any] = {}
     names = _REFERENCE.findall(json.dumps(schema))

@@ -11,7 +11,7 @@ from chalice.app import Request as ChaliceRequest
 from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
-from chalicelib.entrypoints.catalogue import ROUTES, operation_by_target
+from chalicelib.entrypoints.catalogue import ROUTES, load_operation
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.logs import correlate, log_scope, logger
 from chalicelib.kernel.core.problems import Problem, internal_error
@@ -27,7 +27,7 @@ _ALLOWED_REQUEST_HEADERS: Final = (
 _NO_CONTENT: Final = 204
 
 
-def blueprints() -> Iterable[Blueprint]:
+def create_blueprints() -> Iterable[Blueprint]:
     """Return a Blueprint for each route group, with views for its operations and for CORS preflight requests."""
     groups: dict[str, Blueprint] = {}
     methods: dict[str, list[str]] = {}
@@ -43,9 +43,9 @@ def blueprints() -> Iterable[Blueprint]:
     return groups.values()
 
 
-def _create_view(blueprint: Blueprint, target: str) -> Callable[..., ChaliceResponse]:
+def _create_view(blueprint: Blueprint, function_path: str) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
-        return _handle_request(_from_chalice_request(blueprint.current_request), target)
+        return _handle_request(_from_chalice_request(blueprint.current_request), function_path)
 
     return view
 
@@ -63,8 +63,8 @@ def _create_preflight_view(blueprint: Blueprint, methods: list[str]) -> Callable
     return view
 
 
-def _handle_request(request: Request, target: str) -> ChaliceResponse:
-    operation = target.rpartition(":")[2]
+def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
+    operation = function_path.rpartition(":")[2]
     with (
         log_scope(
             "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
@@ -72,13 +72,13 @@ def _handle_request(request: Request, target: str) -> ChaliceResponse:
         correlate(request.id),
     ):
         try:
-            response = execute(operation_by_target(target), request)
+            response = execute(load_operation(function_path), request)
         except Problem as problem:
-            response = _problem_response(request, problem)
+            response = _response_to_problem(request, problem)
             facts["problem"] = problem.code
         except Exception:  # noqa: BLE001 - boundary of the process: the caller gets a problem, the log the traceback
             logger().exception("unhandled", extra={"requestId": request.id})
-            response = _problem_response(request, internal_error())
+            response = _response_to_problem(request, internal_error())
         facts["status"] = response.status
     return _to_chalice_response(request, response)
 
@@ -108,7 +108,7 @@ def _decode_path_parameter(parameter: str) -> str:
     return lowercase if re.fullmatch(UUID_PATTERN, lowercase := ascii_lower(value)) else value
 
 
-def _problem_response(request: Request, problem: Problem) -> Response:
+def _response_to_problem(request: Request, problem: Problem) -> Response:
     document = problem.document(instance=request.path, request_id=request.id)
     headers = {"Content-Type": "application/problem+json", "Cache-Control": "no-store", **problem.headers}
     return Response(problem.status, json.dumps(document, ensure_ascii=False).encode(), headers)
@@ -147,4 +147,4 @@ def convert_chalice_errors(event: Any, get_response: Callable[[Any], ChaliceResp
         problem = Problem("method_not_allowed", f"Allowed methods: {allow}.", headers={"Allow": allow})
     else:
         problem = internal_error()
-    return _to_chalice_response(request, _problem_response(request, problem))
+    return _to_chalice_response(request, _response_to_problem(request, problem))

@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.batch import (
     SqsFifoPartialProcessor,
 )
 
-from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.logs import add_fields, add_metrics, best_effort, correlate, log_scope
@@ -35,13 +35,13 @@ def append_entries(event: Event) -> Mapping[str, Any]:
     The sweep finds the entries that are still pending then.
     """
     process = partial(_process_log_message, deadline_ms=now_ms() + _MAX_BATCH_MS)
-    return _process_batch(event, SqsFifoPartialProcessor(skip_group_on_error=True), process)
+    return _process_sqs_batch(event, SqsFifoPartialProcessor(skip_group_on_error=True), process)
 
 
 def run_tasks(event: Event) -> Mapping[str, Any]:
     """Run the tasks of the messages."""
-    load_tasks()
-    return _process_batch(event, BatchProcessor(event_type=EventType.SQS), _run_task)
+    register_tasks()
+    return _process_sqs_batch(event, BatchProcessor(event_type=EventType.SQS), _run_task)
 
 
 def deliver(event: Event) -> Mapping[str, Any]:
@@ -49,7 +49,7 @@ def deliver(event: Event) -> Mapping[str, Any]:
 
     The batch ends before the function times out. The remaining deliveries are queued again.
     """
-    load_tasks()
+    register_tasks()
     run_task = partial(_run_task, until=now_ms() + _MAX_BATCH_MS)
     groups: dict[str, list[Any]] = {}
     for sqs_record in event["Records"]:
@@ -57,7 +57,7 @@ def deliver(event: Event) -> Mapping[str, Any]:
         groups.setdefault(group_id, []).append(sqs_record)
 
     def deliver_group(sqs_records: list[Any]) -> Mapping[str, Any]:
-        return _process_batch({"Records": sqs_records}, SqsFifoPartialProcessor(), run_task)
+        return _process_sqs_batch({"Records": sqs_records}, SqsFifoPartialProcessor(), run_task)
 
     with ThreadPoolExecutor(len(groups)) as threads:
         results = [threads.submit(copy_context().run, deliver_group, records) for records in groups.values()]
@@ -83,20 +83,20 @@ def anchor() -> int:
 
 def migrate() -> list[dict[str, Any]]:
     """Apply the pending migrations, and return the outcome of each."""
-    from chalicelib.features.admin.migrations.logic.runner import apply_and_report
+    from chalicelib.features.admin.migrations.logic.runner import apply_and_list_outcomes
 
     with log_scope("function", "migrate") as facts:
-        outcomes = apply_and_report()
+        outcomes = apply_and_list_outcomes()
         facts["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in outcomes}
     return outcomes
 
 
-def _process_batch(
-    event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]
+def _process_sqs_batch(
+    sqs_event: Event, processor: BasePartialBatchProcessor, handle: Callable[[Event], None]
 ) -> Mapping[str, Any]:
     # The processor passes the SQS record by keyword, as `record`.
     processor.raise_on_entire_batch_failure = False  # The result lists the failed messages, even if all failed.
-    with processor(event["Records"], handle):
+    with processor(sqs_event["Records"], handle):
         processor.process()
     response: Mapping[str, Any] = processor.response()
     return response
@@ -112,14 +112,14 @@ def _process_log_message(record: Any, deadline_ms: int) -> None:
                 for task_message in message.get("then", []):
                     queues.enqueue_message(task_message)
             if organization_id_from_log(log):
-                _fan_out(log, deadline_ms)
+                _fan_out_entries(log, deadline_ms)
 
 
-def _fan_out(log: str, deadline_ms: int) -> None:
+def _fan_out_entries(log_id: str, deadline_ms: int) -> None:
     from chalicelib.features.notifications.logic.fan_out import fan_out
 
-    load_tasks()  # The subject of an entry can be a record of any type.
-    fan_out(log, deadline_ms)
+    register_tasks()  # The subject of an entry can be a record of any type.
+    fan_out(log_id, deadline_ms)
 
 
 def _run_task(record: Any, **extra_fields: Any) -> None:

@@ -15,7 +15,7 @@ def routes_source() -> str:
     """Return the source of the route table."""
     rows = [
         f'    ("{o.group}", "{o.method}", "{o.path}", "{o.function.__module__}:{o.id}"),'
-        for o in catalogue.operations()
+        for o in catalogue.all_operations()
     ]
     head = '"""Every route: group, method, path and the function of its operation. Made by `make generate`."""\n\n'
     return f"{head}ROUTES: tuple[tuple[str, str, str, str], ...] = (\n" + "\n".join(rows) + "\n)\n"
@@ -23,8 +23,8 @@ def routes_source() -> str:
 
 def kinds_source() -> str:
     """Return the source of the table of kinds of records."""
-    catalogue.operations()
-    catalogue.load_tasks()
+    catalogue.all_operations()
+    catalogue.register_tasks()
     rows = [
         f'    "{name}": "{kind.__module__}:{kind.__name__}",'
         for name, kind in sorted(KINDS.items())
@@ -39,8 +39,8 @@ def declarations_source() -> str:
 
     The order of the areas is public, so it stays, and new areas are appended.
     """
-    catalogue.load_tasks()
-    areas_by_name = {area.name: area for group in catalogue.route_groups() for area in group.scope_areas}
+    catalogue.register_tasks()
+    areas_by_name = {area.name: area for group in catalogue.all_route_groups() for area in group.scope_areas}
     order = [*(area.name for area in scope_areas() if area.name in areas_by_name), *areas_by_name]
     areas = [
         f'    ScopeArea("{name}", members_read_all={areas_by_name[name].members_read_all}),'

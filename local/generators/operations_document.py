@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Final
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.entrypoints.openapi import GROUP_DESCRIPTIONS
 from chalicelib.kernel.operations.operation import Operation
 from local.generators.markdown import code, put_between, table
@@ -19,13 +19,15 @@ def write_table_into(text: str) -> str:
 
 def _operations() -> str:
     by_group: defaultdict[str, list[Operation]] = defaultdict(list)
-    for operation in operations():
+    for operation in all_operations():
         by_group[operation.group].append(operation)
     rows = [
         (group, GROUP_DESCRIPTIONS[group], str(len(members)), _path_prefixes(members))
         for group, members in by_group.items()
     ]
-    return table(("group", "description", "operations", "paths"), [*rows, ("", "total", str(len(operations())), "")])
+    return table(
+        ("group", "description", "operations", "paths"), [*rows, ("", "total", str(len(all_operations())), "")]
+    )
 
 
 def _path_prefixes(group: list[Operation]) -> str:

@@ -92,7 +92,7 @@ _TAXONOMY: Final = f"P#{_PLATFORM}#T"
 _PAGES: Final = Tree(TREE_PARTITION)
 
 _KERNEL_INDEXES: Final = (
-    ("index1", ledger.sequence_key(_LOG, 0)[0]),
+    ("index1", ledger.sequence_index_key(_LOG, 0)[0]),
     ("index2", "ANCHOR#{shard}"),
     ("due", "DUE#{shard}"),
 )
@@ -171,7 +171,7 @@ def _lists() -> _Rows:
             )
         for name, facet in entity.facets.items():
             yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
-    pk, _ = ledger.sequence_key(_LOG, 0)
+    pk, _ = ledger.sequence_index_key(_LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
     keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")
     yield code("log head"), f"grown since the last anchor, in {ledger.UNANCHORED_SHARDS} shards", *keys
@@ -266,7 +266,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
         ),
         (
             "entry batch",
-            (ledger.sequence_key(_LOG, 0)[0], "{sequence}"),
+            (ledger.sequence_index_key(_LOG, 0)[0], "{sequence}"),
             "the ids of entries that were appended together",
         ),
         ("subscriber list", subscriptions_key(_LOG), "the subscribers to a log, as of the last delivered entry"),
@@ -283,7 +283,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
         ),
         (
             "ancestor pointer",
-            ancestor_cache.pointer_key("{id}"),
+            ancestor_cache.ancestor_pointer_key("{id}"),
             "the containers of a record whose path does not contain them",
         ),
         (

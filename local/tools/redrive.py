@@ -18,7 +18,7 @@ from typing import Any, Final
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now
@@ -157,7 +157,7 @@ def redrive(queue_names: Sequence[str], *, send: bool, max_shown: int) -> None:
 
     Uses the settings of this process. Raises RedriveFailed.
     """
-    load_tasks()
+    register_tasks()
     urls = queues.queue_urls()
     try:
         dead_letter_queues = [DeadLetterQueue.for_source(urls[name]) for name in queue_names or urls]

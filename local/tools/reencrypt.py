@@ -52,7 +52,7 @@ def reencrypt_secrets(stage: str | None) -> None:
                     f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`."
                 )
             record_count = 0
-            hash_key = " and the key that hashes e-mail addresses" if email_hashes.reencrypt_key() else ""
+            hash_key = " and the key that hashes e-mail addresses" if email_hashes.reencrypt_key_if_outdated() else ""
             # A concurrent rotation of a webhook's secret may store a value that an old key encrypted. So scan again.
             while changed_count := sum(map(_reencrypt, _encrypted_records())):
                 record_count += changed_count
@@ -96,13 +96,13 @@ def _reencrypted_fields(record: Webhook | IntegrationChannel) -> dict[str, Any]:
     """Return the fields that another key has encrypted, encrypted with the current key."""
     try:
         if isinstance(record, IntegrationChannel):
-            return {} if _uses_current_key(record.sealed_url) else encrypted_url_fields(record.id, record.url)
+            return {} if _uses_current_key(record.sealed_url) else encrypted_url_fields(record.id, record.decrypted_url)
         if all(_uses_current_key(secret["sealed"]) for secret in record.secrets):
             return {}
         return {
             "secrets": [
                 webhook_secrets.reencrypt_secret(record, secret)
-                for secret in webhook_secrets.active_secrets(record, now())
+                for secret in webhook_secrets.active_stored_secrets(record, now())
             ]
         }
     except DecryptionError as error:

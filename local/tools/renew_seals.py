@@ -137,7 +137,7 @@ def _verify_in_windows(log: str) -> list[VerifiedPrefix]:
     result = log_verification.verify_next_window(log, None, None)
     prefixes = [result.progress.verified]
     while not result.is_complete:
-        result = log_verification.verify_next_window(log, result.progress.to_cursor(), None)
+        result = log_verification.verify_next_window(log, result.progress.to_cursor_position(), None)
         prefixes.append(result.progress.verified)
     if result.fault:
         raise _VerificationFailed(result.fault)
@@ -170,9 +170,11 @@ class _LogRenewal:
     def _read_window(self, tree: CompactRange) -> list[Write]:
         """Return the writes for the next window, after checking that its entries lead to this tree."""
         writes: list[Write] = []
-        for entries in logs.iter_sequenced(self.log, self.verified.tree.size, tree.size, reread=True):
+        for entries in logs.iter_sequenced_entries(
+            self.log, self.verified.tree.size, tree.size, reread_from_table=True
+        ):
             first_sequence = self.verified.tree.size + 1
-            result = self.verified.extend(self.log, entries)
+            result = self.verified.verify_and_extend(self.log, entries)
             if isinstance(result, Fault):
                 raise _VerificationFailed(result)
             self.verified = result

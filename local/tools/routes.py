@@ -9,9 +9,9 @@ from local.paths import ROOT
 
 def list_routes(query: str) -> Iterator[str]:
     """Yield a line for each operation whose path, method or function contains the query: method, path, `file:line`."""
-    from chalicelib.entrypoints.catalogue import operations
+    from chalicelib.entrypoints.catalogue import all_operations
 
-    for operation in operations():
+    for operation in all_operations():
         function = operation.function
         _, line = inspect.getsourcelines(function)
         file = Path(inspect.getfile(function)).relative_to(ROOT)

@@ -125,13 +125,13 @@ def verify_log(log: str) -> list[VerificationResult]:
     if not (is_truncated and result.progress.anchor_note and result.progress.head_size):
         return [result]
     # The remaining entries are compared with the log's own head only, because the anchor covers more entries.
-    cursor = {**result.progress.to_cursor(), "anchor": ""}
+    cursor = {**result.progress.to_cursor_position(), "anchor": ""}
     return [result, _verify_remaining(log, log_verification.verify_next_window(log, cursor, None))]
 
 
 def _verify_remaining(log: str, result: VerificationResult) -> VerificationResult:
     while not result.is_complete:
-        result = log_verification.verify_next_window(log, result.progress.to_cursor(), None)
+        result = log_verification.verify_next_window(log, result.progress.to_cursor_position(), None)
     return result
 
 

@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from chalicelib.entrypoints import openapi
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
@@ -33,7 +33,7 @@ READABLE_OR_BROWSER_HEADERS: Final = {
 """Headers that pages of other origins may read without CORS, or that are for browsers and crawlers only."""
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 OPERATIONS_BY_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
-for each in operations():
+for each in all_operations():
     OPERATIONS_BY_PATH[each.path].append(each)
 
 
@@ -47,7 +47,9 @@ by_path = pytest.mark.parametrize("path", OPERATIONS_BY_PATH)
 LISTS_WITH_AT_MOST_ONE_ITEM: Final = ("list_public_leads",)
 """Lists with at most one item, the record that the token gives access to. They have no second page."""
 _cursors: Final[dict[str, str]] = {}
-LISTS: Final = [o for o in operations() if o.is_list and o.method == "GET" and o.id not in LISTS_WITH_AT_MOST_ONE_ITEM]
+LISTS: Final = [
+    o for o in all_operations() if o.is_list and o.method == "GET" and o.id not in LISTS_WITH_AT_MOST_ONE_ITEM
+]
 
 
 @parametrize_operations()
@@ -99,7 +101,10 @@ class TestEveryBodyExceptPatches:
 
     def test_documents_nullable_fields_in_its_schema(self, operation: Operation) -> None:
         assert operation.body
-        schema = {"components": openapi_document()["components"], **openapi.schemas.reference(operation.body.__name__)}
+        schema = {
+            "components": openapi_document()["components"],
+            **openapi.schemas.schema_reference(operation.body.__name__),
+        }
         fields = openapi_document()["components"]["schemas"][operation.body.__name__]["properties"]
         assert set(fields) == set(body_field_names(operation))
         errors = Draft202012Validator(schema).iter_errors(dict.fromkeys(fields))

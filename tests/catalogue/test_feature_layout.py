@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from chalicelib import features
-from chalicelib.entrypoints.catalogue import FEATURES, operations, route_groups
+from chalicelib.entrypoints.catalogue import FEATURES, all_operations, all_route_groups
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 
 ROOT = Path(features.__file__).parent
@@ -48,8 +48,8 @@ def test_no_module_is_named_like_its_package() -> None:
 
 
 def test_every_area_of_scopes_is_declared_by_one_feature() -> None:
-    declared = Counter(area for group in route_groups() for area in group.scope_areas)
+    declared = Counter(area for group in all_route_groups() for area in group.scope_areas)
     assert set(declared.values()) == {1}
     assert {*declared} == {*scope_areas()}
-    used = {operation.scope.partition(":")[0] for operation in operations() if operation.scope}
+    used = {operation.scope.partition(":")[0] for operation in all_operations() if operation.scope}
     assert used == {area.name for area in scope_areas()}

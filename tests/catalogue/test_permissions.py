@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
@@ -219,7 +219,7 @@ class TestARecordOfOthers:
         )
     )
     def test_is_not_read_without_the_required_role(self, operation: Operation, tenant: TenantFixture) -> None:
-        missing = get_example(operation, tenant).with_unknown(next(reversed(operation.path_parameters)))
+        missing = get_example(operation, tenant).with_unknown(next(reversed(operation.path_parameter_names)))
         assert (
             call_operation(operation, tenant, missing, caller=tenant.people.member).status_and_code == "404 not_found"
         )
@@ -266,7 +266,7 @@ class TestWithATokenOfARecord:
 @parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken) and o.records)
 class TestWithATokenOfAnotherRecord:
     def test_it_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
-        example, (name,) = get_example(operation, tenant), operation.path_parameters
+        example, (name,) = get_example(operation, tenant), operation.path_parameter_names
         others = {tenant.get_rivals_parameter(name): "another's", "#": "malformed"}
         answers = [call_operation(operation, tenant, example.with_parameters(**{name: other})) for other in others]
         missing = call_operation(operation, tenant, example.with_unknown(name))
@@ -309,7 +309,7 @@ def scope_allows(operation: Operation, scope: str) -> bool:
     return scope in (f"{area}:{verb}", f"{area}:write")
 
 
-AREA_BY_OPERATION: Final = {o.id: o.scope.partition(":")[0] for o in operations() if o.scope}
+AREA_BY_OPERATION: Final = {o.id: o.scope.partition(":")[0] for o in all_operations() if o.scope}
 GENERAL_SCOPES: Final = ("read", "write", "admin")
 Keys = dict[str, callers.Caller]
 

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from typing import Final
 
-from chalicelib.entrypoints.catalogue import FEATURES, operations
+from chalicelib.entrypoints.catalogue import FEATURES, all_operations
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
@@ -29,16 +29,16 @@ def test_the_table_of_kinds_matches_the_classes() -> None:
 
 
 def test_routes_and_operation_ids_are_unique() -> None:
-    routes = [(operation.method, operation.path) for operation in operations()]
+    routes = [(operation.method, operation.path) for operation in all_operations()]
     assert len(set(routes)) == len(routes)
-    ids = [operation.id for operation in operations()]
+    ids = [operation.id for operation in all_operations()]
     assert len(set(ids)) == len(ids)
 
 
 def test_a_path_parameter_has_one_name_at_its_position_across_all_routes() -> None:
     # API Gateway rejects `/x/{a}` together with `/x/{b}/y`. The emulators do not.
     names = defaultdict(set)
-    for operation in operations():
+    for operation in all_operations():
         segments = operation.path.split("/")
         for position, segment in enumerate(segments):
             if segment.startswith("{"):
@@ -48,7 +48,7 @@ def test_a_path_parameter_has_one_name_at_its_position_across_all_routes() -> No
 
 def test_no_two_paths_differ_only_by_parameter_names() -> None:
     shapes = defaultdict(set)
-    for operation in operations():
+    for operation in all_operations():
         shapes[re.sub(r"{\w+}", "{}", operation.path)].add(operation.path)
     assert {shape: paths for shape, paths in shapes.items() if len(paths) > 1} == {}
 
@@ -63,10 +63,12 @@ class TestEveryOperation:
         assert len(operation.summary) <= 120
 
     def test_takes_every_parameter_of_its_path(self, operation: Operation) -> None:
-        used_parameters = {record.parameter for record in operation.records.values()} | set(operation.plain_arguments)
+        used_parameters = {record.parameter for record in operation.records.values()} | set(
+            operation.text_path_parameters
+        )
         if isinstance(operation.access, RequireRole) and not operation.access.in_body:
             used_parameters.add(operation.access.parameter)
-        assert used_parameters == set(operation.path_parameters)
+        assert used_parameters == set(operation.path_parameter_names)
 
     def test_emits_an_event_if_it_can_write(self, operation: Operation) -> None:
         if operation.method in ("PUT", "PATCH", "DELETE") or (operation.scope or "").endswith(":write"):

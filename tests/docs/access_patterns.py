@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 from uuid import uuid4
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.operations.operation import Operation
 from local.generators.markdown import code, table
 from local.paths import ROOT
@@ -41,7 +41,7 @@ lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` the
 def access_patterns_page(world: TenantFixture) -> str:
     """Return the document. The world is restored."""
     snapshot, rows = snapshots.take_snapshot(), []
-    for operation in operations():
+    for operation in all_operations():
         snapshots.restore_snapshot(snapshot)
         rows.append(_row(operation, world))
     snapshots.restore_snapshot(snapshot)

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core.settings import Settings
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
@@ -21,7 +21,9 @@ MUTATIONS_WITH_CREDENTIAL: Final = frozenset({"accept_invitation"})
 def anonymous_operations() -> list[Operation]:
     """Return the operations that accept requests without a credential."""
     return [
-        o for o in operations() if o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published)
+        o
+        for o in all_operations()
+        if o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published)
     ]
 
 

@@ -8,7 +8,7 @@ from benchmarks.costs import bench, cost_model, item_sizes, results
 from benchmarks.costs.bench import calls_by_invocation, open_bench
 from benchmarks.costs.classes import CLASSES, class_of
 from benchmarks.costs.document import PAGE_FILE, render_page
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from infrastructure.configuration import CHALICE_FOLDER
 from infrastructure.deploy import MIN_UNRESERVED_CONCURRENCY
 from infrastructure.gateway import THROTTLE
@@ -24,7 +24,7 @@ def test_the_page_is_generated_from_the_results() -> None:
 
 def test_every_operation_has_a_class_and_a_row() -> None:
     records, page = results.load_results()["operations"], PAGE_FILE.read_text()
-    assert {operation.id: class_of(operation) for operation in operations()} == {
+    assert {operation.id: class_of(operation) for operation in all_operations()} == {
         name: record["class"] for name, record in records.items()
     }, RUN_BENCHMARK
     assert {record["class"] for record in records.values()} == set(CLASSES)

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.audit.exports.logic import verify
-from chalicelib.features.audit.exports.logic.entry_formats import file_header
+from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes
 from chalicelib.features.audit.exports.logic.verify import (
     InvalidInput,
     MerkleTree,
@@ -131,12 +131,12 @@ class TestInvalidExport:
             pytest.param(lambda lines: [b"[" + lines[0]], "Line 1 is no line", id="array"),
             pytest.param(lambda _: [b"id,sequence,type\r\n"], "Line 1 is no line", id="CSV without byte order mark"),
             pytest.param(
-                lambda lines: [file_header("csv"), *lines], "This is an export in CSV, which can't be", id="CSV"
+                lambda lines: [file_header_bytes("csv"), *lines], "This is an export in CSV, which can't be", id="CSV"
             ),
             pytest.param(
-                lambda _: [b"\xef\xbb\xbf" + file_header("csv")], "This is an export in CSV", id="CSV of Excel"
+                lambda _: [b"\xef\xbb\xbf" + file_header_bytes("csv")], "This is an export in CSV", id="CSV of Excel"
             ),
-            pytest.param(lambda lines: [*lines, file_header("csv")], "Line 8 is no line", id="CSV at the end"),
+            pytest.param(lambda lines: [*lines, file_header_bytes("csv")], "Line 8 is no line", id="CSV at the end"),
             pytest.param(lambda lines: [*lines[:6], lines[6][:99]], "Line 7 is no line", id="truncated"),
             pytest.param(lambda _: [b',"sequence":null,"integrity":null}'], "Line 1 is no line", id="not an object"),
             pytest.param(lambda _: [b"{" + b" " * verify.MAX_LINE_BYTES], "Line 1 is no line", id="too long"),

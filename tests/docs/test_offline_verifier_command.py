@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.features.audit.exports.logic import verify
-from chalicelib.features.audit.exports.logic.entry_formats import file_header
+from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes
 from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleTree, main, read_lines
 from local.paths import ROOT
 from tests.harness import audit_logs, exports
@@ -96,7 +96,7 @@ class TestCommand:
         (tmp_path / "csv.json").write_text(json.dumps({"format": "csv", "evidence": None}))
         (tmp_path / "queued.json").write_text(json.dumps({"checkpoint": None, "evidence": None}))
         (tmp_path / "report.json").write_text(json.dumps({"valid": True, "checkpoint": SAMPLE_LOG.checkpoint}))
-        (tmp_path / "export.csv").write_bytes(file_header("csv"))
+        (tmp_path / "export.csv").write_bytes(file_header_bytes("csv"))
         shutil.copy(verify.__file__, tmp_path / "verify.py")
         return tmp_path
 

@@ -14,7 +14,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, count_edition_outputs
+from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, edition_count_write
 from chalicelib.features.research.logic import throttle
 from chalicelib.features.tenancy.api_keys.entities import KeyRevocation
 from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, create_unsubscribe_token
@@ -195,7 +195,7 @@ def create_research(ada: Person) -> None:
     fields = {"researcher_ids": ["0000-0002-1825-0097"]}
     for record in research_records.build_research_records(ada):
         changes.create(record.replace(**fields) if not isinstance(record, ResearchJob) else record)
-    changes.add_write(count_edition_outputs(PUBLIC_LIBRARY_ID, "neurips-2025", 1))
+    changes.add_write(edition_count_write(PUBLIC_LIBRARY_ID, "neurips-2025", 1))
     changes.commit()
     stale = Artefact.from_item(table.get(Artefact.make_item_key(id=research_records.ARTEFACT_ID)) or {})
     changes = UnitOfWork(now())

@@ -42,8 +42,8 @@ def main(prefix: str) -> None:
     settings.cache_clear()
     aws.reset_clients()
     clients = [aws.client("dynamodb"), aws.client("sqs"), event_source_emulator.sqs()]
-    catalogue.operations()
-    catalogue.load_tasks()
+    catalogue.all_operations()
+    catalogue.register_tasks()
     for line in sys.stdin:
         task = json.loads(line)
         if task["in_parent"]:
@@ -165,7 +165,7 @@ def _read(partitions: Iterable[str]) -> list[Item]:
 
 
 def _read_all_items() -> list[dict[str, Any]]:
-    return [_readable(item_json.from_wire(item)) for item in _scan_table()]
+    return [_readable(item_json.item_from_dynamodb_json(item)) for item in _scan_table()]
 
 
 def _scan_table() -> Iterator[Any]:

@@ -19,8 +19,8 @@ assert not [name for name in KINDS if "." in name]
 assert find_record_type("organization.member") and not find_record_type("organization.stranger")
 print(json.dumps(sorted(kind.kind for kind in all_record_types())))
 """)
-    catalogue.operations()
-    catalogue.load_tasks()
+    catalogue.all_operations()
+    catalogue.register_tasks()
     assert found_types == sorted(kind for kind, entity in KINDS.items() if entity.__module__.startswith("chalicelib."))
 
 

@@ -20,7 +20,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from chalicelib.entrypoints.catalogue import event_names, operations
+from chalicelib.entrypoints.catalogue import all_operations, event_names
 from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
 from local.server.http_server import Handler, create_server
@@ -164,7 +164,7 @@ def _lightness(browser: webdriver.Chrome, selector: str, property_name: str) -> 
 
 
 def test_the_page_shows_every_operation_and_event(page: webdriver.Chrome) -> None:
-    expected = {operation.path for operation in operations()} | set(event_names())
+    expected = {operation.path for operation in all_operations()} | set(event_names())
     shown_paths: set[str] = set()
 
     def are_all_shown() -> bool:

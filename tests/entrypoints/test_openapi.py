@@ -15,7 +15,7 @@ from openapi_spec_validator import validate
 from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import openapi
-from chalicelib.entrypoints.catalogue import event_names, list_record_types, operations
+from chalicelib.entrypoints.catalogue import all_operations, event_names, list_record_types
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.crypto import checkpoints
@@ -25,7 +25,7 @@ from chalicelib.kernel.operations.operation import Operation
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi.json").read_text())
-each_operation = pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.id)
+each_operation = pytest.mark.parametrize("operation", all_operations(), ids=lambda operation: operation.id)
 
 
 def documentation_of(operation: Operation) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_the_document_is_openapi_3_1() -> None:
 
 def test_the_document_has_exactly_the_operations() -> None:
     documented = [(path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods]
-    assert sorted(documented) == sorted((o.path, o.method) for o in operations())
+    assert sorted(documented) == sorted((o.path, o.method) for o in all_operations())
     ids = [details["operationId"] for methods in DOCUMENT["paths"].values() for details in methods.values()]
     assert len(set(ids)) == len(ids)
 
@@ -151,7 +151,7 @@ def test_every_example_matches_its_schema() -> None:
         for example in examples:
             assert [error.message for error in validator.iter_errors(example)] == [], pointer
             example_count += 1
-    assert example_count > len(operations())
+    assert example_count > len(all_operations())
 
 
 FINAL_INVITATION_STATUSES: Final = ("accepted", "declined", "expired", "revoked")
@@ -175,7 +175,7 @@ SERVICE_EVENTS: Final = {
 
 
 def test_every_event_is_a_webhook() -> None:
-    emitted = {event for operation in operations() for event in operation.emits}
+    emitted = {event for operation in all_operations() for event in operation.emits}
     assert set(DOCUMENT["webhooks"]) == emitted | set(SERVICE_EVENTS) == set(event_names())
     for event, methods in DOCUMENT["webhooks"].items():
         schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
@@ -286,7 +286,7 @@ def test_every_problem_has_an_example_at_its_status() -> None:
 def test_the_example_checkpoint_is_signed_with_the_example_key() -> None:
     key = _example_response("/status")["auditPublicKey"]
     report = _example_response("/organizations/{organization_id}/audit-log/verify-integrity")
-    checkpoint = checkpoints.verify(report["checkpoint"], [from_base64(key)])
+    checkpoint = checkpoints.verify_checkpoint_note(report["checkpoint"], [from_base64(key)])
     assert (checkpoint.size, checkpoint.root.hex()) == (report["treeSize"], report["rootHash"])
     assert checkpoint.origin == f"atrium/{_example_response('/organizations/{organization_id}')['id']}"
 
@@ -340,7 +340,7 @@ def test_every_schema_is_used() -> None:
 
 
 def test_a_patch_has_no_required_fields() -> None:
-    bodies = {o.body.__name__ for o in operations() if o.body and issubclass(o.body, Patch)}
+    bodies = {o.body.__name__ for o in all_operations() if o.body and issubclass(o.body, Patch)}
     assert bodies
     assert not [name for name in bodies if "required" in DOCUMENT["components"]["schemas"][name]]
 

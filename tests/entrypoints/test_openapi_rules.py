@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from chalicelib.entrypoints.openapi import build_document_of
-from chalicelib.entrypoints.openapi.examples import example_of, example_uuid
+from chalicelib.entrypoints.openapi import build_document_for
+from chalicelib.entrypoints.openapi.examples import example_for_schema, example_uuid
 from chalicelib.kernel.http.fields import Name, Slug, Uuid, matching
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
@@ -80,7 +80,7 @@ def document_operation(declare: Callable[[RouteGroup], object]) -> tuple[dict[st
     """Return the documentation of the last declared operation, and the document."""
     group = RouteGroup("sites")
     declare(group)
-    document = build_document_of(group.operations)
+    document = build_document_for(group.operations)
     path = document["paths"][group.operations[-1].path]
     return path[group.operations[-1].method.lower()], document
 
@@ -281,12 +281,12 @@ def test_two_models_with_one_name_are_rejected() -> None:
     ],
 )
 def test_an_example_is_derived_from_its_schema(schema: dict[str, Any], example: object) -> None:
-    assert example_of(schema, {"Colour": {"type": "string", "const": "red"}}) == example
+    assert example_for_schema(schema, {"Colour": {"type": "string", "const": "red"}}) == example
 
 
 def test_a_string_with_a_pattern_requires_an_example() -> None:
     with pytest.raises(LookupError, match=r"Plant\.latin has no example"):
-        example_of({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, model_name="Plant")
+        example_for_schema({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, model_name="Plant")
 
 
 def test_a_record_token_header_is_documented_and_required_if_the_path_names_a_record() -> None:

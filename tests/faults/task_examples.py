@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from unittest.mock import patch
 
-from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
@@ -231,7 +231,7 @@ def enqueue(name: str, key: ItemKey) -> None:
         item for item in memory_aws.all_items() if item["pk"] == delivery_partition and item.get("status") == "pending"
     ]
     deliveries = [record_from_item(item) for item in items]
-    return batches.queue_batches([(key, [record for record in deliveries if isinstance(record, Delivery)])])
+    return batches.queue_delivery_batches([(key, [record for record in deliveries if isinstance(record, Delivery)])])
 
 
 @contextmanager
@@ -369,7 +369,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
 
 def list_task_names() -> list[str]:
     """Return the names of all tasks."""
-    load_tasks()
+    register_tasks()
     return [task.name for task in tasks.all_tasks()]
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.operations.operation import Operation
@@ -23,7 +23,7 @@ from tests.harness.clock import Clock
 from tests.harness.faults import Fault, InjectedFault, ProcessDied, inject_fault
 
 for_each_mutation = pytest.mark.parametrize(
-    "operation", [operation for operation in operations() if operation.mutates], ids=lambda operation: operation.id
+    "operation", [operation for operation in all_operations() if operation.mutates], ids=lambda operation: operation.id
 )
 PAUSE_MINUTES: Final = 6
 """Longer than the sweep waits before it handles anything, such as a delivery whose message was lost."""
@@ -32,7 +32,7 @@ COUNTER_PREFIXES: Final = (
     slot_counter_key("", "")[0],
     *(
         f"Y#{budget.name}#"
-        for operation in operations()
+        for operation in all_operations()
         if operation.has_external_effects
         for budget in operation.rate_limits
     ),

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation
@@ -12,7 +12,7 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.fault_variants import Variant
 from tests.harness.faults import Fault
 
-READS: Final = [operation for operation in operations() if not operation.mutates]
+READS: Final = [operation for operation in all_operations() if not operation.mutates]
 FAULTS: Final = [
     Variant(f, is_repeated)
     for f in (Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT)

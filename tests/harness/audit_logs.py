@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import Any, Final
 
-from chalicelib.kernel.audit_log.mac_chains import shard_of
+from chalicelib.kernel.audit_log.mac_chains import shard_of_chain_item
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import checkpoints
@@ -70,7 +70,9 @@ def head_item(organization: CreatedOrganization) -> Item:
 def chain_items(organization: CreatedOrganization) -> list[Item]:
     """Return the items of the chains of a log."""
     return [
-        item for item in memory_aws.all_items() if item["pk"] == f"Q#{organization.id}" and shard_of(item) is not None
+        item
+        for item in memory_aws.all_items()
+        if item["pk"] == f"Q#{organization.id}" and shard_of_chain_item(item) is not None
     ]
 
 
@@ -85,4 +87,4 @@ def hash_leaf(body: bytes) -> bytes:
 def sign_checkpoint(organization: CreatedOrganization, size: int, root: bytes) -> str:
     """Return a checkpoint signed with the service's signing key."""
     key = from_base64(settings().audit_signing_key)
-    return checkpoints.sign(Checkpoint(f"atrium/{organization.id}", size, root), key)
+    return checkpoints.sign_checkpoint_note(Checkpoint(f"atrium/{organization.id}", size, root), key)

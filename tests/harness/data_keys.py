@@ -11,9 +11,9 @@ from chalicelib.kernel.crypto.keyrings import KeyPurpose
 
 ALIAS: Final = "alias/atrium"
 
-PLACEHOLDER_KEY_SETTINGS: Final = dict.fromkeys((purpose.setting for purpose in KeyPurpose), "kms:d3JhcHBlZA==") | {
-    "audit_public_keys": to_base64(bytes(32))
-}
+PLACEHOLDER_KEY_SETTINGS: Final = dict.fromkeys(
+    (purpose.setting_name for purpose in KeyPurpose), "kms:d3JhcHBlZA=="
+) | {"audit_public_keys": to_base64(bytes(32))}
 """Key settings of a deployed stage for tests that use no key."""
 
 
@@ -22,14 +22,14 @@ def create_wrapped_key(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **options: Any
     kms = aws.client("kms")
     if not any(alias["AliasName"] == ALIAS for alias in kms.list_aliases()["Aliases"]):
         kms.create_alias(AliasName=ALIAS, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
-    parameters = {"KeyId": ALIAS, "KeySpec": "AES_256", "EncryptionContext": purpose.context} | options
+    parameters = {"KeyId": ALIAS, "KeySpec": "AES_256", "EncryptionContext": purpose.kms_encryption_context} | options
     return f"kms:{to_base64(kms.generate_data_key_without_plaintext(**parameters)['CiphertextBlob'])}"
 
 
 def create_wrapped_key_settings() -> dict[str, str]:
     """Create a key for each purpose, and return them and the public key of the signing key as settings."""
-    made = {purpose.setting: create_wrapped_key(purpose) for purpose in KeyPurpose}
-    return made | {"audit_public_keys": public_keys_of(made[KeyPurpose.AUDIT_SIGNING_KEY.setting])}
+    made = {purpose.setting_name: create_wrapped_key(purpose) for purpose in KeyPurpose}
+    return made | {"audit_public_keys": public_keys_of(made[KeyPurpose.AUDIT_SIGNING_KEY.setting_name])}
 
 
 def public_keys_of(signing_keys: str) -> str:
@@ -40,11 +40,14 @@ def public_keys_of(signing_keys: str) -> str:
 def _secret(text: str) -> bytes:
     if not text.startswith(WRAPPED_KEY_PREFIX):
         return from_base64(text)
-    ciphertext, context = from_base64(text.removeprefix(WRAPPED_KEY_PREFIX)), KeyPurpose.AUDIT_SIGNING_KEY.context
+    ciphertext, context = (
+        from_base64(text.removeprefix(WRAPPED_KEY_PREFIX)),
+        KeyPurpose.AUDIT_SIGNING_KEY.kms_encryption_context,
+    )
     plain: bytes = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)["Plaintext"]
     return plain
 
 
 def reset_key_cache() -> None:
     """Reset the cache of decrypted keys."""
-    keyrings._key.cache_clear()  # noqa: SLF001
+    keyrings._load_listed_key.cache_clear()  # noqa: SLF001

@@ -130,7 +130,7 @@ def append_entries(log: str, count: int, characters: int = 10) -> None:
             changes=[],
             data={f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)},
         )
-        table.write_transaction(event.writes(Chains.read(log)))
+        table.write_transaction(event.outbox_writes(Chains.read(log)))
     ledger.append_pending(log)
 
 

@@ -22,7 +22,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.identity import auth, email_hashes, last_used
 from chalicelib.kernel.rate_limits import request_quota
-from chalicelib.kernel.storage.item_json import from_wire, to_wire
+from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
 from local.server.provisioning import provision
 from tests.harness import aws_calls, background_threads
 from tests.harness.fast_moto import fast_moto
@@ -73,7 +73,7 @@ def reset() -> None:
     request_quota.reset()
     last_used._written_minutes.clear()  # noqa: SLF001
     logic._cached_checks.clear()  # noqa: SLF001
-    keyrings._key.cache_clear()  # noqa: SLF001
+    keyrings._load_listed_key.cache_clear()  # noqa: SLF001
     cache.reset_cache()
 
 
@@ -102,21 +102,23 @@ def get_item(pk: str, sk: str) -> Item | None:
 
 def to_wire_json(item: Item) -> dict[str, Any]:
     """Return an item in DynamoDB's JSON format."""
-    wire: dict[str, Any] = json.loads(json.dumps(to_wire(item), default=lambda data: base64.b64encode(data).decode()))
+    wire: dict[str, Any] = json.loads(
+        json.dumps(item_to_dynamodb_json(item), default=lambda data: base64.b64encode(data).decode())
+    )
     return wire
 
 
 def _plain(item: Any) -> Item:
     """Return an item as plain values. They are cached in moto's item, which no write changes."""
     if "plain" not in vars(item):
-        item.plain = from_wire(item.to_json()["Attributes"])
+        item.plain = item_from_dynamodb_json(item.to_json()["Attributes"])
     plain: Item = item.plain
     return plain
 
 
 def put_item(item: Item) -> None:
     """Write an item into the table, bypassing the service."""
-    get_table().put_item(to_wire(item))
+    get_table().put_item(item_to_dynamodb_json(item))
 
 
 def delete_item(item: Item) -> None:

@@ -4,16 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.operations.operation import Operation
 
 
 def parametrize_operations(predicate: Callable[[Operation], object] = bool) -> pytest.MarkDecorator:
     """Run a test for each operation that fulfils a predicate, instead of skipping the others."""
-    return pytest.mark.parametrize("operation", [o for o in operations() if predicate(o)], ids=lambda o: o.id)
+    return pytest.mark.parametrize("operation", [o for o in all_operations() if predicate(o)], ids=lambda o: o.id)
 
 
 def changes_a_record(operation: Operation) -> bool:
     """Return whether an operation changes the target of its path. A GET operation does not, even if it writes."""
     creates_record = operation.creates and not operation.returns_target
-    return operation.mutates and not creates_record and operation.method != "GET" and bool(operation.path_parameters)
+    return (
+        operation.mutates and not creates_record and operation.method != "GET" and bool(operation.path_parameter_names)
+    )

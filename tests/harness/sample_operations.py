@@ -14,7 +14,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.route_groups import RouteGroup
-from chalicelib.kernel.storage.entity import KINDS, Entity, system_log
+from chalicelib.kernel.storage.entity import KINDS, Entity, system_log_id
 from tests.harness import callers
 from tests.harness.stored_records import new_record_fields
 
@@ -85,7 +85,7 @@ def build_notice_event() -> Event:
         id=new_id(timestamp),
         type="notice.posted",
         occurred_at=timestamp,
-        log=system_log(notice_id),
+        log=system_log_id(notice_id),
         actor={"type": "system", "id": None, "name": None},
         target={"type": "notice", "id": notice_id, "name": notice_id},
         context={"operationId": "crowd", "requestId": None, "ipAddress": None, "userAgent": None},

@@ -151,7 +151,7 @@ def required_permissions(call: Call) -> Iterator[Permission]:
             yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), STAGE.queue_arn(queue))
         case _:
             context = parameters["EncryptionContext"]
-            assert (service, context) == ("kms", KeyPurpose(context["purpose"]).context)
+            assert (service, context) == ("kms", KeyPurpose(context["purpose"]).kms_encryption_context)
             yield Permission(call.name, KEY_ARN, context["purpose"])
 
 

@@ -48,7 +48,9 @@ def stage() -> Iterator[Stage]:
 def decrypt(wrapped_key: str, purpose: str) -> bytes:
     """Decrypt a wrapped key."""
     ciphertext = from_base64(wrapped_key.removeprefix("kms:"))
-    response = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose(purpose).context)
+    response = aws.client("kms").decrypt(
+        CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose(purpose).kms_encryption_context
+    )
     plaintext: bytes = response["Plaintext"]
     return plaintext
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.identity.jwks import issuer_keys
+from chalicelib.kernel.identity.jwks import get_issuer_keys
 from chalicelib.kernel.identity.jwt import User, verify_token
 
 HERE: Final = Path(__file__).parent
@@ -93,10 +93,10 @@ def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
 @pytest.fixture(autouse=True)
 def trusted_issuer(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     configure(monkeypatch, AUTH_JWKS=f"{provider.issuer}/jwks", AUTH_ISSUER=provider.issuer, AUTH_AUDIENCE=AUDIENCE)
-    issuer_keys.cache_clear()
+    get_issuer_keys.cache_clear()
     yield
     settings.cache_clear()
-    issuer_keys.cache_clear()
+    get_issuer_keys.cache_clear()
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.identity.jwks import issuer_keys
+from chalicelib.kernel.identity.jwks import get_issuer_keys
 from tests.kernel.identity.issued_tokens import AUDIENCE, ISSUER, KEY_SET
 
 
@@ -22,4 +22,4 @@ def token_issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         settings.cache_clear()
         yield
     settings.cache_clear()
-    issuer_keys.cache_clear()
+    get_issuer_keys.cache_clear()

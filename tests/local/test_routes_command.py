@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from local.__main__ import main
 from local.paths import ROOT
 
@@ -19,8 +19,8 @@ def list_routes(capsys: pytest.CaptureFixture[str], *query: str) -> list[re.Matc
 
 def test_every_operation_is_listed_with_its_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
     rows = list_routes(capsys)
-    assert len(rows) == len(operations())
-    for row, operation in zip(rows, operations(), strict=True):
+    assert len(rows) == len(all_operations())
+    for row, operation in zip(rows, all_operations(), strict=True):
         assert (row["method"], row["path"]) == (operation.method, operation.path)
         lines = (ROOT / row["file"]).read_text().splitlines()[int(row["line"]) - 1 :]
         assert lines[0].startswith("@")

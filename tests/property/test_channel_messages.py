@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 from chalicelib.features.notifications.channels.logic.chat_messages import (
     MAX_NAME_CHARACTERS,
     MessageContent,
-    build_body,
-    delivery_url,
+    build_delivery_url,
+    build_message_body,
 )
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
@@ -75,7 +75,7 @@ def message_contents(draw: st.DrawFn) -> MessageContent:
 
 
 def build_message(provider: Provider, content: MessageContent) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(build_body(provider, content))
+    body: dict[str, Any] = json.loads(build_message_body(provider, content))
     return body
 
 
@@ -142,7 +142,7 @@ def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(
 @pytest.mark.parametrize("provider", ["slack", "discord", "teams"])
 @given(content=message_contents())
 def test_no_message_mentions_everyone(provider: Provider, content: MessageContent) -> None:
-    text = build_body(provider, content).decode()
+    text = build_message_body(provider, content).decode()
     assert not re.search(r"@(?:everyone|here|channel|group)", text, re.IGNORECASE)
 
 
@@ -158,12 +158,12 @@ def test_no_message_exceeds_the_providers_limit(content: MessageContent) -> None
     slack, discord = build_message("slack", content), build_message("discord", content)
     assert len(slack["blocks"][0]["text"]["text"]) <= 3_000
     assert len(discord["embeds"][0]["description"]) <= 4_096
-    assert len(build_body("teams", content)) <= 28 * 1024
+    assert len(build_message_body("teams", content)) <= 28 * 1024
 
 
 @pytest.mark.parametrize("provider", get_args(Provider))
 def test_a_long_name_is_truncated(provider: Provider) -> None:
-    text = build_body(provider, content_with_names("a" * 257, "b" * 256)).decode()
+    text = build_message_body(provider, content_with_names("a" * 257, "b" * 256)).decode()
     assert "a" * 255 + "…" in text
     assert "a" * 256 not in text
     assert "b" * 256 in text
@@ -185,7 +185,7 @@ def test_generic_webhooks_receive_the_event_and_the_plain_sentence(content: Mess
 @given(st.lists(st.tuples(st.sampled_from(["wait", "thread_id", "x"]), st.sampled_from(["false", "true", "1"]))))
 def test_a_discord_url_has_one_wait_parameter(query: list[tuple[str, str]]) -> None:
     query_string = "&".join(f"{name}={value}" for name, value in query)
-    url = delivery_url("discord", f"https://discord.com/api/webhooks/1/x?{query_string}")
+    url = build_delivery_url("discord", f"https://discord.com/api/webhooks/1/x?{query_string}")
     assert url.count("wait=") == 1
     assert url.endswith("wait=true")
     assert url.startswith("https://discord.com/api/webhooks/1/x?")

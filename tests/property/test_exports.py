@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chalicelib.features.audit.exports.logic import omitted_runs
-from chalicelib.features.audit.exports.logic.entry_formats import escape_formulas, file_header, format_entry
+from chalicelib.features.audit.exports.logic.entry_formats import escape_formulas, file_header_bytes, format_entry
 from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
 from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
 from tests.harness import rfc6962
@@ -63,7 +63,7 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
 
 def parse_csv(*drawn_entries: dict[str, Any]) -> list[dict[str, str]]:
     text = (
-        file_header("csv") + b"".join(format_entry("csv", rfc8785.dumps(entry)) for entry in drawn_entries)
+        file_header_bytes("csv") + b"".join(format_entry("csv", rfc8785.dumps(entry)) for entry in drawn_entries)
     ).decode()
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.entrypoints import catalogue
-from chalicelib.entrypoints.openapi.schemas import query_fields, required_fields
+from chalicelib.entrypoints.openapi.schemas import query_parameter_schemas, required_query_parameters
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import Input, Query
 from chalicelib.kernel.http.request import Request
@@ -31,8 +31,8 @@ LIBRARY_MESSAGES = re.compile(
     r"Input should|should (have|be)|^is not valid$|[Vv]alue error|Extra inputs|Field requ|codec|base64-encoded|^not "
 )
 # Several operations have the same query.
-BODIES = [*{o.body: o.method for o in catalogue.operations() if o.body}.items()]
-QUERIES = [*dict.fromkeys(o.query for o in catalogue.operations() if o.query)]
+BODIES = [*{o.body: o.method for o in catalogue.all_operations() if o.body}.items()]
+QUERIES = [*dict.fromkeys(o.query for o in catalogue.all_operations() if o.query)]
 
 words = st.sampled_from(["", "a", "active", "read", "x" * 300, "2026-11-20T09:30:00Z", "a@example.com", "999"])
 values = st.recursive(
@@ -72,7 +72,7 @@ def test_errors_of_a_query_are_documented(model: type[Query], data: st.DataObjec
 
 
 LIMITED_QUERY_FIELDS = [
-    (model, name) for model in QUERIES for name, f in query_fields(model).items() if "maxLength" in f
+    (model, name) for model in QUERIES for name, f in query_parameter_schemas(model).items() if "maxLength" in f
 ]
 
 
@@ -82,7 +82,7 @@ LIMITED_QUERY_FIELDS = [
 def test_a_long_text_in_a_query_is_too_long(model: type[Query], name: str) -> None:
     with pytest.raises(ValidationProblem) as raised:
         validate_query(
-            model, build_request("GET", {}, {**dict.fromkeys(required_fields(model), "x"), name: "x" * 9000})
+            model, build_request("GET", {}, {**dict.fromkeys(required_query_parameters(model), "x"), name: "x" * 9000})
         )
     assert [(field_error.pointer, field_error.code) for field_error in raised.value.errors] == [
         (f"query/{name}", "too_long")

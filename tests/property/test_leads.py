@@ -117,7 +117,7 @@ def test_lead_and_submission_of_a_single_sender_always_agree(
     actions: list[tuple[str | int, LeadStatusCode]],
 ) -> None:
     for lead in build_states([*actions]):
-        view = LeadSubmission.from_lead(lead, "0")
+        view = LeadSubmission.of_lead(lead, "0")
         assert view.status == lead.status
         assert view.history == [{"status": item["status"], "at": item["at"]} for item in lead.history]
 

@@ -34,7 +34,9 @@ def chain_ends(links: list[LinkWithMac]) -> dict[int, ChainEnd]:
 
 
 def count_suppressed(statement: Statement, ends: dict[int, ChainEnd], pending: list[LinkWithMac]) -> int:
-    return statement.lost + statement.find_missing(ends, {pending_link.link for pending_link in pending}, {}).count
+    return (
+        statement.lost + statement.find_missing_links(ends, {pending_link.link for pending_link in pending}, {}).count
+    )
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
@@ -44,7 +46,7 @@ def test_exactly_the_removed_entries_are_missing(shards: list[int], data: st.Dat
     remaining = iter(data.draw(st.permutations([link for link in links if link not in removed])))
     statement = Statement()
     while batch := [*islice(remaining, data.draw(st.integers(1, 9)))]:
-        statement = statement.extend(batch)
+        statement = statement.with_links(batch)
         assert Statement.from_lines(statement.to_lines()) == statement
     assert count_suppressed(statement, chain_ends(links), [*remaining]) == len(removed)
 
@@ -57,7 +59,7 @@ def test_a_statement_that_starts_later_counts_later_entries(shards: list[int], s
     statement = Statement.create(7, chain_ends(before), pending)
     removed = data.draw(st.sets(st.sampled_from(later))) if later else set()
     for link in data.draw(st.permutations([*pending, *(link for link in later if link not in removed)])):
-        statement = statement.extend([link])
+        statement = statement.with_links([link])
     assert (statement.since, count_suppressed(statement, chain_ends(links), [])) == (7, len(removed))
 
 
@@ -75,11 +77,11 @@ def fork_chain(length: int) -> tuple[list[LinkWithMac], list[LinkWithMac]]:
 @pytest.mark.parametrize("at_once", [True, False])
 def test_links_of_two_branches_are_detected_in_any_order(branch_count: int, *, at_once: bool) -> None:
     links, branch = fork_chain(FIRST_FORKED_NUMBER + 2)
-    common = Statement().extend(links[: FIRST_FORKED_NUMBER - 1])
+    common = Statement().with_links(links[: FIRST_FORKED_NUMBER - 1])
     for order in permutations([*branch[:branch_count], *links[FIRST_FORKED_NUMBER - 1 + branch_count :]]):
         statement = common
         for batch in [order] if at_once else [[link] for link in order]:
-            statement = statement.extend(batch)
+            statement = statement.with_links(batch)
         assert count_suppressed(statement, {0: ChainEnd(len(links), links[-1].mac)}, []) >= 1, order
 
 
@@ -87,9 +89,9 @@ def test_links_of_two_branches_are_detected_in_any_order(branch_count: int, *, a
 def test_any_mixture_of_two_branches_is_detected(data: st.DataObject) -> None:
     links, branch = fork_chain(FIRST_FORKED_NUMBER + 5)
     mixed = [data.draw(st.sampled_from(pair)) for pair in zip(links[FIRST_FORKED_NUMBER - 1 :], branch, strict=True)]
-    statement = Statement().extend(links[: FIRST_FORKED_NUMBER - 1])
+    statement = Statement().with_links(links[: FIRST_FORKED_NUMBER - 1])
     for link in data.draw(st.permutations(mixed)):
-        statement = statement.extend([link])
+        statement = statement.with_links([link])
     is_one_branch = mixed in (links[FIRST_FORKED_NUMBER - 1 :], branch)
     assert bool(count_suppressed(statement, {0: ChainEnd(len(links), mixed[-1].mac)}, [])) is not is_one_branch
 
@@ -101,7 +103,7 @@ def test_the_size_of_a_statement_is_limited(first: int, stride: int) -> None:
         for shard in range(16)
         for n in range(20)
     ]
-    statement = Statement().extend(links)
+    statement = Statement().with_links(links)
     assert sum(len(shard_state.gaps) for shard_state in statement.shards.values()) <= MAX_GAPS
     ends = {shard: ChainEnd(first + 19 * stride, build_mac(2)) for shard in range(16)}
     assert count_suppressed(statement, ends, []) == 16 * (first + 19 * stride - 20)

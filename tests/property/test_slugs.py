@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS, PageSlug
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import RESERVED_SLUGS, Slug, fold_text, slug_from
+from chalicelib.kernel.http.fields import RESERVED_SLUGS, Slug, derive_slug, fold_text
 
 WELL_FORMED: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 SLUG: Final = TypeAdapter[str](Slug)
@@ -62,13 +62,13 @@ def test_pages_may_have_slugs_that_are_reserved_for_hosts(text: str) -> None:
 @example("Admin")
 @example("\N{LATIN SMALL LIGATURE FFI}" * 63)
 def test_a_derived_slug_is_valid_reserved_or_empty(name: str) -> None:
-    slug = slug_from(name)
+    slug = derive_slug(name)
     assert slug in {"", *RESERVED_SLUGS} or is_valid(slug)
 
 
 @given(slugs)
 def test_a_slug_is_derived_from_itself(slug: str) -> None:
-    assert not is_valid(slug) or slug_from(slug) == slug
+    assert not is_valid(slug) or derive_slug(slug) == slug
 
 
 @given(names, st.booleans())

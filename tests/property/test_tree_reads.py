@@ -161,7 +161,7 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probabil
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
     during = [state for version, state in tree.states.items() if version >= version_before]
-    chains = {node_id: reading.chain(node_id) for node_id in node_ids}
+    chains = {node_id: reading.nodes_from_root(node_id) for node_id in node_ids}
     paths = {n: "/".join(item["slug"] for item in chain) for n, chain in chains.items() if chain}
     for node_id in node_ids:
         assert any(paths.get(node_id) == state.get(node_id) for state in during)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.entrypoints.openapi import build_document_of
+from chalicelib.entrypoints.openapi import build_document_for
 from chalicelib.features.sites.pages.models.blocks import MAX_BLOCKS, BlockOut
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.models import RecordOutput
@@ -176,7 +176,7 @@ def test_openapi_describes_the_fields_of_each_type() -> None:
 
     group = RouteGroup("sites")
     group.post("/leaflets", access=Caller.USER, scope=None, emits=None)(create_leaflet)
-    schemas = build_document_of(group.operations)["components"]["schemas"]
+    schemas = build_document_for(group.operations)["components"]["schemas"]
     schema_names = {reference["$ref"].rpartition("/")[2] for reference in _block_schemas(schemas["LeafletCreate"])}
     types = {schemas[name]["properties"]["type"]["const"] for name in schema_names}
     assert types == {block_fields["type"] for block_fields in VALID_BLOCKS}

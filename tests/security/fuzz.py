@@ -13,7 +13,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.security.allowed_findings import is_allowed
@@ -24,12 +24,12 @@ def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[t
     """Yield failures with their seeds until the time is up. Each seed runs all groups of operations."""
     deadline = time.monotonic() + seconds
     while True:
-        groups = sorted({operation.group for operation in operations()})
+        groups = sorted({operation.group for operation in all_operations()})
         random.Random(seed).shuffle(groups)  # noqa: S311 - an order, not a secret
         for group in groups:
             if (remaining_seconds := deadline - time.monotonic()) < 1:
                 return
-            group_operations = [operation for operation in operations() if operation.group == group]
+            group_operations = [operation for operation in all_operations() if operation.group == group]
             failures = run_schemathesis(world, group_operations, _settings(seed, remaining_seconds))
             yield from ((seed, failure) for failure in failures if not is_allowed(failure))
         seed += 1

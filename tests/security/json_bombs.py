@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.entrypoints.openapi.examples import example_of
+from chalicelib.entrypoints.openapi.examples import example_for_schema
 from tests.harness.conformance import openapi_document
 
 DEPTH: Final = 100_000
@@ -94,7 +94,7 @@ class BodyLocation:
 
     def example_element(self) -> Any:
         """Return an example of an element of the list at this location."""
-        elements = example_of(self.schemas[-1], openapi_document()["components"]["schemas"])
+        elements = example_for_schema(self.schemas[-1], openapi_document()["components"]["schemas"])
         return elements[0] if elements else _example(self.schemas[-1]["items"])
 
     def _fill(self, at: int) -> Any:
@@ -140,4 +140,4 @@ def _walk_schema(schema: Any, path: Any, ancestors: Any, seen_schemas: frozenset
 
 def _example(schema: Mapping[str, Any]) -> Any:
     schema_without_examples = {name: value for name, value in schema.items() if name not in ("default", "examples")}
-    return example_of(schema_without_examples, openapi_document()["components"]["schemas"])
+    return example_for_schema(schema_without_examples, openapi_document()["components"]["schemas"])

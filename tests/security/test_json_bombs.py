@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import MAX_BODY_BYTES, validate_body
@@ -38,12 +38,12 @@ FREE_TEXT_FIELDS: Final = {
 }
 TEXT_LABELS: Final = ("a control character", "text that is too long")
 FREE_FORM_LOCATIONS: Final = [
-    (o, location) for o in operations() if o.body for location in find_locations(o.body.__name__, "free")
+    (o, location) for o in all_operations() if o.body for location in find_locations(o.body.__name__, "free")
 ]
 STORING_LOCATIONS: Final = [(o, location) for o, location in FREE_FORM_LOCATIONS if location.path != ("tokens",)]
 """All free-form locations but design tokens, whose text must be safe in a style sheet."""
 LIST_LOCATIONS: Final = [
-    (o, location) for o in operations() if o.body for location in find_locations(o.body.__name__, "lists")
+    (o, location) for o in all_operations() if o.body for location in find_locations(o.body.__name__, "lists")
 ]
 
 

@@ -47,23 +47,27 @@ JSON: Final = {"Content-Type": "application/json"}
 LONE_SURROGATE: Final = b'"\\ud800"'
 
 
-@parametrize_operations(lambda o: o.path_parameters)
+@parametrize_operations(lambda o: o.path_parameter_names)
 class TestPathParameters:
     def test_unknown_values_are_not_found(self, operation: Operation, tenant: TenantFixture) -> None:
         example, caller = get_example(operation, tenant), get_caller(operation, tenant)
-        for name in operation.path_parameters:
+        for name in operation.path_parameter_names:
             for value in VALUES:
                 response = call_operation(operation, tenant, example.with_parameters(**{name: value}), caller=caller)
                 assert response.status == 404 or (len(value) == 1 and response.status < 500), (name, value[:20])
 
     def test_each_parameter_has_a_maximum_length(self, operation: Operation) -> None:
-        for name in operation.path_parameters:
-            assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: "a" * 300})
-            assert not operation.is_addressable({**dict.fromkeys(operation.path_parameters, "a"), name: ""})
+        for name in operation.path_parameter_names:
+            assert not operation.has_valid_path_parameters(
+                {**dict.fromkeys(operation.path_parameter_names, "a"), name: "a" * 300}
+            )
+            assert not operation.has_valid_path_parameters(
+                {**dict.fromkeys(operation.path_parameter_names, "a"), name: ""}
+            )
 
     def test_overlong_value_is_rejected_without_reads(self, operation: Operation, tenant: TenantFixture) -> None:
         example = get_example(operation, tenant)
-        (first, *_) = operation.path_parameters
+        (first, *_) = operation.path_parameter_names
         response = call_operation(
             operation, tenant, example.with_parameters(**{first: "a" * 9_000}), caller=get_caller(operation, tenant)
         )

@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.storage.pii import PersonalData
@@ -75,7 +75,9 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
     """Return the expressions that are computed at run time: all of them, or an example."""
     uuid = "01939d3c-0000-7000-8000-0000000000ff"
     ada = PersonalData(frozenset({uuid}), frozenset({"ada@example.com"}))
-    path_patterns = {pattern for operation in operations() for pattern in operation.path_patterns.values()}
+    path_patterns = {
+        pattern for operation in all_operations() for pattern in operation.path_parameter_patterns.values()
+    }
     return {
         DynamicPattern("chalicelib.features.audit.exports.logic.verify", "(_ERASED % organization).encode()"): (
             verify._ERASED_ENTRY_PATTERN % uuid,  # noqa: SLF001
@@ -176,7 +178,7 @@ def test_analyser_detects_vulnerable_patterns() -> None:
 
 
 def test_pydantic_uses_the_rust_regex_engine() -> None:
-    models = {model for o in operations() for model in (o.body, o.query, o.response_model) if model}
+    models = {model for o in all_operations() for model in (o.body, o.query, o.response_model) if model}
     assert {model.model_config.get("regex_engine", "rust-regex") for model in models} == {"rust-regex"}
 
 

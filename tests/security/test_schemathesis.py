@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.kernel.execution import conditions
 from chalicelib.kernel.operations.operation import Operation
@@ -31,13 +31,13 @@ QUICK_SETTINGS: Final[Mapping[str, Any]] = {
     "generation": {"max-examples": 4, "deterministic": True, "database": "none", "no-shrink": True},
     "phases": {"enabled": False, "fuzzing": {"enabled": True}},
 }
-GROUPS: Final = sorted({operation.group for operation in operations()})
+GROUPS: Final = sorted({operation.group for operation in all_operations()})
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_schemathesis_finds_no_failures(group: str, tenant: TenantFixture) -> None:
     failures = run_schemathesis(
-        tenant, [operation for operation in operations() if operation.group == group], QUICK_SETTINGS
+        tenant, [operation for operation in all_operations() if operation.group == group], QUICK_SETTINGS
     )
     assert [each for each in failures if not is_allowed(each)] == []
 
@@ -47,7 +47,7 @@ def test_schemathesis_detects_a_broken_operation(tenant: TenantFixture, monkeypa
         raise RuntimeError("broken")
 
     monkeypatch.setattr(conditions, "if_none_match", raise_error)
-    country = [operation for operation in operations() if operation.id == "get_country"]
+    country = [operation for operation in all_operations() if operation.id == "get_country"]
     assert {each.check for each in run_schemathesis(tenant, country, QUICK_SETTINGS)} >= {
         "not_a_server_error",
         "content_type_conformance",
@@ -84,7 +84,7 @@ def test_allowed_acceptances_violate_the_schema_and_are_accepted(
 
 
 def get_operation(rejection: AllowedRejection | AllowedAcceptance) -> Operation:
-    return next(operation for operation in operations() if operation.id == rejection.operation_id)
+    return next(operation for operation in all_operations() if operation.id == rejection.operation_id)
 
 
 def schema_errors(operation: Operation, rejection: AllowedRejection | AllowedAcceptance) -> list[str]:
@@ -92,7 +92,7 @@ def schema_errors(operation: Operation, rejection: AllowedRejection | AllowedAcc
     components = {"components": openapi_document()["components"]}
     if isinstance(rejection, AllowedAcceptance) or rejection.body is not None:
         assert operation.body
-        values = [(schemas.reference(operation.body.__name__), rejection.body)]
+        values = [(schemas.schema_reference(operation.body.__name__), rejection.body)]
     else:
         parameters = openapi_document()["paths"][operation.path][operation.method.lower()]["parameters"]
         values = [

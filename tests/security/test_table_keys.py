@@ -124,7 +124,7 @@ def query_parameters(operation: Operation) -> list[str]:
     return [field.alias or name for name, field in fields.items() if name != "limit"]
 
 
-@parametrize_operations(lambda o: o.query or o.path_parameters)
+@parametrize_operations(lambda o: o.query or o.path_parameter_names)
 def test_expressions_contain_no_user_input(operation: Operation, tenant: TenantFixture) -> None:
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     for hostile_text in HOSTILE_TEXTS:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.storage.record_types import all_record_types
 from tests.faults import task_examples
 from tests.harness import memory_aws
@@ -40,7 +40,7 @@ def states() -> dict[tuple[str, ...], State]:
 @pytest.fixture(scope="session")
 def _everything_imported() -> None:
     """Import every module that draws random values, so that these can be replaced."""
-    operations()
+    all_operations()
     all_record_types()
     task_examples.list_task_names()
 

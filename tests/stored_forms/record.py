@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.record_types import all_record_types
@@ -52,7 +52,7 @@ class Recorder:
 
     def record(self) -> Recording:
         """Record all operations, tasks, messages and migrations, and return the recording."""
-        for operation in operations():
+        for operation in all_operations():
             self._record_operation(operation)
         for name in task_examples.list_task_names():
             self._record_task(name)
@@ -60,7 +60,7 @@ class Recorder:
         self._record_migrations()
         return Recording(
             people={role: [*known] for role, known in PEOPLE.items()},
-            operations=[operation.id for operation in operations()],
+            operations=[operation.id for operation in all_operations()],
             tasks=task_examples.list_task_names(),
             world=State({}, {}).difference_to(self.initial_state),
             prepared=self.prepared,
@@ -221,7 +221,7 @@ def _recorder() -> Iterator[Recorder]:
             patched.setenv(name, value)
         people = create_people(issuer, PEOPLE)
         api, workers = ApiClient(app), Workers(app)
-        operations()
+        all_operations()
         all_record_types()
         task_examples.list_task_names()
         with open_stage(api, workers, people, "world", _CREATED_AT):

@@ -9,7 +9,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.storage.item_json import from_wire
+from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from tests.harness import memory_aws, snapshots
 
 Json = dict[str, Any]
@@ -62,7 +62,7 @@ class State:
 def apply_difference(difference: Difference) -> None:
     """Apply a difference to the current state."""
     for item in difference.items:
-        memory_aws.put_item(from_wire(item))
+        memory_aws.put_item(item_from_dynamodb_json(item))
     for pk, sk in difference.removed:
         memory_aws.delete_item({"pk": pk, "sk": sk})
     for name in difference.removed_files:
@@ -103,4 +103,4 @@ def _by_key(table: snapshots.Snapshot) -> dict[tuple[str, str], Any]:
 
 
 def _plain(item: Any) -> Json:
-    return from_wire(item.to_json()["Attributes"])
+    return item_from_dynamodb_json(item.to_json()["Attributes"])

@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
-from chalicelib.kernel.storage.item_json import from_wire
+from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from chalicelib.kernel.storage.record_types import find_record_type, record_from_item
 from tests.faults import task_examples
 from tests.harness import memory_aws
@@ -22,7 +22,7 @@ ADDITIONAL_ATTRIBUTES: Final = {"entry": ("index1pk", "index1sk", "link", "mac")
 
 def items_of(kind: str, recording: Recording) -> dict[str, Json]:
     """Return the recorded items of a kind, each once."""
-    return {str(item): from_wire(item) for item in recording.items() if item.get("kind") == {"S": kind}}
+    return {str(item): item_from_dynamodb_json(item) for item in recording.items() if item.get("kind") == {"S": kind}}
 
 
 def compared_attributes(kind: str, item: Json) -> Json:
@@ -53,7 +53,7 @@ def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: R
 
 
 def test_recorded_operations_still_exist(recording: Recording) -> None:
-    assert set(recording.operations) <= {operation.id for operation in operations()}
+    assert set(recording.operations) <= {operation.id for operation in all_operations()}
 
 
 def test_recorded_tasks_still_exist(recording: Recording) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
-from chalicelib.entrypoints.openapi.webhooks import build_webhooks, event_models
+from chalicelib.entrypoints.openapi.webhooks import build_webhook_path_items, event_data_models
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.work.tasks import Task
@@ -54,7 +54,7 @@ GROUP_DESCRIPTIONS: Final = {
 
 def build_document() -> dict[str, Any]:
     """Return the document of the whole API, which is committed as `openapi.json` and served."""
-    return build_document_of(catalogue.operations(), catalogue.emitting_tasks())
+    return build_document_for(catalogue.all_operations(), catalogue.event_emitting_tasks())
 
 
 def serialize_document(openapi_document: dict[str, Any]) -> str:
@@ -62,11 +62,11 @@ def serialize_document(openapi_document: dict[str, Any]) -> str:
     return json.dumps(openapi_document, indent=2, ensure_ascii=False) + "\n"
 
 
-def build_document_of(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
+def build_document_for(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of some tasks."""
     operations = list(operations)
     emitters: list[Operation | Task] = [*operations, *tasks]
-    components = schemas.build_schemas(operations, event_models(emitters))
+    components = schemas.build_schemas(operations, event_data_models(emitters))
     components |= {"Problem": problems.PROBLEM_SCHEMA, "FieldError": problems.FIELD_ERROR_SCHEMA}
     return {
         "openapi": "3.1.0",
@@ -78,24 +78,24 @@ def build_document_of(operations: Iterable[Operation], tasks: Iterable[Task] = (
         },
         # Relative to the document's URL, so it is also right below the path of an API Gateway stage.
         "servers": [{"url": "."}],
-        "tags": [{"name": name, "description": GROUP_DESCRIPTIONS[name]} for name in _tags(operations)],
-        "paths": _paths(operations, components),
-        "webhooks": build_webhooks(emitters, components),
+        "tags": [{"name": name, "description": GROUP_DESCRIPTIONS[name]} for name in _tag_names(operations)],
+        "paths": _build_path_items(operations, components),
+        "webhooks": build_webhook_path_items(emitters, components),
         "components": {
             "schemas": dict(sorted(components.items())),
             "headers": headers.RESPONSE_HEADERS,
             "parameters": headers.build_header_parameters(),
-            "responses": problems.build_shared_responses(),
+            "responses": problems.build_shared_problem_responses(),
             "securitySchemes": _security_schemes(),
         },
     }
 
 
-def _tags(operations: Iterable[Operation]) -> list[str]:
+def _tag_names(operations: Iterable[Operation]) -> list[str]:
     return list(dict.fromkeys([*(operation.group for operation in operations), "events"]))
 
 
-def _paths(operations: Iterable[Operation], components: dict[str, Any]) -> dict[str, Any]:
+def _build_path_items(operations: Iterable[Operation], components: dict[str, Any]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = build_operation_object(operation, components)

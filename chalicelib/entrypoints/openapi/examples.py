@@ -55,7 +55,9 @@ _EXAMPLE_ID_PREFIX: Final = "01a1f84a-95c0"
 """The first 48 bits of all example UUIDs (version 7): 2026-11-20T09:30:00.000Z."""
 
 
-def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "", model_name: str = "") -> Any:
+def example_for_schema(
+    schema: Schema, components: Mapping[str, Schema], field_name: str = "", model_name: str = ""
+) -> Any:
     """Return an example that a schema accepts.
 
     `name` is the name of the field, and `noun` that of the model to which it belongs. Raises LookupError for a
@@ -66,40 +68,40 @@ def example_of(schema: Schema, components: Mapping[str, Schema], name: str = "",
         return declared[0]
     if "$ref" in schema:
         target = str(schema["$ref"]).rsplit("/", 1)[-1]
-        return example_of(components[target], components, name, target)
+        return example_for_schema(components[target], components, field_name, target)
     alternatives = [a for a in schema.get("anyOf", schema.get("oneOf", [])) if a != {"type": "null"}]
     if alternatives:
-        return example_of(alternatives[0], components, name, model_name)
-    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, name, model_name)
+        return example_for_schema(alternatives[0], components, field_name, model_name)
+    return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, field_name, model_name)
 
 
-def _example_by_type(schema: Schema, components: Mapping[str, Schema], name: str, model_name: str) -> Any:
+def _example_by_type(schema: Schema, components: Mapping[str, Schema], field_name: str, model_name: str) -> Any:
     types = schema.get("type", "object")
     json_type = types if isinstance(types, str) else next(each for each in types if each != "null")
     if json_type == "object":
         fields = schema.get("properties", {}).items()
-        examples = {key: example_of(field, components, key, model_name) for key, field in fields}
+        examples = {key: example_for_schema(field, components, key, model_name) for key, field in fields}
         return {key: value for key, value in examples.items() if value is not None or key in schema.get("required", ())}
     if json_type == "array":
-        return [example_of(schema["items"], components, name, model_name)]
+        return [example_for_schema(schema["items"], components, field_name, model_name)]
     if json_type in ("integer", "number"):
         return schema.get("minimum", 1)
-    return True if json_type == "boolean" else _example_string(schema, name, model_name)
+    return True if json_type == "boolean" else _example_string(schema, field_name, model_name)
 
 
-def _example_string(schema: Schema, name: str, model_name: str) -> str | None:
+def _example_string(schema: Schema, field_name: str, model_name: str) -> str | None:
     string_format = schema.get("format", "")
     if string_format == "uuid" or schema.get("pattern") == UUID_PATTERN:
-        return example_uuid(model_name if name == "id" else name)
-    if name in _EXAMPLES_BY_FIELD:
-        return _EXAMPLES_BY_FIELD[name]
+        return example_uuid(model_name if field_name == "id" else field_name)
+    if field_name in _EXAMPLES_BY_FIELD:
+        return _EXAMPLES_BY_FIELD[field_name]
     if string_format in _EXAMPLES_BY_FORMAT:
         return _EXAMPLES_BY_FORMAT[string_format]
-    raise LookupError(f"{model_name}.{name} has no example: give the field `examples`")
+    raise LookupError(f"{model_name}.{field_name} has no example: give the field `examples`")
 
 
-def example_uuid(name: str) -> str:
+def example_uuid(field_or_model_name: str) -> str:
     """Return the example id for the name of a field or a record. `organizationId` and `Organization` have the same."""
-    record_name = re.sub(r"[^a-z]", "", name.lower()).removesuffix("id")
+    record_name = re.sub(r"[^a-z]", "", field_or_model_name.lower()).removesuffix("id")
     digest = hashlib.sha256(record_name.encode()).hexdigest()
     return f"{_EXAMPLE_ID_PREFIX}-7{digest[:3]}-8{digest[3:6]}-{digest[6:18]}"

@@ -11,7 +11,7 @@ _ETAGS_PATTERN: Final = rf"^\s*(?:\*|{_ETAG_PATTERN}(?:\s*,\s*{_ETAG_PATTERN})*)
 """The pattern in the document. The service itself parses the header tag by tag."""
 
 
-def _string_header(description: str, **schema: Any) -> dict[str, Any]:
+def _string_header_object(description: str, **schema: Any) -> dict[str, Any]:
     return {"description": description, "schema": {"type": "string", **schema}}
 
 
@@ -22,11 +22,11 @@ _IDEMPOTENCY_KEY_PATTERN: Final = rf"^{_VISIBLE_CHARACTER}(?:[^\x00-\x1f\x7f-\xa
 _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "ApiVersion": (
         "API-Version",
-        _string_header("The requested version of the API. The default is this version.", enum=[API_VERSION]),
+        _string_header_object("The requested version of the API. The default is this version.", enum=[API_VERSION]),
     ),
     "IdempotencyKey": (
         "Idempotency-Key",
-        _string_header(
+        _string_header_object(
             "Any text, quoted or not, which is the same for all attempts of one request. The request then has its "
             "effect once, and later attempts get the first response, with `Idempotency-Replayed: true`, for 24 hours.",
             minLength=1,
@@ -36,14 +36,14 @@ _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     ),
     "IfMatch": (
         "If-Match",
-        _string_header(
+        _string_header_object(
             "The `ETag` of the record as you read it. If the record has changed since, the response is 412.",
             pattern=_ETAGS_PATTERN,
         ),
     ),
     "IfNoneMatch": (
         "If-None-Match",
-        _string_header(
+        _string_header_object(
             "The `ETag` of your copy. If it is still current, the response is 304 without a body.",
             pattern=_ETAGS_PATTERN,
         ),
@@ -52,23 +52,23 @@ _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 """Request headers by component name: the name of the header, and its description and schema."""
 
 RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
-    "API-Version": _string_header("The version of the API that responded.", format="date"),
-    "Allow": _string_header("The allowed methods of the path."),
-    "Cache-Control": _string_header("Who may cache the response, and for how many seconds."),
-    "ETag": _string_header("The version of the record, which can be sent as `If-Match`."),
-    "Idempotency-Replayed": _string_header(
+    "API-Version": _string_header_object("The version of the API that responded.", format="date"),
+    "Allow": _string_header_object("The allowed methods of the path."),
+    "Cache-Control": _string_header_object("Who may cache the response, and for how many seconds."),
+    "ETag": _string_header_object("The version of the record, which can be sent as `If-Match`."),
+    "Idempotency-Replayed": _string_header_object(
         "`true` if this is the stored response of an earlier attempt.", enum=["true"]
     ),
-    "Link": _string_header('The URL of the next page, if there is one: `<…>; rel="next"`.'),
-    "Location": _string_header("The URL of the record or of the redirect's target.", format="uri-reference"),
-    "RateLimit": _string_header(
+    "Link": _string_header_object('The URL of the next page, if there is one: `<…>; rel="next"`.'),
+    "Location": _string_header_object("The URL of the record or of the redirect's target.", format="uri-reference"),
+    "RateLimit": _string_header_object(
         "The remaining requests of each rate limit that applies, and the seconds until it is full again, as a list by "
         "name. Responses without a credential contain the limit of the client's network only once it is exceeded."
     ),
-    "RateLimit-Policy": _string_header("The same rate limits: how many requests in how many seconds."),
+    "RateLimit-Policy": _string_header_object("The same rate limits: how many requests in how many seconds."),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
-    "WWW-Authenticate": _string_header("`Bearer`, and the error of the credential."),
-    "X-Request-Id": _string_header("The id of this request in logs, problems and audit entries."),
+    "WWW-Authenticate": _string_header_object("`Bearer`, and the error of the credential."),
+    "X-Request-Id": _string_header_object("The id of this request in logs, problems and audit entries."),
 }
 
 _COMMON_HEADERS: Final = ("API-Version", "RateLimit", "RateLimit-Policy", "X-Request-Id")

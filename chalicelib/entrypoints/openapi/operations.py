@@ -6,10 +6,10 @@ from inspect import signature
 from typing import Any, Final, get_args
 
 from chalicelib.entrypoints.openapi import schemas
-from chalicelib.entrypoints.openapi.examples import example_of
+from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.headers import Headers, header_references
-from chalicelib.entrypoints.openapi.problems import problem_responses
-from chalicelib.entrypoints.openapi.record_examples import example_secrets, initial_fields
+from chalicelib.entrypoints.openapi.problems import problem_references_by_status
+from chalicelib.entrypoints.openapi.record_examples import default_field_values, example_secret_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
@@ -47,16 +47,16 @@ def build_operation_object(operation: Operation, components: Components) -> dict
         "operationId": operation.id,
         "tags": [operation.group],
         "summary": operation.summary.removesuffix(".").replace("`", ""),
-        "description": _description(operation),
-        "security": _security(operation),
-        "parameters": _parameters(operation),
-        **({"requestBody": _request_body(operation, components)} if operation.body else {}),
-        "responses": _success_responses(operation, components) | problem_responses(operation),
-        **_extensions(operation),
+        "description": _operation_description(operation),
+        "security": _security_requirements(operation),
+        "parameters": _parameter_objects(operation),
+        **({"requestBody": _request_body_object(operation, components)} if operation.body else {}),
+        "responses": _success_responses_by_status(operation, components) | problem_references_by_status(operation),
+        **_extension_fields(operation),
     }
 
 
-def _description(operation: Operation) -> str:
+def _operation_description(operation: Operation) -> str:
     """Return the docstring without its summary, followed by the operation's access rule, events and rate limits."""
     details = operation.description.partition("\n\n")[2]
     required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
@@ -72,7 +72,7 @@ def _describe_rate_limit(rate_limit: RateLimit) -> str:
     return f"{rate_limit.limit} requests in {rate_limit.seconds} s for each {subject}"
 
 
-def _security(operation: Operation) -> list[dict[str, list[str]]]:
+def _security_requirements(operation: Operation) -> list[dict[str, list[str]]]:
     if operation.allows_anonymous:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
@@ -83,7 +83,7 @@ def _security(operation: Operation) -> list[dict[str, list[str]]]:
     return [*anonymous, user, key] if operation.scope else [*anonymous, user]
 
 
-def _extensions(operation: Operation) -> dict[str, Any]:
+def _extension_fields(operation: Operation) -> dict[str, Any]:
     main_event, other_events = operation.emits[:1], operation.emits[1:]
     return {
         "x-atrium-access": operation.access_label,
@@ -93,23 +93,23 @@ def _extensions(operation: Operation) -> dict[str, Any]:
     }
 
 
-def _parameters(operation: Operation) -> list[dict[str, Any]]:
+def _parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     path = [
-        {"name": name, "in": "path", "required": True, "schema": _path_schema(operation, name)}
-        for name in operation.path_parameters
+        {"name": name, "in": "path", "required": True, "schema": _path_parameter_schema(operation, name)}
+        for name in operation.path_parameter_names
     ]
-    return [*path, *_query_parameters(operation), *_header_parameters(operation)]
+    return [*path, *_query_parameter_objects(operation), *_header_parameter_objects(operation)]
 
 
-def _path_schema(operation: Operation, name: str) -> Schema:
-    pattern = operation.path_patterns[name]
+def _path_parameter_schema(operation: Operation, parameter_name: str) -> Schema:
+    pattern = operation.path_parameter_patterns[parameter_name]
     return {"type": "string", "pattern": pattern, **({"format": "uuid"} if pattern == UUID_PATTERN else {})}
 
 
-def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+def _query_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    required = schemas.required_fields(operation.query)
+    required = schemas.required_query_parameters(operation.query)
     return [
         {
             "name": name,
@@ -119,19 +119,19 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
             # Without examples, because documentation pages fill them in and send them.
             "schema": {key: value for key, value in field.items() if key not in ("description", "examples")},
         }
-        for name, field in schemas.query_fields(operation.query).items()
+        for name, field in schemas.query_parameter_schemas(operation.query).items()
     ]
 
 
-def _header_parameters(operation: Operation) -> list[dict[str, Any]]:
+def _header_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     names = ["IfMatch"] if operation.is_conditional else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
-    return [*_record_token_header(operation), *shared]
+    return [*_record_token_parameter_objects(operation), *shared]
 
 
-def _record_token_header(operation: Operation) -> list[dict[str, Any]]:
+def _record_token_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     """Return the header with the record token, for an operation that requires one."""
     if not isinstance(operation.access, RequireRecordToken):
         return []
@@ -145,23 +145,23 @@ def has_etag(operation: Operation) -> bool:
     """Return whether the response has an ETag: one record, a document, or a list that declares it."""
     model = operation.response_model
     if model is None:
-        return operation.method == "GET" and bool(media_types(operation))
+        return operation.method == "GET" and bool(raw_response_media_types(operation))
     return operation.has_etag if operation.is_list else issubclass(model, RecordOutput) or model.content_etag
 
 
-def _request_body(operation: Operation, components: Components) -> dict[str, Any]:
+def _request_body_object(operation: Operation, components: Components) -> dict[str, Any]:
     body = operation.body
     assert body  # noqa: S101 - the only caller checks this
-    schema = schemas.reference(body.__name__)
-    content = {"schema": schema, "example": example_of(schema, components)}
+    schema = schemas.schema_reference(body.__name__)
+    content = {"schema": schema, "example": example_for_schema(schema, components)}
     types = ["application/json", *(["application/merge-patch+json"] if operation.method == "PATCH" else [])]
     types += FORMS if operation.accepts_form else ()
     required = any(field.is_required() for field in body.model_fields.values()) and not issubclass(body, Patch)
     return {"required": required, "content": dict.fromkeys(types, content)}
 
 
-def _success_responses(operation: Operation, components: Components) -> dict[str, Any]:
-    responses = {str(operation.success): _success_response(operation, components)}
+def _success_responses_by_status(operation: Operation, components: Components) -> dict[str, Any]:
+    responses = {str(operation.success): _success_response_object(operation, components)}
     if operation.existing_status:
         created = responses[str(operation.success)]
         headers = {name: header for name, header in created["headers"].items() if name != "Location"}
@@ -173,7 +173,7 @@ def _success_responses(operation: Operation, components: Components) -> dict[str
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed. Use your copy.",
-            "headers": header_references("ETag", *_cache_headers(operation)),
+            "headers": header_references("ETag", *_cache_header_names(operation)),
         }
     for status in _redirect_statuses(operation):
         responses[str(status)] = {
@@ -193,46 +193,48 @@ def _redirect_statuses(operation: Operation) -> list[int]:
     return []
 
 
-def _success_response(operation: Operation, components: Components) -> dict[str, Any]:
-    response = {"description": _success_description(operation), "headers": _success_headers(operation)}
+def _success_response_object(operation: Operation, components: Components) -> dict[str, Any]:
+    response = {"description": _success_description(operation), "headers": _success_header_references(operation)}
     if operation.response_model is None:
-        content = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in media_types(operation)}
+        content = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in raw_response_media_types(operation)}
         return response | ({"content": content} if content else {})
-    name = schemas.list_name if operation.is_list else lambda model: schemas.public_name(model.__name__)
-    schema = schemas.reference(name(operation.response_model))
-    example = example_of(schema, components)
+    name = schemas.list_name if operation.is_list else lambda model: schemas.public_model_name(model.__name__)
+    schema = schemas.schema_reference(name(operation.response_model))
+    example = example_for_schema(schema, components)
     if operation.method == "POST":
-        example |= example_secrets(operation.response_model)
+        example |= example_secret_fields(operation.response_model)
     if operation.success == HTTPStatus.ACCEPTED:
-        example |= initial_fields(operation.response_model)
-    other_content = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in media_types(operation)}
+        example |= default_field_values(operation.response_model)
+    other_content = {
+        media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in raw_response_media_types(operation)
+    }
     return response | {"content": {"application/json": {"schema": schema, "example": example}, **other_content}}
 
 
 def _success_description(operation: Operation) -> str:
     if operation.response_model is None:
         return "Success." if operation.mutates else "The document."
-    name = schemas.public_name(operation.response_model.__name__)
+    name = schemas.public_model_name(operation.response_model.__name__)
     if operation.is_list:
         return f"A page of the list: `{name}` items, and the cursor of the next page."
     return f"The new `{name}`." if operation.creates and not operation.returns_target else f"The `{name}`."
 
 
-def _success_headers(operation: Operation) -> Headers:
+def _success_header_references(operation: Operation) -> Headers:
     return header_references(
         *(["ETag"] if has_etag(operation) else []),
-        *_cache_headers(operation),
+        *_cache_header_names(operation),
         *(["Location"] if operation.creates else []),
         *(["Link"] if operation.is_list else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
     )
 
 
-def _cache_headers(operation: Operation) -> list[str]:
+def _cache_header_names(operation: Operation) -> list[str]:
     return ["Cache-Control"] if operation.cache_control else []
 
 
-def media_types(operation: Operation) -> list[str]:
+def raw_response_media_types(operation: Operation) -> list[str]:
     """Return the media types of responses that are not JSON records: `Annotated[RawResponse, "text/html"]`."""
     annotation = signature(operation.function).return_annotation
     for result_type in (annotation, *get_args(annotation)):

@@ -69,12 +69,12 @@ FIELD_ERROR_SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def build_shared_responses() -> dict[str, Any]:
+def build_shared_problem_responses() -> dict[str, Any]:
     """Return the shared response of each status, by name."""
-    return {name: _response(status) for status, name in _RESPONSE_NAMES.items()}
+    return {name: _shared_problem_response(status) for status, name in _RESPONSE_NAMES.items()}
 
 
-def problem_responses(operation: Operation) -> dict[str, Any]:
+def problem_references_by_status(operation: Operation) -> dict[str, Any]:
     """Return the problem responses of an operation, from its declaration and from the codes in its docstring."""
     documented = {CODES[code][0] for code in _CODE.findall(operation.description) if code in CODES}
     statuses = sorted({*_COMMON_STATUSES, *documented, *_implied_statuses(operation)})
@@ -83,7 +83,9 @@ def problem_responses(operation: Operation) -> dict[str, Any]:
 
 def _implied_statuses(operation: Operation) -> set[int]:
     takes_body = operation.method in ("POST", "PUT", "PATCH")
-    may_be_missing = isinstance(operation.access, RequireRole) or operation.path_parameters or operation.extra_check
+    may_be_missing = (
+        isinstance(operation.access, RequireRole) or operation.path_parameter_names or operation.extra_check
+    )
     return {
         *([404] if may_be_missing else []),
         *([412] if operation.is_conditional else []),
@@ -99,7 +101,7 @@ def _example_problem(code: str) -> dict[str, object]:
     return problem.document(instance="/organizations", request_id="1f0c8f5e-6a07-4b1e-9d5a-52cbe1a4d1f6")
 
 
-def _response(status: int) -> dict[str, Any]:
+def _shared_problem_response(status: int) -> dict[str, Any]:
     codes = [code for code, (code_status, _) in CODES.items() if code_status == status]
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code][1]}." for code in codes),

@@ -48,41 +48,41 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
     patches = {m.__name__ for m in models if issubclass(m, Patch)}
     schemas: dict[str, Schema] = {}
     for key, schema in generated.get("$defs", {}).items():
-        name = public_name(key)
+        name = public_model_name(key)
         if name in schemas:
             raise ValueError(f"Two models are called {name}; rename one")
-        schemas[name] = _simplify(_as_patch(schema) if key in patches else schema)
+        schemas[name] = _simplified_schema(_merge_patch_schema(schema) if key in patches else schema)
     lists = {
-        list_name(o.response_model): _add_list_metadata(build_list_schema(o.response_model), o, schemas)
+        list_name(o.response_model): _with_list_metadata(build_list_schema(o.response_model), o, schemas)
         for o in operations
         if o.is_list and o.response_model
     }
-    merged = {public_name(o.list_metadata.__name__) for o in operations if o.list_metadata}
+    merged = {public_model_name(o.list_metadata.__name__) for o in operations if o.list_metadata}
     return {name: schema for name, schema in schemas.items() if name not in merged} | lists
 
 
-def public_name(name: str) -> str:
+def public_model_name(model_name: str) -> str:
     """Return the public name of a model: its name without the suffix of responses."""
-    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
+    return next((model_name.removesuffix(suffix) for suffix in _SUFFIXES if model_name.endswith(suffix)), model_name)
 
 
-def list_name(item: type[Output]) -> str:
+def list_name(item_model: type[Output]) -> str:
     """Return the public name of a list of a model."""
-    return f"{public_name(item.__name__)}List"
+    return f"{public_model_name(item_model.__name__)}List"
 
 
-def reference(name: str) -> Schema:
+def schema_reference(public_name: str) -> Schema:
     """Return a reference to the schema with a public name."""
-    return {"$ref": _COMPONENTS + name}
+    return {"$ref": _COMPONENTS + public_name}
 
 
-def build_list_schema(item: type[Output]) -> Schema:
+def build_list_schema(item_model: type[Output]) -> Schema:
     """Return the schema of one page of a list."""
     return {
         "description": "One page of a list.",
         "type": "object",
         "properties": {
-            "items": {"type": "array", "items": reference(public_name(item.__name__))},
+            "items": {"type": "array", "items": schema_reference(public_model_name(item_model.__name__))},
             "nextCursor": {
                 "description": "The `cursor` of the next page. Only null means that there is none.",
                 "type": ["string", "null"],
@@ -93,50 +93,52 @@ def build_list_schema(item: type[Output]) -> Schema:
     }
 
 
-def _add_list_metadata(list_schema: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
+def _with_list_metadata(list_schema: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
     """Return the schema of a page with the metadata of the list. Fields that items have too get the items' schema."""
     if operation.list_metadata is None:
         return list_schema
-    metadata = schemas[public_name(operation.list_metadata.__name__)]
-    items = schemas[public_name(operation.response_model.__name__)]["properties"] if operation.response_model else {}
+    metadata = schemas[public_model_name(operation.list_metadata.__name__)]
+    items = (
+        schemas[public_model_name(operation.response_model.__name__)]["properties"] if operation.response_model else {}
+    )
     metadata_properties = {name: items.get(name, field) for name, field in metadata["properties"].items()}
     properties = {**list_schema["properties"], **metadata_properties}
     return {**list_schema, "properties": properties, "required": [*list_schema["required"], *metadata["required"]]}
 
 
-def query_fields(query: type[Query]) -> dict[str, Schema]:
+def query_parameter_schemas(query_model: type[Query]) -> dict[str, Schema]:
     """Return the schema of each query parameter, without null, which a query can't express."""
-    schema = query.model_json_schema(schema_generator=_Generator)
+    schema = query_model.model_json_schema(schema_generator=_Generator)
     definitions: dict[str, Schema] = schema.pop("$defs", {})
     return {
-        name: _without_null(_inline_reference(field, definitions))
-        for name, field in _simplify(schema).get("properties", {}).items()
+        name: _without_null(_with_inlined_reference(field, definitions))
+        for name, field in _simplified_schema(schema).get("properties", {}).items()
     }
 
 
-def required_fields(query: type[Query]) -> set[str]:
+def required_query_parameters(query_model: type[Query]) -> set[str]:
     """Return the names of the required query parameters."""
-    fields: dict[str, FieldInfo] = query.model_fields
+    fields: dict[str, FieldInfo] = query_model.model_fields
     return {field.alias or name for name, field in fields.items() if field.is_required()}
 
 
-def _simplify(schema: Any) -> Any:
+def _simplified_schema(schema: Any) -> Any:
     """Return a schema with public names and short types such as `[string, null]`, without titles and null defaults."""
     if isinstance(schema, list):
-        return [_simplify(part) for part in schema]
+        return [_simplified_schema(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     simplified = {
-        key: _simplify(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
+        key: _simplified_schema(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
     }
     if "$ref" in simplified:
-        simplified["$ref"] = _COMPONENTS + public_name(simplified["$ref"].removeprefix(_COMPONENTS))
+        simplified["$ref"] = _COMPONENTS + public_model_name(simplified["$ref"].removeprefix(_COMPONENTS))
     if simplified.get("default", ...) is None:
         del simplified["default"]
-    return _merge_null(simplified)
+    return _with_merged_null_type(simplified)
 
 
-def _merge_null(schema: Schema) -> Schema:
+def _with_merged_null_type(schema: Schema) -> Schema:
     """Return `anyOf: [{type: string}, {type: null}]` as one schema."""
     alternatives = schema.get("anyOf", [])
     if len(alternatives) != 2 or {"type": "null"} not in alternatives:  # noqa: PLR2004
@@ -158,28 +160,28 @@ def _without_null(schema: Schema) -> Schema:
     return schema
 
 
-def _inline_reference(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+def _with_inlined_reference(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     """Return a parameter's schema with the referenced definition in place of the reference."""
     alternatives = [a for a in schema.get("anyOf", []) if a != {"type": "null"}]
     target = alternatives[0] if len(alternatives) == 1 else schema
     if "$ref" not in target:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
-    definition: Schema = _simplify(definitions[target["$ref"].rsplit("/", 1)[-1]])
+    definition: Schema = _simplified_schema(definitions[target["$ref"].rsplit("/", 1)[-1]])
     return definition | rest
 
 
-def _as_patch(schema: Schema) -> Schema:
+def _merge_patch_schema(schema: Schema) -> Schema:
     """Return the schema of a JSON Merge Patch (RFC 7396): every field is optional, and null stands for the default."""
     required = set(schema.get("required", ()))
     fields = {
-        name: field if name in required else _nullable({k: v for k, v in field.items() if k != "default"})
+        name: field if name in required else _nullable_schema({k: v for k, v in field.items() if k != "default"})
         for name, field in schema.get("properties", {}).items()
     }
     return {key: value for key, value in schema.items() if key != "required"} | {"properties": fields}
 
 
-def _nullable(schema: Schema) -> Schema:
+def _nullable_schema(schema: Schema) -> Schema:
     if {"type": "null"} in schema.get("anyOf", ()):
         return schema
     annotations = {key: value for key, value in schema.items() if key in ("description", "examples")}

@@ -5,8 +5,8 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
-from chalicelib.entrypoints.openapi.examples import example_of
-from chalicelib.entrypoints.openapi.record_examples import example_event_fields, initial_fields
+from chalicelib.entrypoints.openapi.examples import example_for_schema
+from chalicelib.entrypoints.openapi.record_examples import default_field_values, example_event_fields
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -35,18 +35,20 @@ _RESPONSES: Final = {
 }
 
 
-def build_webhooks(all_emitters: Iterable[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
+def build_webhook_path_items(all_emitters: Iterable[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
     """Return the OpenAPI path item of each event, by the name of the event."""
     return {
-        event: {"post": _message_operation(event, emitters, components)}
+        event: {"post": _message_operation_object(event, emitters, components)}
         for event, emitters in sorted(_emitters_by_event(all_emitters).items())
     }
 
 
-def event_models(all_emitters: Iterable[Emitter]) -> set[type[Output]]:
+def event_data_models(all_emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the public models of all records in the data of events."""
     return {
-        model for event, emitters in _emitters_by_event(all_emitters).items() for model in _data_models(event, emitters)
+        model
+        for event, emitters in _emitters_by_event(all_emitters).items()
+        for model in _possible_data_models(event, emitters)
     }
 
 
@@ -58,7 +60,7 @@ def _emitters_by_event(all_emitters: Iterable[Emitter]) -> dict[str, list[Emitte
     return by_event
 
 
-def _data_models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
+def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the public models that the data of an event can have.
 
     A task declares the record type of each event. For an operation, the first rule that applies decides: the record set
@@ -95,12 +97,12 @@ def _record_type_in_path(operation: Operation) -> type[Entity] | None:
     return next((record_type for record_type in record_types if record_type.output_model), None)
 
 
-def _message_operation(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
-    records = {schemas.public_name(model.__name__): model for model in _data_models(event, emitters)}
-    schema = _body_schema(event, sorted(records))
-    example = example_of(schema, components)
+def _message_operation_object(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
+    records = {schemas.public_model_name(model.__name__): model for model in _possible_data_models(event, emitters)}
+    schema = _message_body_schema(event, sorted(records))
+    example = example_for_schema(schema, components)
     if records:
-        example["data"] |= _example_fields(event, emitters, records[min(records)])
+        example["data"] |= _example_data_fields(event, emitters, records[min(records)])
     return {
         "summary": _summarize_emitters(emitters),
         **({"description": EVENT_TYPES[event].description} if event in EVENT_TYPES else {}),
@@ -124,10 +126,10 @@ def _message_operation(event: str, emitters: list[Emitter], components: Mapping[
     }
 
 
-def _example_fields(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
+def _example_data_fields(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
     """Return the fields whose values after an event differ from the example of the schema."""
     starts_job = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
-    return (initial_fields(model) if starts_job else {}) | example_event_fields(model, event)
+    return (default_field_values(model) if starts_job else {}) | example_event_fields(model, event)
 
 
 def _summarize_emitters(emitters: Iterable[Emitter]) -> str:
@@ -137,8 +139,8 @@ def _summarize_emitters(emitters: Iterable[Emitter]) -> str:
     return text[0].upper() + text[1:]
 
 
-def _body_schema(event: str, records: list[str]) -> Schema:
-    references = [schemas.reference(name) for name in records]
+def _message_body_schema(event: str, model_names: list[str]) -> Schema:
+    references = [schemas.schema_reference(name) for name in model_names]
     data = {"type": "object"} if not references else references[0] if len(references) == 1 else {"anyOf": references}
     return {
         "type": "object",

@@ -111,7 +111,7 @@ class LeadSubmission(Entity):
     loaded_lead: Lead | None = None
 
     @classmethod
-    def from_lead(cls, lead: Lead, submission_id: str) -> Self:
+    def of_lead(cls, lead: Lead, submission_id: str) -> Self:
         """Return the current state of a submission in a lead."""
         submission = lead.get_submission(submission_id)
         history = submission["history"]
@@ -129,7 +129,7 @@ class LeadSubmission(Entity):
         key = Lead.make_item_key(id=self.lead_id)
         if key not in read:
             read |= table.get_all([key])
-        return self.from_lead(Lead.from_item(read[key]), self.id)
+        return self.of_lead(Lead.from_item(read[key]), self.id)
 
     @property
     def lead(self) -> Lead:

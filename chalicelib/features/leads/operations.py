@@ -172,7 +172,7 @@ def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: Pu
     if body.status != submission.status:
         fields = sender_change_fields(lead, submission.id, body.status, _next_timestamp(ctx, lead))
         lead = ctx.changes.update(lead, **fields)
-    return PublicLeadOut.of(LeadSubmission.from_lead(lead, submission.id))
+    return PublicLeadOut.of(LeadSubmission.of_lead(lead, submission.id))
 
 
 def _next_timestamp(ctx: Context, lead: Lead) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.notifications.models.event_types import is_in_areas
+from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_record_fields
@@ -47,10 +47,10 @@ class Subscriber(Entity):
 
     def may_receive(self, event_type: str) -> bool:
         """Return whether the subscriber may receive events of a type."""
-        return is_in_areas(event_type, self.areas)
+        return is_in_scope_areas(event_type, self.areas)
 
     @property
-    def endpoint(self) -> object:
+    def endpoint_identity(self) -> object:
         """Return the endpoint that receives the events, to detect that a change replaced it."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class Delivery(Entity):
             status="pending" if attempt_at else "skipped",
             next_attempt_at=attempt_at,
             completed_at=None if attempt_at else now,
-            due_at=attempt_at and redrive_at(attempt_at, now),
+            due_at=attempt_at and scheduler_due_at(attempt_at, now),
             ttl=timestamp_ms(after(now, days=RETENTION_DAYS)) // 1000,
             **subscriber_fields,
         )
@@ -132,7 +132,7 @@ class Delivery(Entity):
         """Return whether the retention period has ended. The table deletes the item some time later."""
         return self.ttl <= timestamp_ms(now()) // 1000
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from stored responses."""
         attempts = [
             attempt | person.redact_all({name: attempt[name] for name in _RESPONSE_FIELDS}) for attempt in self.attempts
@@ -172,11 +172,11 @@ def requeue_fields(timestamp: str) -> dict[str, Any]:
         "tries": 0,
         "next_attempt_at": timestamp,
         "completed_at": None,
-        "due_at": redrive_at(timestamp, timestamp),
+        "due_at": scheduler_due_at(timestamp, timestamp),
     }
 
 
-def redrive_at(attempt_at: str, now: str) -> str:
+def scheduler_due_at(attempt_at: str, now: str) -> str:
     """Return when the scheduler queues a delivery that is planned for a time.
 
     A near attempt is queued directly, so the scheduler only has to find it if its message was lost.

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.notifications.entities import QUEUE_TASK, SubscriberCleanup
 from chalicelib.features.notifications.logic import batches
-from chalicelib.features.notifications.logic.delivery_attempts import is_due, load_delivery
+from chalicelib.features.notifications.logic.delivery_attempts import is_delivery_due, load_delivery
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import head_key
@@ -21,8 +21,8 @@ _FAN_OUT_WAIT_SECONDS: Final = 60
 def queue_delivery(message: dict[str, Any]) -> None:
     """Queue a due delivery after the messages that are queued for its subscriber."""
     delivery = load_delivery((message["pk"], message["sk"]))
-    if delivery and is_due(delivery):
-        batches.queue_batches([(batches.subscriber_key(delivery), [delivery])])
+    if delivery and is_delivery_due(delivery):
+        batches.queue_delivery_batches([(batches.subscriber_key(delivery), [delivery])])
 
 
 @task(SubscriberCleanup.task)
@@ -31,7 +31,7 @@ def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
 
     If the fan-out stays blocked for long, deliveries that it creates later remain until they expire.
     """
-    job, ends_at = jobs.claim(SubscriberCleanup, message), jobs.slice_deadline()
+    job, ends_at = jobs.claim(SubscriberCleanup, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
     is_finished = job.failures > jobs.MAX_FAILURES
@@ -47,7 +47,7 @@ def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
     if is_finished:
         jobs.remove(job)
     else:
-        jobs.release(job, seconds=_FAN_OUT_WAIT_SECONDS)
+        jobs.release(job, delay_seconds=_FAN_OUT_WAIT_SECONDS)
 
 
 def _store_last_sequence(job: SubscriberCleanup) -> SubscriberCleanup:

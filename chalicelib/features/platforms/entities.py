@@ -94,7 +94,7 @@ class Platform(Container):
         """The colour pairs of the theme whose contrast is too low to read."""
         return contrast_warnings(self.theme.get("colors", {}))
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the text and JSON fields with the person's data redacted."""
         names = ("name", "description", "theme", "navigation", "home")
         return person.redact_all({name: getattr(self, name) for name in names})

@@ -29,7 +29,7 @@ from chalicelib.features.platforms.models.schemas import (
 )
 from chalicelib.features.platforms.spaces.logic import space_visibility_keys, visible_space_or_none
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.features.tenancy.purges.entities import purge_container
+from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
@@ -109,7 +109,7 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 
     The slug becomes available too, but if the platform was ever published only after 90 days.
     """
-    purge_container(ctx.changes, platform)
+    delete_container_and_queue_purge(ctx.changes, platform)
     custom_domain = ctx.find(CustomDomain)
     if custom_domain:
         ctx.changes.delete(custom_domain)
@@ -188,7 +188,7 @@ def _platform_response(ctx: Context, platform: Platform) -> PlatformOut:
     """Return a platform as the caller sees it. Callers who may edit the navigation see all of its items."""
     visibility = NavigationVisibility(ctx, platform)
     keys = visibility.prefetch_keys()
-    visible_fields = visibility.visible_fields(ctx.load(keys=keys) if keys else Records())
+    visible_fields = visibility.visible_navigation_and_home(ctx.load(keys=keys) if keys else Records())
     full_navigation = {"navigation": platform.navigation} if can_edit_navigation(ctx) else {}
     return PlatformOut.of(platform.replace(**{**visible_fields, **full_navigation}))
 

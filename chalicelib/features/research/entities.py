@@ -199,7 +199,7 @@ class ResearchJob(Job):
         """The researcher or edition of the job, or else its id."""
         return self.researcher_id or self.edition_id or self.id
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changed fields if the person is the caller."""
         return {"started_by": None} if self.started_by in person.user_ids else {}
 
@@ -235,7 +235,7 @@ def researcher_partition(library_id: str, record_type: type[Entity], researcher_
     return f"RL#{library_id}#{record_type.parameter[0].upper()}R#{researcher_id}{source_suffix}"
 
 
-def count_edition_outputs(library_id: str, edition_id: str, delta: int) -> Write:
+def edition_count_write(library_id: str, edition_id: str, delta: int) -> Write:
     """Return the write that adds to the number of outputs of an edition."""
     key = EDITION_COUNTS_PARTITION.format(library_id=library_id), edition_id
-    return ItemUpdate(key, increment={"n": delta}).write()
+    return ItemUpdate(key, increment={"n": delta}).to_write()

@@ -13,8 +13,8 @@ from chalicelib.features.research.logic.job_steps import backfill_steps, import_
 from chalicelib.features.research.logic.list_filters import artefact_partitions, output_partitions
 from chalicelib.features.research.logic.visibility import (
     authorize_library,
-    build_venue_list,
     library_ids,
+    list_venues_with_output_counts,
     list_visible_records,
     require_visible_record,
 )
@@ -169,7 +169,7 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
 @routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def list_venues(ctx: Context, query: SmallListQuery) -> ListPage[VenueOut]:
     """List the venues whose editions can be backfilled, with the number of outputs of each edition."""
-    return ctx.slice_page(build_venue_list(), query)
+    return ctx.slice_page(list_venues_with_output_counts(), query)
 
 
 def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fields: Any) -> ResearchJobOut:

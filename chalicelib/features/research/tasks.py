@@ -54,7 +54,7 @@ _FAILURE_DETAILS: Final[Mapping[type[Exception], Callable[[Exception], tuple[str
 @task(ResearchJob.task, emits=dict.fromkeys(_EVENTS, ResearchJob))
 def run_research_job(message: dict[str, Any]) -> None:
     """Run a job, continuing after its stored progress, and log its end."""
-    job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_deadline()
+    job, ends_at = jobs.claim(ResearchJob, message), jobs.slice_deadline_monotonic()
     while job and job.lease_until:
         try:
             if time.monotonic() > ends_at:
@@ -125,9 +125,9 @@ def _postpone(job: ResearchJob, error: RetryLater) -> ResearchJob:
     if error.seconds is None:
         jobs.retry_later(job)
     elif isinstance(error.__cause__, Throttled):
-        jobs.release(job, seconds=max(1.0, error.seconds), stored_record_count=job.stored_record_count)
+        jobs.release(job, delay_seconds=max(1.0, error.seconds), stored_record_count=job.stored_record_count)
     else:
-        jobs.release(job, seconds=max(1.0, error.seconds))
+        jobs.release(job, delay_seconds=max(1.0, error.seconds))
     return job.replace(lease_until=None)
 
 

@@ -4,7 +4,7 @@ from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE,
 from chalicelib.features.sites.logic import reject_foreign_platform, with_domains
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.features.tenancy.purges.entities import purge_container
+from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -89,7 +89,7 @@ def delete_site(ctx: Context, site: Site) -> None:
 
     The slug becomes available, too, but if the site was ever published only after 90 days.
     """
-    purge_container(ctx.changes, site)
+    delete_container_and_queue_purge(ctx.changes, site)
 
 
 def _site_response(ctx: Context, site: Site) -> SiteOut:

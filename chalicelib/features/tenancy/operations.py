@@ -24,11 +24,11 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("organizations", mem
 def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationOut]:
     """List the caller's organizations. An API key sees its own organization."""
 
-    def show(organization: Organization) -> OrganizationOut | None:
+    def organization_to_output(organization: Organization) -> OrganizationOut | None:
         hidden = organization.is_deleted and organization.owner_id != ctx.principal.id
         return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
 
-    return ctx.list_memberships(Organization, Member.of_user, query, show, list_name=query.status)
+    return ctx.list_memberships(Organization, Member.of_user, query, organization_to_output, list_name=query.status)
 
 
 @routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
@@ -79,7 +79,7 @@ def update_organization(ctx: Context, organization: Organization, body: Organiza
         _reject_if_purge_is_due(ctx, organization)
         ctx.changes.event = "organization.restored"
         fields |= {"deletion_due_at": None, "counts_toward_quota": True}
-        _set_owner_list(ctx, "active")
+        _move_owner_membership_to_list(ctx, "active")
     elif body.status != "active":
         raise ValidationProblem([FieldError("/status", "read_only", "DELETE the organization instead.")])
     return OrganizationOut.of(ctx.changes.update(organization, **fields))
@@ -99,7 +99,7 @@ def delete_organization(ctx: Context, organization: Organization) -> None:
     people you have to erase, before you delete the organization.
     """
     ctx.changes.update(organization, status="pending_deletion", deletion_due_at=after(ctx.now, days=RESTORABLE_DAYS))
-    _set_owner_list(ctx, "pending_deletion")
+    _move_owner_membership_to_list(ctx, "pending_deletion")
 
 
 def _reject_if_purge_is_due(ctx: Context, organization: Organization) -> None:
@@ -108,5 +108,5 @@ def _reject_if_purge_is_due(ctx: Context, organization: Organization) -> None:
         raise not_found()
 
 
-def _set_owner_list(ctx: Context, list_name: str) -> None:
-    ctx.changes.update_untracked(Member.from_item(ctx.access.membership or {}), list_name=list_name)
+def _move_owner_membership_to_list(ctx: Context, list_name: str) -> None:
+    ctx.changes.update_untracked(Member.from_item(ctx.access.own_membership_item or {}), list_name=list_name)

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.features.tenancy.purges.logic import purge_children, purge_contents
+from chalicelib.features.tenancy.purges.logic import purge_children, purge_container_contents
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
@@ -28,8 +28,8 @@ def purge_organization(message: dict[str, Any]) -> None:
     organization = tasks.load_record(Organization, message)
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
-    purge_contents(Organization, organization.id)
-    files.delete_prefix(settings().exports_bucket, f"{organization.id}/")
+    purge_container_contents(Organization, organization.id)
+    files.delete_files_with_prefix(settings().exports_bucket, f"{organization.id}/")
     purge_children(organization)
     changes = UnitOfWork(now())
     changes.delete(organization, grants_no_access=True)

@@ -23,28 +23,28 @@ class AppendOrder:
         self._previous_of_record: dict[str, Item] = {}
 
     @property
-    def contradicts_ids(self) -> bool:
+    def has_chain_contrary_to_id_order(self) -> bool:
         """Return whether a pointer follows one of its chain with a later id, so that records have to be considered."""
         chained = ((pointer, self._by_position.get(position)) for pointer, position in self._previous_positions())
         return any(previous is not None and previous["sk"] > pointer["sk"] for pointer, previous in chained)
 
-    def add_records(self, record_ids: Mapping[str, str]) -> None:
-        """Let each pointer follow the previous one about the same record. `record_ids`: by the id of the entry."""
+    def follow_previous_entry_of_record(self, record_ids_by_entry_id: Mapping[str, str]) -> None:
+        """Let each pointer follow the previous one about the same record."""
         last: dict[str, Item] = {}
         for pointer in self._pointers:
-            if record_id := record_ids.get(pointer["sk"]):
+            if record_id := record_ids_by_entry_id.get(pointer["sk"]):
                 if record_id in last:
                     self._previous_of_record[pointer["sk"]] = last[record_id]
                 last[record_id] = pointer
 
-    def arrange(self, statement: Statement | None, *, is_complete: bool) -> list[Item]:
+    def list_appendable_pointers(self, statement: Statement | None, *, is_complete: bool) -> list[Item]:
         """Return the pointers that can be appended, in order.
 
         Unless `is_complete`, there are further pointers, and earlier links may be among them. A pointer that would open
         a gap in a chain then waits, unless all would.
         """
-        runs = [self._run(pointer) for pointer in self._pointers]
-        gapless = [run for run in runs if is_complete or not self._opens_gap(run, statement)]
+        runs = [self._pointer_with_predecessors(pointer) for pointer in self._pointers]
+        gapless = [run for run in runs if is_complete or not self._would_open_gap(run, statement)]
         return [*{pointer["sk"]: pointer for run in gapless or runs for pointer in run}.values()]
 
     def _previous_positions(self) -> Iterator[tuple[Item, Position]]:
@@ -52,27 +52,27 @@ class AppendOrder:
             for each in links_of([pointer]):
                 yield pointer, (each.link[0], each.link[1] - 1)
 
-    def _run(self, pointer: Item) -> list[Item]:
+    def _pointer_with_predecessors(self, pointer: Item) -> list[Item]:
         """Return a pointer after all that it follows."""
         run: dict[str, Item] = {}
         waiting, expanded = [pointer], set[str]()
         while waiting:
             current = waiting[-1]
-            followed = [] if current["sk"] in expanded else [*self._followed_by(current)]
+            followed = [] if current["sk"] in expanded else [*self._iter_direct_predecessors(current)]
             expanded.add(current["sk"])
             waiting += [each for each in followed if each["sk"] not in expanded]
             if waiting[-1] is current:
                 run[current["sk"]] = waiting.pop()
         return [*run.values()]
 
-    def _followed_by(self, pointer: Item) -> Iterator[Item]:
+    def _iter_direct_predecessors(self, pointer: Item) -> Iterator[Item]:
         for each in links_of([pointer]):
             if previous := self._by_position.get((each.link[0], each.link[1] - 1)):
                 yield previous
         if previous := self._previous_of_record.get(pointer["sk"]):
             yield previous
 
-    def _opens_gap(self, run: Sequence[Item], statement: Statement | None) -> bool:
-        before = [(each.link[0], each.link[1] - 1) for each in links_of(run)]
+    def _would_open_gap(self, pointers: Sequence[Item], statement: Statement | None) -> bool:
+        before = [(each.link[0], each.link[1] - 1) for each in links_of(pointers)]
         first = [position for position in before if position not in self._by_position]
         return statement is not None and any(statement.chain_state(chain).number < number for chain, number in first)

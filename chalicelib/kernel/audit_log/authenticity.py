@@ -30,7 +30,7 @@ def make_pending_mac(log: str, entry_id: str, leaf: bytes, link: Link) -> bytes:
     Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
     """
     key = keyrings.current_key(KeyPurpose.ENTRY_KEY)
-    return key.id + _mac(key, log, entry_id, leaf + link.to_bytes())
+    return key.id + _compute_pending_mac(key, log, entry_id, leaf + link.to_bytes())
 
 
 def is_authentic(log: str, item: Item) -> bool:
@@ -47,7 +47,9 @@ def is_authentic(log: str, item: Item) -> bool:
     if link is None or not isinstance(mac, bytes):
         return False
     key = keyrings.key_by_id(KeyPurpose.ENTRY_KEY, mac[:KEY_ID_BYTES])
-    return key is not None and hmac.compare_digest(mac[KEY_ID_BYTES:], _mac(key, log, entry_id, leaf + link.to_bytes()))
+    return key is not None and hmac.compare_digest(
+        mac[KEY_ID_BYTES:], _compute_pending_mac(key, log, entry_id, leaf + link.to_bytes())
+    )
 
 
 def accepts_unauthenticated_entries() -> bool:
@@ -56,5 +58,5 @@ def accepts_unauthenticated_entries() -> bool:
     return bool(accepted_until) and now_ms() < timestamp_ms(accepted_until)
 
 
-def _mac(key: keyrings.SecretKey, log: str, entry_id: str, leaf_and_link: bytes) -> bytes:
+def _compute_pending_mac(key: keyrings.SecretKey, log: str, entry_id: str, leaf_and_link: bytes) -> bytes:
     return hmac.digest(key.secret, f"{_CONTEXT}\n{log}\n{entry_id}\n".encode() + leaf_and_link, "sha256")

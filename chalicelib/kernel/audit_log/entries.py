@@ -27,7 +27,7 @@ from chalicelib.kernel.storage.entity import (
     organization_id_from_log,
     schedule_attributes,
 )
-from chalicelib.kernel.storage.writes import Write, put_new
+from chalicelib.kernel.storage.writes import Write, put_if_absent_write
 
 APPEND_TASK: Final = "ledger.wake"
 """The scheduled task of a pending entry. It triggers the log's ledger instead of a task function."""
@@ -107,7 +107,7 @@ class Event:
     changes: list[dict[str, Any]]
     data: Mapping[str, Any] | None
 
-    def canonical(self) -> bytes:
+    def canonical_leaf_bytes(self) -> bytes:
         """Return the leaf data: the canonical JSON of the entry without `sequence` and `integrity`."""
         return canonical_json(
             {
@@ -119,17 +119,17 @@ class Event:
                 "target": self.target,
                 "context": self.context,
                 "changes": self.changes,
-                "data": self.data and {name: _shorten(value) for name, value in self.data.items()},
+                "data": self.data and {name: _shorten_long_values(value) for name, value in self.data.items()},
             }
         )
 
-    def writes(self, chains: Chains) -> list[Write]:
+    def outbox_writes(self, chains: Chains) -> list[Write]:
         """Return the writes of the transaction. The last one extends a chain.
 
         They are the entry, its bytes if they are long, its pointer and its chain. Raises Problem `unavailable` if AWS
         KMS cannot decrypt the key that authenticates it.
         """
-        body, link = self.canonical(), chains.link
+        body, link = self.canonical_leaf_bytes(), chains.link
         entry = EntryItem.create(self.log, body)
         mac = make_pending_mac(self.log, self.id, entry.leaf, link)
         proof = {"link": link.to_bytes(), "mac": mac}
@@ -139,7 +139,10 @@ class Event:
         pending_pointer = (
             build_pending_pointer(self.log, self.id, entry.leaf, proof, self.occurred_at) | request_attributes
         )
-        return [*map(put_new, (entry.item() | proof, *body_items, pending_pointer)), chains.write(link, mac)]
+        return [
+            *map(put_if_absent_write, (entry.item() | proof, *body_items, pending_pointer)),
+            chains.extension_write(link, mac),
+        ]
 
 
 def build_pending_pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[str, Any], timestamp: str) -> Item:
@@ -149,12 +152,12 @@ def build_pending_pointer(log: str, entry_id: str, leaf: bytes, proof: Mapping[s
     return {"pk": key[0], "sk": key[1], "leaf": leaf, "log": log, **proof, **schedule_attributes(due, key)}
 
 
-def diff_fields(
+def list_field_changes(
     before: Mapping[str, Any], after: Mapping[str, Any], untracked_fields: frozenset[str]
 ) -> list[dict[str, Any]]:
     """Return `{field, from, to}` for each changed public field, in the record's order, with removed fields last."""
     return [
-        {"field": name, "from": _shorten(before.get(name)), "to": _shorten(after.get(name))}
+        {"field": name, "from": _shorten_long_values(before.get(name)), "to": _shorten_long_values(after.get(name))}
         for name in {**after, **before}
         if name not in untracked_fields and not json_equal(before.get(name), after.get(name))
     ]
@@ -178,7 +181,7 @@ def _to_doubles(value: Any) -> Any:
     return value
 
 
-def _shorten(value: Any) -> Any:
+def _shorten_long_values(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     data = canonical_json(value)

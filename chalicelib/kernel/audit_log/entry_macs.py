@@ -24,7 +24,7 @@ def make_entry_mac(log: str, sequence: int, tree_size: int, leaf: bytes, *, chai
 
     Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
     """
-    return _make_mac(_current_mac_key(), sequence, _mac_input(log, sequence, tree_size, leaf, chained=chained))
+    return _make_mac(_load_current_mac_key(), sequence, _mac_input(log, sequence, tree_size, leaf, chained=chained))
 
 
 def verify_entry_mac(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
@@ -44,7 +44,7 @@ def verify_entry_mac(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chai
     legacy_keys = (
         f"{config.audit_public_keys},{config.audit_former_public_keys}" if config.signing_key_seals_until else ""
     )
-    return sequence if mac_key_id in _key_ids(legacy_keys) else None
+    return sequence if mac_key_id in _public_key_ids(legacy_keys) else None
 
 
 def renew_entry_mac(
@@ -67,7 +67,7 @@ def public_keys() -> list[bytes]:
     return list(dict.fromkeys([*_parse_keys(config.audit_public_keys), *_parse_keys(config.audit_former_public_keys)]))
 
 
-def signing_key() -> keyrings.SecretKey:
+def load_current_signing_key() -> keyrings.SecretKey:
     """Return the signing key. Raises SettingsError if AUDIT_PUBLIC_KEYS does not match, and Problem `unavailable`."""
     key = keyrings.current_key(KeyPurpose.AUDIT_SIGNING_KEY)
     if key.id != key_id(public_keys()[0]):
@@ -77,11 +77,11 @@ def signing_key() -> keyrings.SecretKey:
     return key
 
 
-def _current_mac_key() -> keyrings.SecretKey:
+def _load_current_mac_key() -> keyrings.SecretKey:
     # During an upgrade, functions of a release before SEAL_KEY accept only these MACs.
     legacy_until = settings().signing_key_seals_until
     if legacy_until and now_ms() < timestamp_ms(legacy_until):
-        return _derive_mac_key(signing_key())
+        return _derive_mac_key(load_current_signing_key())
     return keyrings.current_key(KeyPurpose.SEAL_KEY)
 
 
@@ -101,7 +101,7 @@ def _derive_mac_key(signing: keyrings.SecretKey) -> keyrings.SecretKey:
 
 
 @lru_cache(maxsize=2)
-def _key_ids(public_keys: str) -> frozenset[bytes]:
+def _public_key_ids(public_keys: str) -> frozenset[bytes]:
     return frozenset(map(key_id, _parse_keys(public_keys)))
 
 

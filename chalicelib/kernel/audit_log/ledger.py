@@ -19,8 +19,8 @@ from chalicelib.kernel.audit_log import quarantine, signed_statements
 from chalicelib.kernel.audit_log.append_order import AppendOrder
 from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic
 from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
-from chalicelib.kernel.audit_log.entry_macs import make_entry_mac, public_keys, signing_key
-from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, links_of, shard_of
+from chalicelib.kernel.audit_log.entry_macs import load_current_signing_key, make_entry_mac, public_keys
+from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, links_of, shard_of_chain_item
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
 from chalicelib.kernel.core.clock import after, back_off, now, now_ms
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
@@ -93,11 +93,15 @@ class Head:
 
     def checkpoint(self, log: str) -> Checkpoint:
         """Return the checkpoint of the tree that the ledger signs."""
-        return Checkpoint(checkpoint_origin(log), self.tree.size, self.tree.root())
+        return Checkpoint(checkpoint_origin(log), self.tree.size, self.tree.root_hash())
 
     def read_statement(self, log: str) -> Statement | None:
         """Return the verified statement, or None if there is none. Raises BrokenStatement."""
-        return signed_statements.verify(self.statement, self.checkpoint(log), public_keys()) if self.statement else None
+        return (
+            signed_statements.verify_statement_note(self.statement, self.checkpoint(log), public_keys())
+            if self.statement
+            else None
+        )
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,8 @@ class Outbox:
             if cursor is None or (limit and cursor["sk"] > _POINTERS_START):
                 break
         head = next((item for item in items if item["sk"] == HEAD_SORT_KEY), None)
-        ends = {shard: ChainEnd.from_item(item) for item in items if (shard := shard_of(item)) is not None}
-        pending = [item for item in items if item["sk"] != HEAD_SORT_KEY and shard_of(item) is None]
+        ends = {shard: ChainEnd.from_item(item) for item in items if (shard := shard_of_chain_item(item)) is not None}
+        pending = [item for item in items if item["sk"] != HEAD_SORT_KEY and shard_of_chain_item(item) is None]
         checked = [(item, is_authentic(log, item)) for item in pending[:limit]]
         authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
         return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
@@ -133,9 +137,9 @@ class Outbox:
     def next_batch(self, log: str, statement: Statement | None) -> list[Item]:
         """Return the pointers to append next. Raises Problem `unavailable`."""
         order = AppendOrder(self.pointers)
-        if order.contradicts_ids:
-            order.add_records(_load_record_ids(log, self.pointers))
-        return order.arrange(statement, is_complete=self.complete)[:BATCH_SIZE]
+        if order.has_chain_contrary_to_id_order:
+            order.follow_previous_entry_of_record(_load_record_ids_by_entry_id(log, self.pointers))
+        return order.list_appendable_pointers(statement, is_complete=self.complete)[:BATCH_SIZE]
 
 
 def head_key(log: str) -> ItemKey:
@@ -148,18 +152,18 @@ def checkpoint_origin(log: str) -> str:
     return f"atrium/{log}"
 
 
-def sequence_key(log: str, sequence: int) -> tuple[str, str]:
+def sequence_index_key(log: str, sequence: int) -> tuple[str, str]:
     """Return the key of an entry in the index of sequences; in the table, that of the batch that ends with it."""
     return f"A#{log}#S", f"{sequence:012d}"
 
 
-def find_entry_ids(log: str, after: int, until: int) -> dict[int, str]:
+def find_entry_ids(log: str, after: int, until_sequence: int) -> dict[int, str]:
     """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
 
     The ids are without a gap, and may end before `until`. Entries that were appended before batches existed are not
     found.
     """
-    pk, first_key = sequence_key(log, after + 1)
+    pk, first_key = sequence_index_key(log, after + 1)
     ids_by_sequence: dict[int, str] = {}
     for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
         ids = batch.get("ids")
@@ -171,7 +175,7 @@ def find_entry_ids(log: str, after: int, until: int) -> dict[int, str]:
         ids_by_sequence |= {
             sequence: str(entry_id)
             for sequence, entry_id in enumerate(ids, first_sequence)
-            if after + len(ids_by_sequence) < sequence <= until
+            if after + len(ids_by_sequence) < sequence <= until_sequence
         }
     return ids_by_sequence
 
@@ -200,11 +204,11 @@ def append_pending(log: str, deadline_ms: int | None = None) -> int:
                 head = Head.from_item(outbox.head)
                 statement = _previous_statement(log, head, outbox)
                 pointers = outbox.next_batch(log, statement)
-                table.write_transaction(_append_writes(log, head, statement, pointers))
+                table.write_transaction(_append_batch_writes(log, head, statement, pointers))
                 add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
             attempts = 0
         except TransactionCancelled as cancelled:
-            if _is_entry_conflict(cancelled) and quarantine.quarantine_stale(log, pointers):
+            if _has_failed_only_on_entries(cancelled) and quarantine.quarantine_stale(log, pointers):
                 continue
             attempts += 1
             if attempts == _MAX_TRIES:
@@ -215,7 +219,7 @@ def append_pending(log: str, deadline_ms: int | None = None) -> int:
     return lag
 
 
-def _is_entry_conflict(cancelled: TransactionCancelled) -> bool:
+def _has_failed_only_on_entries(cancelled: TransactionCancelled) -> bool:
     """Return whether entries, not the head, caused the failure: then entries do not match their pointers."""
     return bool(cancelled.failed_items) and 0 not in cancelled.failed_items
 
@@ -228,22 +232,22 @@ def _entry_key(log: str, pointer: Item) -> ItemKey:
     return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
 
 
-def _load_record_ids(log: str, pointers: Sequence[Item]) -> dict[str, str]:
+def _load_record_ids_by_entry_id(log: str, pointers: Sequence[Item]) -> dict[str, str]:
     """Return the id of the record that each entry is about, by the id of the entry. Erased entries have none."""
     entries = table.get_all([_entry_key(log, pointer) for pointer in pointers])
     return {entry["id"]: str(entry["target"]) for entry in entries.values() if entry.get("target")}
 
 
-def _append_writes(log: str, head: Head, previous: Statement | None, pointers: Sequence[Item]) -> list[Write]:
+def _append_batch_writes(log: str, head: Head, previous: Statement | None, pointers: Sequence[Item]) -> list[Write]:
     size, tree = head.tree.size, head.tree.extend(pointer["leaf"] for pointer in pointers)
-    statement = previous.extend(links_of(pointers)) if previous else None
-    writes = [_move_head(log, size, tree, statement)]
+    statement = previous.with_links(links_of(pointers)) if previous else None
+    writes = [_head_write(log, size, tree, statement)]
     for sequence, pointer in enumerate(pointers, size + 1):
         writes += [
             _assign_sequence(log, pointer, sequence, tree.size, chained=statement is not None),
             _delete_pending(log, pointer),
         ]
-    return [*writes, _put_batch(log, tree.size, pointers)]
+    return [*writes, _batch_write(log, tree.size, pointers)]
 
 
 def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
@@ -270,31 +274,31 @@ def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | Non
     return replace(statement, lost=lost) if current_outbox.complete or lost else None
 
 
-def _put_batch(log: str, size: int, pointers: Sequence[Item]) -> Write:
+def _batch_write(log: str, size: int, pointers: Sequence[Item]) -> Write:
     # No condition: that of the head is sufficient, and a forged item must not block the log.
-    pk, sk = sequence_key(log, size)
+    pk, sk = sequence_index_key(log, size)
     item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}
     return Write("Put", (pk, sk), item=item)
 
 
-def _move_head(log: str, size: int, tree: CompactRange, statement: Statement | None) -> Write:
-    checkpoint, seed = Head(tree, "").checkpoint(log), signing_key().secret
-    note = checkpoints.sign(checkpoint, seed)
+def _head_write(log: str, size: int, tree: CompactRange, statement: Statement | None) -> Write:
+    checkpoint, seed = Head(tree, "").checkpoint(log), load_current_signing_key().secret
+    note = checkpoints.sign_checkpoint_note(checkpoint, seed)
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
-    values |= _unconsumed_attributes(log) if organization_id_from_log(log) else {}
-    values |= {"chains": signed_statements.sign(checkpoint, statement, seed)} if statement else {}
-    index_attributes = _unanchored_attributes(log)
+    values |= _unconsumed_index_attributes(log) if organization_id_from_log(log) else {}
+    values |= {"chains": signed_statements.sign_statement_note(checkpoint, statement, seed)} if statement else {}
+    index_attributes = _unanchored_index_attributes(log)
     # The time at which the head became unanchored is kept.
     unanchored_since = {"index2sk": index_attributes.pop("index2sk")}
     update = ItemUpdate(head_key(log), set=values | index_attributes, set_missing=unanchored_since)
-    return update.write("#size = :was", was=size) if size else update.write("attribute_not_exists(#size)")
+    return update.to_write("#size = :was", was=size) if size else update.to_write("attribute_not_exists(#size)")
 
 
-def _unanchored_attributes(log: str) -> Item:
+def _unanchored_index_attributes(log: str) -> Item:
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
-def _unconsumed_attributes(log: str) -> Item:
+def _unconsumed_index_attributes(log: str) -> Item:
     # The log's consumer removes it when it has processed the entries. Otherwise the sweep triggers the log.
     return {
         **schedule_attributes(ScheduledTask(APPEND_TASK, after(now(), seconds=REDRIVE_AFTER_SECONDS)), head_key(log)),
@@ -306,7 +310,7 @@ def _assign_sequence(log: str, pointer: Item, sequence: int, tree_size: int, *, 
     entry_mac = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
     values = {**sequence_attributes(log, sequence, tree_size), "seal": entry_mac}
     update = ItemUpdate(_entry_key(log, pointer), set=values, remove=["mac", "link"])
-    return update.write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
+    return update.to_write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
 
 
 def _delete_pending(log: str, pointer: Item) -> Write:
@@ -315,7 +319,7 @@ def _delete_pending(log: str, pointer: Item) -> Write:
 
 def sequence_attributes(log: str, sequence: int, tree_size: int) -> Item:
     """Return the attributes with an entry's position in the tree of `tree_size`, without its MAC."""
-    pk, sk = sequence_key(log, sequence)
+    pk, sk = sequence_index_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
@@ -326,14 +330,16 @@ def unanchored_heads(shard: int) -> Iterator[list[Item]]:
 
 def mark_anchored(log: str, size: int) -> None:
     """Mark a head as anchored, if it still has this size."""
-    update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).write("#size = :size", size=size)
+    update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).to_write("#size = :size", size=size)
     with suppress(TransactionCancelled):
         table.write_transaction([update])
 
 
 def mark_unanchored(log: str, head: Item) -> bool:
     """Mark a head as unanchored, and return whether that succeeded. A head that has grown is marked already."""
-    update = ItemUpdate(head_key(log), set=_unanchored_attributes(log)).write("#size = :size", size=head["size"])
+    update = ItemUpdate(head_key(log), set=_unanchored_index_attributes(log)).to_write(
+        "#size = :size", size=head["size"]
+    )
     with suppress(TransactionCancelled):
         table.write_transaction([update])
         return True

@@ -19,7 +19,7 @@ from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.writes import Write, put_new
+from chalicelib.kernel.storage.writes import Write, put_if_absent_write
 
 SHARDS: Final = 16
 CANDIDATE_CHAINS: Final = 2
@@ -60,7 +60,7 @@ def chain_keys(log: str, shards: Iterable[int]) -> list[ItemKey]:
     return [chain_key(log, shard) for shard in shards]
 
 
-def shard_of(item: Item) -> int | None:
+def shard_of_chain_item(item: Item) -> int | None:
     """Return the shard of a chain's item in an outbox, or None for another item."""
     return _SHARDS_BY_KEY.get(str(item["sk"]))
 
@@ -122,12 +122,12 @@ class Chains:
         end = ChainEnd.from_item(self._items[self._shards[0]])
         return Link(self._shards[0], end.number + 1, end.mac)
 
-    def write(self, link: Link, mac: bytes) -> Write:
+    def extension_write(self, link: Link, mac: bytes) -> Write:
         """Return the write that extends the chain by a link, on condition that it is unchanged."""
         pk, sk = chain_key(self.log, link.shard)
         current_item, item = self._items[link.shard], {"pk": pk, "sk": sk, "number": link.number, "mac": mac}
         if current_item is None:
-            return put_new(item)
+            return put_if_absent_write(item)
         if not link.previous:  # The item was altered, so there is no previous MAC to compare.
             return Write("Put", (pk, sk), item=item)
         return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous})

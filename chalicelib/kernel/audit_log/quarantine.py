@@ -18,7 +18,7 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.item_json import to_wire
+from chalicelib.kernel.storage.item_json import item_to_dynamodb_json
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 
@@ -41,18 +41,18 @@ def quarantine_forged(log: str, pointers: Sequence[Item]) -> int:
 
     If only the pointer of an authentic entry was altered, it is restored.
     """
-    entries = _load_entries(log, pointers)
+    entries = _load_entries_of_pointers(log, pointers)
     moved_count = 0
     for item in pointers:
         entry = entries.get(_entry_key(log, item))
         if entry is None or "sequence" in entry:
-            moved_count += _quarantine(log, item, "not_authentic")
+            moved_count += _move_to_quarantine(log, item, "not_authentic")
         elif is_authentic(log, entry):
             proof: Item = {name: entry[name] for name in ("link", "mac") if name in entry}
             restored = build_pending_pointer(log, entry["sk"], entry["leaf"], proof, now())
-            moved_count += _quarantine(log, item, "altered_pointer", replacement=restored)
+            moved_count += _move_to_quarantine(log, item, "altered_pointer", replacement=restored)
         else:
-            moved_count += _quarantine(log, item, "not_authentic", entry=entry)
+            moved_count += _move_to_quarantine(log, item, "not_authentic", entry=entry)
     _log_quarantined(pointers, moved_count)
     return moved_count
 
@@ -62,7 +62,7 @@ def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:
 
     Someone removed the entry, or restored an old pointer. Entries that another worker appends meanwhile stay untouched.
     """
-    entries = _load_entries(log, pointers)
+    entries = _load_entries_of_pointers(log, pointers)
     moved_count, stale_pointers = 0, list[Item]()
     for item in pointers:
         key = _entry_key(log, item)
@@ -70,10 +70,10 @@ def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:
         if entry is None:
             entry_is_missing = Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"])
             stale_pointers.append(item)
-            moved_count += _quarantine(log, item, "no_entry", check=entry_is_missing)
+            moved_count += _move_to_quarantine(log, item, "no_entry", check=entry_is_missing)
         elif "sequence" in entry:
             stale_pointers.append(item)
-            moved_count += _quarantine(log, item, "sealed_before")
+            moved_count += _move_to_quarantine(log, item, "sealed_before")
     _log_quarantined(stale_pointers, moved_count)
     return moved_count
 
@@ -84,7 +84,7 @@ def _log_quarantined(pointers: Sequence[Item], moved_count: int) -> None:
         add_metrics(ForgedEntries=moved_count)
 
 
-def _quarantine(
+def _move_to_quarantine(
     log: str,
     item: Item,
     reason: QuarantineReason,
@@ -100,8 +100,8 @@ def _quarantine(
         "sk": sk,
         "at": now(),
         "reason": reason,
-        "pointer": _to_json(item),
-        **({"entry": _to_json(entry)} if entry else {}),
+        "pointer": _to_json_or_digest(item),
+        **({"entry": _to_json_or_digest(entry)} if entry else {}),
         "ttl": now_ms() // 1000 + _RETENTION_SECONDS,
     }
     kind: Literal["Put", "Delete"] = "Put" if replacement else "Delete"
@@ -118,7 +118,7 @@ def _quarantine(
     return False
 
 
-def _load_entries(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
+def _load_entries_of_pointers(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
     return table.get_all(_entry_key(log, item) for item in pointers)
 
 
@@ -126,14 +126,14 @@ def _entry_key(log: str, item: Item) -> ItemKey:
     return EntryItem.make_item_key(log_id=log, id=item["sk"])
 
 
-def _to_json(item: Item) -> str:
+def _to_json_or_digest(item: Item) -> str:
     """Return an item as JSON, or the key, length and hash of a long one."""
-    text = json.dumps(to_wire(item), default=_base64)
+    text = json.dumps(item_to_dynamodb_json(item), default=_encode_bytes_as_base64)
     if len(text) <= _MAX_CHARACTERS:
         return text
     digest = sha256(text.encode()).hexdigest()
     return json.dumps({"pk": item["pk"], "sk": item["sk"], "characters": len(text), "sha256": digest})
 
 
-def _base64(value: Any) -> str:
+def _encode_bytes_as_base64(value: Any) -> str:
     return b64encode(value).decode()

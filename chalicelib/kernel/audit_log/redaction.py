@@ -34,13 +34,13 @@ def redact_entry(log: str, item: Item, *, is_authentic: bool) -> list[Write]:
 
     Only an authentic entry is signed, so verification still detects an altered one.
     """
-    signature = _sign(_signed_content(log, item)) if is_authentic else _UNSIGNED
+    signature = _sign(_redaction_signature_input(log, item)) if is_authentic else _UNSIGNED
     update = ItemUpdate((item["pk"], item["sk"]), set={"erased": signature}, remove=_REMOVED_ATTRIBUTES)
-    redaction = update.write("attribute_exists(#pk)")
+    redaction = update.to_write("attribute_exists(#pk)")
     return [redaction, Write("Delete", body_key(log, item["sk"]))]
 
 
-def redaction_signature(entry: EntryItem) -> str | None:
+def redaction_signature_base64(entry: EntryItem) -> str | None:
     """Return the signature of an erased entry in base64, or None if it was altered before."""
     return to_base64(entry.erased) if entry.erased and entry.erased != _UNSIGNED else None
 
@@ -55,10 +55,10 @@ def is_intact(log: str, sequence: int, item: Item) -> bool:
         return False
     remaining = EntryItem(**{name: item[name] for name in _REMAINING_ATTRIBUTES}, log_id=log, erased=signature)
     expected = remaining.item() | ledger.sequence_attributes(log, sequence, size)
-    return expected == item and _has_valid_signature(_signed_content(log, item), signature)
+    return expected == item and _has_valid_signature(_redaction_signature_input(log, item), signature)
 
 
-def _signed_content(log: str, item: Item) -> bytes:
+def _redaction_signature_input(log: str, item: Item) -> bytes:
     values = [item[name] for name in ("sequence", "tree_size", "id", "created_at", "updated_at", "type")]
     return _PURPOSE + canonical_json([log, *values, item["leaf"].hex()])
 
@@ -66,7 +66,7 @@ def _signed_content(log: str, item: Item) -> bytes:
 def _sign(content: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    key = entry_macs.signing_key()
+    key = entry_macs.load_current_signing_key()
     return key.id + Ed25519PrivateKey.from_private_bytes(key.secret).sign(content)
 
 

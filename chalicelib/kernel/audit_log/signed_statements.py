@@ -39,13 +39,13 @@ class Gap(NamedTuple):
     before: bytes
     end: bytes
 
-    def fill(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
+    def split_at_link(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
         """Return the remaining gaps after a link arrives, and whether it is not the link that was missing."""
-        altered = (link.number == self.first and mac_tag(link.previous) != self.before) or (
-            link.number == self.last and mac_tag(mac) != self.end
+        altered = (link.number == self.first and truncated_mac(link.previous) != self.before) or (
+            link.number == self.last and truncated_mac(mac) != self.end
         )
-        gap_before = Gap(self.first, link.number - 1, self.before, mac_tag(link.previous))
-        gap_after = Gap(link.number + 1, self.last, mac_tag(mac), self.end)
+        gap_before = Gap(self.first, link.number - 1, self.before, truncated_mac(link.previous))
+        gap_after = Gap(link.number + 1, self.last, truncated_mac(mac), self.end)
         return [gap for gap in (gap_before, gap_after) if gap.first <= gap.last], altered
 
     @property
@@ -62,24 +62,24 @@ class ChainState:
     mac: bytes = b""
     gaps: tuple[Gap, ...] = ()
 
-    def extend(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
+    def with_link(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
         """Return the state with one more link in the tree, and whether that proves that another link is lost."""
-        previous = mac_tag(link.previous)
+        previous = truncated_mac(link.previous)
         if link.number == self.number + 1:
-            return ChainState(link.number, mac_tag(mac), self.gaps), previous != self.mac
+            return ChainState(link.number, truncated_mac(mac), self.gaps), previous != self.mac
         if link.number > self.number:
             gap = Gap(self.number + 1, link.number - 1, self.mac, previous)
-            return ChainState(link.number, mac_tag(mac), (*self.gaps, gap)), False
+            return ChainState(link.number, truncated_mac(mac), (*self.gaps, gap)), False
         containing_gap = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
         if containing_gap is None:
             return self, True
-        remaining, altered = containing_gap.fill(link, mac)
+        remaining, altered = containing_gap.split_at_link(link, mac)
         others = [gap for gap in self.gaps if gap is not containing_gap]
         return replace(self, gaps=tuple(sorted([*others, *remaining]))), altered
 
-    def is_missing(self, number: int) -> bool:
+    def is_link_number_missing(self, link_number: int) -> bool:
         """Return whether a link is in one of the gaps."""
-        return any(gap.first <= number <= gap.last for gap in self.gaps)
+        return any(gap.first <= link_number <= gap.last for gap in self.gaps)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Statement:
     shards: Mapping[int, ChainState] = field(default_factory=dict)
 
     @classmethod
-    def create(cls, since: int, ends: Mapping[int, ChainEnd], pending: Iterable[LinkWithMac]) -> Self:
+    def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Iterable[LinkWithMac]) -> Self:
         """Return the first statement of a log with entries: everything in its chains is in the tree or pending.
 
         Read the ends before the pending links, so that no link is unknown to the ends.
@@ -119,41 +119,43 @@ class Statement:
         links = [
             pending_link
             for pending_link in pending
-            if pending_link.link.number <= ends.get(pending_link.link.shard, ChainEnd()).number
+            if pending_link.link.number <= ends_by_shard.get(pending_link.link.shard, ChainEnd()).number
         ]
         shards = {
             shard: ChainState(
                 end.number,
-                mac_tag(end.mac),
+                truncated_mac(end.mac),
                 tuple(
                     sorted(
-                        Gap(link.number, link.number, mac_tag(link.previous), mac_tag(mac))
+                        Gap(link.number, link.number, truncated_mac(link.previous), truncated_mac(mac))
                         for link, mac in links
                         if link.shard == shard
                     )
                 ),
             )
-            for shard, end in ends.items()
+            for shard, end in ends_by_shard.items()
         }
-        return cls(since, 0, shards)
+        return cls(since_size, 0, shards)
 
     def chain_state(self, shard: int) -> ChainState:
         """Return the state of a chain."""
         return self.shards.get(shard, ChainState())
 
-    def extend(self, links: Iterable[LinkWithMac]) -> "Statement":
+    def with_links(self, links: Iterable[LinkWithMac]) -> "Statement":
         """Return the statement with further links in the tree."""
         lost, shards = self.lost, dict(self.shards)
         for link, mac in sorted(links):
-            shards[link.shard], is_lost = shards.get(link.shard, ChainState()).extend(link, mac)
+            shards[link.shard], is_lost = shards.get(link.shard, ChainState()).with_link(link, mac)
             lost += is_lost
         return _limit_gaps(replace(self, lost=lost, shards=shards))
 
-    def chains_behind(self, ends: Mapping[int, ChainEnd]) -> list[int]:
+    def list_shards_behind_tree(self, ends_by_shard: Mapping[int, ChainEnd]) -> list[int]:
         """Return the chains whose items are behind the tree."""
-        return [shard for shard, state in self.shards.items() if ends.get(shard, ChainEnd()).number < state.number]
+        return [
+            shard for shard, state in self.shards.items() if ends_by_shard.get(shard, ChainEnd()).number < state.number
+        ]
 
-    def find_missing(
+    def find_missing_links(
         self, ends: Mapping[int, ChainEnd], pending: AbstractSet[Link], current_ends: Mapping[int, ChainEnd]
     ) -> MissingLinks:
         """Return the links that are neither in the tree nor pending.
@@ -202,21 +204,23 @@ class Statement:
         return cls(int(since), int(lost), shards)
 
 
-def mac_tag(mac: bytes) -> bytes:
+def truncated_mac(mac: bytes) -> bytes:
     """Return the 16 bytes that represent a MAC in a statement, without the key id."""
     return mac[KEY_ID_BYTES : KEY_ID_BYTES + _TAG_BYTES]
 
 
-def sign(checkpoint: Checkpoint, statement: Statement, seed: bytes) -> str:
+def sign_statement_note(checkpoint: Checkpoint, statement: Statement, seed: bytes) -> str:
     """Return the signed note with a statement for the tree of a checkpoint."""
-    return checkpoints.sign(replace(checkpoint, origin=_origin(checkpoint), extensions=statement.to_lines()), seed)
+    return checkpoints.sign_checkpoint_note(
+        replace(checkpoint, origin=_statement_origin(checkpoint), extensions=statement.to_lines()), seed
+    )
 
 
-def verify(note: str, checkpoint: Checkpoint, public_keys: Sequence[bytes]) -> Statement:
+def verify_statement_note(note: str, checkpoint: Checkpoint, public_keys: Sequence[bytes]) -> Statement:
     """Return the statement of a note that was signed for a checkpoint with one of the keys. Raises BrokenStatement."""
     try:
-        signed = checkpoints.verify(note, public_keys)
-        if replace(signed, extensions=()) == replace(checkpoint, origin=_origin(checkpoint), extensions=()):
+        signed = checkpoints.verify_checkpoint_note(note, public_keys)
+        if replace(signed, extensions=()) == replace(checkpoint, origin=_statement_origin(checkpoint), extensions=()):
             return Statement.from_lines(signed.extensions)
     except (NoteError, ValueError) as error:
         raise BrokenStatement from error
@@ -237,5 +241,5 @@ def _limit_gaps(statement: Statement) -> Statement:
     return replace(statement, lost=min(lost, MAX_LINK_NUMBER), shards=shards)
 
 
-def _origin(checkpoint: Checkpoint) -> str:
+def _statement_origin(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.origin}/chains"

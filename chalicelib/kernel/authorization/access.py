@@ -71,7 +71,7 @@ class Access:
         return outermost.item_key[0] if outermost else ""
 
     @property
-    def granting_records(self) -> dict[str, list[Entity]]:
+    def granting_records_by_subject(self) -> dict[str, list[Entity]]:
         """Return the records that grant access, by the subject of their access epoch.
 
         They are the containers and the caller's memberships or API key.
@@ -84,7 +84,7 @@ class Access:
         return {EVERYONE: [*containers, *own], self.principal.id: own}
 
     @property
-    def membership(self) -> Item | None:
+    def own_membership_item(self) -> Item | None:
         """Return the caller's own membership of the container."""
         return self.memberships.memberships.get(type(self.container)) if self.container else None
 
@@ -99,7 +99,7 @@ def reject_principal_type(operation: Operation, caller: User | UnverifiedApiKey 
             return
         raise unauthenticated()
     if isinstance(caller, UnverifiedApiKey) and (rule in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
-        _verify_principal(caller, table.get_all(_api_key_keys(caller)), ip)
+        _verify_principal(caller, table.get_all(_api_key_item_keys(caller)), ip)
         raise Problem("forbidden", "API keys cannot do this. Use a user's token.")
     if rule is Caller.OPERATOR and not (isinstance(caller, User) and caller.is_operator):
         raise Problem("forbidden", "Only operators of the service can do this.")
@@ -112,19 +112,21 @@ def authorize(
 
     Raises Problem 401, 403 or 404. Containers that the caller cannot see are not found.
     """
-    token_subject = _token_subject(operation, request)
-    if not operation.is_addressable(request.parameters):
+    token_subject = _verify_record_token(operation, request)
+    if not operation.has_valid_path_parameters(request.parameters):
         if isinstance(caller, UnverifiedApiKey):
-            _verify_principal(caller, table.get_all(_api_key_keys(caller)), request.ip)
+            _verify_principal(caller, table.get_all(_api_key_item_keys(caller)), request.ip)
         raise not_found()
     target = request_target.resolve_target(operation, request, caller)
-    credential_keys = _api_key_keys(caller) if isinstance(caller, UnverifiedApiKey) else []
+    credential_keys = _api_key_item_keys(caller) if isinstance(caller, UnverifiedApiKey) else []
     reads = TenantReads(operation, caller.id)
-    tenant_keys = reads.keys(target.outermost) if isinstance(operation.access, RequireRole) else []
+    tenant_keys = (
+        reads.tenant_item_keys(target.outermost_container_key) if isinstance(operation.access, RequireRole) else []
+    )
     items = table.get_all([*target.keys(), *credential_keys, *extra_keys, *tenant_keys])
     principal = _verify_principal(caller, items, request.ip) if isinstance(caller, UnverifiedApiKey) else caller
     if isinstance(operation.access, RequireRole):
-        return _authorize_at(operation.access, reads, request, principal, target, items)
+        return _load_container_access(operation.access, reads, request, principal, target, items)
     if token_subject and operation.records and token_subject not in request.parameters.values():
         raise not_found()
     role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
@@ -136,30 +138,30 @@ def authorize(
     return access
 
 
-def _api_key_keys(caller: UnverifiedApiKey) -> list[ItemKey]:
+def _api_key_item_keys(caller: UnverifiedApiKey) -> list[ItemKey]:
     return [caller.record_key, pending_revocations_key(caller.record_key)]
 
 
 def _verify_principal(caller: UnverifiedApiKey, items: Mapping[ItemKey, Item], ip: str) -> ApiKeyPrincipal:
     """Return the API key if the items at its keys are valid. Raises Problem 401 or 403."""
-    record, revocation = (items.get(key) for key in _api_key_keys(caller))
+    record, revocation = (items.get(key) for key in _api_key_item_keys(caller))
     return verify_api_key(caller, record, revocation, ip)
 
 
-def _token_subject(operation: Operation, request: Request) -> str | None:
+def _verify_record_token(operation: Operation, request: Request) -> str | None:
     """Return the id in the token by which the operation is called.
 
     Raises Problem 401 if a required token is missing.
     """
     if not isinstance(operation.access, RequireRecordToken):
         return None
-    token_subject = operation.access.token_subject(request)
+    token_subject = operation.access.verify_token(request)
     if token_subject is None and operation.records:
         raise unauthenticated(f"Send the record's token as `{operation.access.header}`.")
     return token_subject
 
 
-def _authorize_at(
+def _load_container_access(
     rule: RequireRole,
     reads: TenantReads,
     request: Request,
@@ -172,7 +174,7 @@ def _authorize_at(
     records_found = [items[key] for key in target.records.values() if key in items]
     subject_id = request_target.subject_user_id(operation, request, records_found)
     with _constant_time_not_found(operation, request, principal, target, is_missing=target.container not in items):
-        containers = _load_ancestors(rule, reads, request, target, items)
+        containers = _load_container_with_ancestors(rule, reads, request, target, items)
         effective = effective_role(rule, operation, request, principal, containers, records_found, subject_id, items)
         _reject_hidden_container(rule, request, containers, effective.role)
     container = containers[-1]
@@ -182,12 +184,12 @@ def _authorize_at(
     records = _load_records(operation, target, items, subject_memberships)
     _reject_unknown_subject(operation, records, containers, subject_memberships)
     # An API key without the scope reads published content like everybody.
-    reads_as_public = rule.if_published and container.is_published and not _scope_allows(operation, principal)
+    reads_as_public = rule.if_published and container.is_published and not _has_sufficient_scope(operation, principal)
     role = None if reads_as_public else effective.role
     if not (rule.if_published and role is None):
         _require_role_or_scope(operation, principal, effective.scope_role)
     ancestors = {type(each): each for each in containers[:-1]}
-    chains = reads.chains(container.log, items)
+    chains = reads.chains_for_mutation(container.log, items)
     return Access(
         principal,
         container,
@@ -229,7 +231,7 @@ def _perform_decoy_reads(rule: RequireRole, target: RequestTarget, *, missing: b
     """Make the reads that were skipped because the ancestors are cached, or because the container does not exist."""
     ancestor_types = [*rule.container_type.ancestor_types()]
     if rule.via_record and target.ancestors_cached:
-        table.get(ancestor_cache.pointer_key(NIL_UUID))
+        table.get(ancestor_cache.ancestor_pointer_key(NIL_UUID))
     elif target.ancestors_cached or (missing and len(target.ancestors) < len(ancestor_types)):
         nil_keys = [kind.make_item_key(id=NIL_UUID) for kind in ancestor_types]
         table.get_all(
@@ -237,7 +239,7 @@ def _perform_decoy_reads(rule: RequireRole, target: RequestTarget, *, missing: b
         )
 
 
-def _load_ancestors(
+def _load_container_with_ancestors(
     rule: RequireRole, reads: TenantReads, request: Request, target: RequestTarget, items: dict[ItemKey, Item]
 ) -> list[Container]:
     """Return the container with its ancestors, outermost first, with a second read if they are not known yet.
@@ -246,18 +248,25 @@ def _load_ancestors(
     """
     if rule.in_body and target.container is None:
         validation.validate_body(reads.operation.body, request, None)  # It raises the reason.
-    container, ancestor_keys = _load_container(rule.container_type, target.container, items), target.ancestors
+    container, ancestor_keys = _container_or_not_found(rule.container_type, target.container, items), target.ancestors
     if container.ancestor_keys.keys() - ancestor_keys.keys():
         ancestor_cache.store(container.item_key, container.ancestor_ids)
         ancestor_keys = container.ancestor_keys
         membership_keys = [
             key for user_id in target.user_ids for key in membership_view_keys(user_id, None, ancestor_keys.values())
         ]
-        items |= table.get_all([*ancestor_keys.values(), *membership_keys, *reads.keys([*ancestor_keys.values()][-1])])
-    return [*(_load_container(kind, ancestor_keys[kind], items) for kind in reversed([*ancestor_keys])), container]
+        items |= table.get_all(
+            [*ancestor_keys.values(), *membership_keys, *reads.tenant_item_keys([*ancestor_keys.values()][-1])]
+        )
+    return [
+        *(_container_or_not_found(kind, ancestor_keys[kind], items) for kind in reversed([*ancestor_keys])),
+        container,
+    ]
 
 
-def _load_container(container_type: type[Container], key: ItemKey | None, items: Mapping[ItemKey, Item]) -> Container:
+def _container_or_not_found(
+    container_type: type[Container], key: ItemKey | None, items: Mapping[ItemKey, Item]
+) -> Container:
     if key is None or key not in items:
         raise not_found()
     return container_type.from_item(items[key])
@@ -293,7 +302,7 @@ def _load_records(
     loaded = {name: operation.records[name].from_item(item) if item else None for name, item in current.items()}
     records = {name: record.hydrate(items) if record else None for name, record in loaded.items()}
     missing = {name for name, record in records.items() if record is None}
-    if any(loaded[name] or name not in operation.optional_records for name in missing):
+    if any(loaded[name] or name not in operation.optional_record_parameters for name in missing):
         raise not_found()
     return records
 
@@ -313,7 +322,7 @@ def _reject_unknown_subject(
         raise not_found()
 
 
-def _scope_allows(operation: Operation, principal: Principal) -> bool:
+def _has_sufficient_scope(operation: Operation, principal: Principal) -> bool:
     """Return whether an API key's scopes permit the operation. Other principals have no scopes."""
     if not isinstance(principal, ApiKeyPrincipal) or operation.scope is None:
         return True
@@ -323,7 +332,7 @@ def _scope_allows(operation: Operation, principal: Principal) -> bool:
 
 def _require_role_or_scope(operation: Operation, principal: Principal, role: Role | None) -> None:
     needed = operation.access.role if isinstance(operation.access, RequireRole) else Role.MEMBER
-    if not _scope_allows(operation, principal):
+    if not _has_sufficient_scope(operation, principal):
         raise Problem(
             "insufficient_scope",
             f"The API key needs the scope {operation.scope!r}, or a general scope that includes it.",

@@ -14,7 +14,7 @@ _MAX_ENTRIES: Final = 10_000
 _cached_ids: OrderedDict[ItemKey, Mapping[str, str]] = OrderedDict()
 
 
-def cached_ids(key: ItemKey | None) -> Mapping[str, str]:
+def find_cached_ancestor_ids(key: ItemKey | None) -> Mapping[str, str]:
     """Return the cached ids of the ancestors of a container by path parameter, or nothing."""
     return _cached_ids.get(key, {}) if key else {}
 
@@ -26,31 +26,31 @@ def store(key: ItemKey, ancestor_ids: Mapping[str, str]) -> None:
         _cached_ids.popitem(last=False)
 
 
-def ancestor_ids_of_record(record_id: str) -> dict[str, str]:
+def load_ancestor_ids_of_record(record_id: str) -> dict[str, str]:
     """Return the ids of the ancestors of a record by its pointer. It takes a read if they are not cached."""
-    key = pointer_key(record_id)
+    key = ancestor_pointer_key(record_id)
     if key not in _cached_ids:
         item = table.get(key)
         if item is None:
             return {}
-        store_pointer(item)
+        cache_pointer_ancestor_ids(item)
     return dict(_cached_ids[key])
 
 
-def store_pointer(item: Item) -> None:
+def cache_pointer_ancestor_ids(item: Item) -> None:
     """Cache the ids of the ancestors in a record's pointer."""
     if item:
         store((item["pk"], item["sk"]), {name: value for name, value in item.items() if name.endswith("_id")})
 
 
-def pointer_key(record_id: str) -> ItemKey:
+def ancestor_pointer_key(record_id: str) -> ItemKey:
     """Return the key of a record's pointer to its ancestors."""
     return f"H#{record_id}", "#"
 
 
 def ancestor_pointer(record_id: str, **ids: str) -> Item:
     """Return the item that contains the ids of a record's ancestors."""
-    pk, sk = pointer_key(record_id)
+    pk, sk = ancestor_pointer_key(record_id)
     return {"pk": pk, "sk": sk, **ids}
 
 

@@ -38,9 +38,11 @@ def effective_role(
 
     Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
     """
-    memberships = _caller_memberships(containers, principal, items)
+    memberships = _caller_membership_view(containers, principal, items)
     role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_scope)
-    user_id_without_role = principal.id if isinstance(principal, User) and not _role_suffices(scope_role, rule) else ""
+    user_id_without_role = (
+        principal.id if isinstance(principal, User) and not _is_role_sufficient(scope_role, rule) else ""
+    )
     if rule.allow_descendant_role is None or not (user_id_without_role or subject_id):
         return EffectiveRole(memberships, role, scope_role, ())
     user_ids = [user_id for user_id in (user_id_without_role, subject_id) if user_id]
@@ -60,7 +62,7 @@ def effective_role(
     admitting = [
         (each, own_memberships)
         for each, own_memberships in memberships_below
-        if _role_suffices(own_memberships.roles.get(type(each)), rule)
+        if _is_role_sufficient(own_memberships.roles.get(type(each)), rule)
     ]
     if not admitting or containers[-1].is_deleted:
         return EffectiveRole(memberships, role, scope_role, tuple(descendant_containers))
@@ -69,11 +71,11 @@ def effective_role(
     return EffectiveRole(memberships, role, role, tuple(each for each, _ in admitting))
 
 
-def _role_suffices(role: Role | None, rule: RequireRole) -> bool:
+def _is_role_sufficient(role: Role | None, rule: RequireRole) -> bool:
     return rule.role is None or (role is not None and role.includes(rule.role))
 
 
-def _caller_memberships(
+def _caller_membership_view(
     containers: list[Container], principal: Principal, items: Mapping[ItemKey, Item]
 ) -> MembershipView:
     """Return the caller's memberships of each container, outermost first."""
@@ -83,18 +85,20 @@ def _caller_memberships(
     if isinstance(principal, ApiKeyPrincipal):
         for container in containers:
             parent_role = memberships.roles.get(container.parent_type) if container.parent_type else None
-            if role := role_at(container, _api_key_role(container, principal), parent_role):
+            if role := role_at(container, _api_key_role_in_container(container, principal), parent_role):
                 memberships.roles[type(container)] = role
     return memberships
 
 
-def _api_key_role(container: Container, principal: ApiKeyPrincipal) -> Role | None:
+def _api_key_role_in_container(container: Container, principal: ApiKeyPrincipal) -> Role | None:
     """Return the role of an API key in a container: the same in its whole organization, except private containers."""
     if container.log != principal.credential.organization_id:
         return None
-    return None if container.is_private and not may_see_private(type(container), principal) else principal.role
+    return (
+        None if container.is_private and not can_see_private_containers(type(container), principal) else principal.role
+    )
 
 
-def may_see_private(container_type: type[Container], principal: ApiKeyPrincipal) -> bool:
+def can_see_private_containers(container_type: type[Container], principal: ApiKeyPrincipal) -> bool:
     """Return whether an API key sees private containers of a type: with `admin`, or with the scope of that type."""
     return f"{container_type.scope_area}:read" in expand_scopes(principal.credential.scopes)

@@ -45,7 +45,7 @@ class RequestTarget:
     is_nested: bool = False
 
     @property
-    def outermost(self) -> ItemKey | None:
+    def outermost_container_key(self) -> ItemKey | None:
         """Return the key of the outermost container, or None if it is not known yet."""
         if self.is_nested:
             return next((key for kind, key in self.ancestors.items() if kind.parent_type is None), None)
@@ -69,24 +69,28 @@ def resolve_target(
     if isinstance(rule, RequireRole):
         ancestors_cached = bool(
             rule.via_record
-            and ancestor_cache.cached_ids(ancestor_cache.pointer_key(request.parameters[rule.parameter]))
+            and ancestor_cache.find_cached_ancestor_ids(
+                ancestor_cache.ancestor_pointer_key(request.parameters[rule.parameter])
+            )
         )
-        container_ids = _container_ids(rule, request)
+        container_ids = _find_container_and_ancestor_ids(rule, request)
         container = (
             rule.container_type.make_item_key(id=container_ids[rule.container_type.parameter])
             if container_ids
             else None
         )
-        ancestors_cached = ancestors_cached or bool(ancestor_cache.cached_ids(container))
+        ancestors_cached = ancestors_cached or bool(ancestor_cache.find_cached_ancestor_ids(container))
         member_container = container if rule.container_type.has_members else None
-        ancestors = _ancestor_keys(rule.container_type, {**ancestor_cache.cached_ids(container), **container_ids})
-    records = _record_keys(operation, {**request.parameters, **container_ids})
+        ancestors = _ancestor_keys_by_type(
+            rule.container_type, {**ancestor_cache.find_cached_ancestor_ids(container), **container_ids}
+        )
+    records = _record_keys_by_parameter(operation, {**request.parameters, **container_ids})
     # Prefetch functions get the ids of containers like path parameters.
     prefetch_keys = _prefetch_keys(
         operation, replace(request, parameters={**request.parameters, **container_ids}), caller
     )
     is_nested = isinstance(rule, RequireRole) and rule.container_type.parent_type is not None
-    user_ids = _user_ids(operation, request, caller)
+    user_ids = _membership_user_ids(operation, request, caller)
     return RequestTarget(
         container, member_container, ancestors, records, user_ids, tuple(prefetch_keys), ancestors_cached, is_nested
     )
@@ -103,7 +107,7 @@ def subject_user_id(operation: Operation, request: Request, records: list[Item])
     )
 
 
-def _container_ids(rule: RequireRole, request: Request) -> dict[str, str]:
+def _find_container_and_ancestor_ids(rule: RequireRole, request: Request) -> dict[str, str]:
     """Return the ids of the container and its known ancestors by parameter, or nothing if there cannot be any."""
     if rule.in_body:
         sent_id = request.unvalidated_body.get(rule.body_field)
@@ -111,7 +115,7 @@ def _container_ids(rule: RequireRole, request: Request) -> dict[str, str]:
         return {rule.container_type.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
     name = request.parameters[rule.parameter]
     if rule.via_record:
-        return ancestor_cache.ancestor_ids_of_record(name) or {
+        return ancestor_cache.load_ancestor_ids_of_record(name) or {
             kind.parameter: NIL_UUID for kind in (rule.container_type, *rule.container_type.ancestor_types())
         }
     if not rule.by_slug:
@@ -120,7 +124,7 @@ def _container_ids(rule: RequireRole, request: Request) -> dict[str, str]:
     return {rule.container_type.parameter: NIL_UUID if guard is None or table.is_expired(guard) else guard["ref"]}
 
 
-def _ancestor_keys(container_type: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
+def _ancestor_keys_by_type(container_type: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
     return {
         kind: kind.make_item_key(id=ids[kind.parameter])
         for kind in container_type.ancestor_types()
@@ -128,7 +132,7 @@ def _ancestor_keys(container_type: type[Container], ids: Mapping[str, str]) -> d
     }
 
 
-def _record_keys(operation: Operation, values: Mapping[str, str]) -> dict[str, ItemKey | None]:
+def _record_keys_by_parameter(operation: Operation, values: Mapping[str, str]) -> dict[str, ItemKey | None]:
     keys: dict[str, ItemKey | None] = {}
     for name, entity in operation.records.items():
         key_values = {**values, entity.id_field: values[entity.parameter]}
@@ -146,7 +150,9 @@ def _prefetch_keys(
         yield from operation.prefetch_for_user(request, caller)
 
 
-def _user_ids(operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous) -> tuple[str, ...]:
+def _membership_user_ids(
+    operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous
+) -> tuple[str, ...]:
     """Return the ids of the users whose memberships are needed: the caller, and the subject in the path."""
     subject_id = subject_user_id(operation, request, [])
     subject_ids = (subject_id,) if re.fullmatch(UUID_PATTERN, subject_id) else ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from chalicelib.kernel.audit_log.mac_chains import Chains, chain_keys, random_shards
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.permissions.access_epochs import EVERYONE, EpochSubject, log_from_partition
+from chalicelib.kernel.permissions.access_epochs import EVERYONE, EpochSubject, log_id_from_partition_key
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
 
@@ -20,16 +20,18 @@ class TenantReads:
     caller_id: str
     shards: Sequence[int] = field(default_factory=random_shards)
 
-    def keys(self, outermost: ItemKey | None) -> list[ItemKey]:
+    def tenant_item_keys(self, outermost_container_key: ItemKey | None) -> list[ItemKey]:
         """Return the item keys, if the organization's key is known."""
-        if outermost is None:
+        if outermost_container_key is None:
             return []
-        pk = outermost[0]
+        pk = outermost_container_key[0]
         keys = [rate_limit.bucket_for(pk).key for rate_limit in self.operation.rate_limits_per("organization")]
         if self.operation.grants_access:
-            keys += [key for subject_id in (EVERYONE, self.caller_id) for key in EpochSubject(pk, subject_id).keys]
-        return [*keys, *chain_keys(log_from_partition(pk), self.shards)] if self.operation.mutates else keys
+            keys += [
+                key for subject_id in (EVERYONE, self.caller_id) for key in EpochSubject(pk, subject_id).epoch_item_keys
+            ]
+        return [*keys, *chain_keys(log_id_from_partition_key(pk), self.shards)] if self.operation.mutates else keys
 
-    def chains(self, log: str, items: Mapping[ItemKey, Item]) -> Chains | None:
+    def chains_for_mutation(self, log: str, items: Mapping[ItemKey, Item]) -> Chains | None:
         """Return the chains that were read, for an operation that commits a log entry."""
         return Chains(log, self.shards, items) if self.operation.mutates else None

@@ -117,8 +117,8 @@ def session() -> Session:
     core = BotocoreSession()
     core.get_component("data_loader").search_paths.insert(0, str(_MODELS))
     boto_session = Session(botocore_session=core, region_name=region(), **emulated)
-    boto_session.events.register("before-call", _count_call)
-    boto_session.events.register("needs-retry", _count_throttle)
+    boto_session.events.register("before-call", _add_call_to_usage)
+    boto_session.events.register("needs-retry", _add_throttle_to_usage)
     boto_session.events.register_last("before-parse", _parse_item_response)
     return boto_session
 
@@ -140,7 +140,7 @@ def _parse_item_response(
     """Parse a DynamoDB response at once, and leave nothing of it to botocore.
 
     botocore walks its model of ten types for each attribute, which took half of the time of a list of fifty items.
-    Binary values stay in base64, which `item_json.from_wire` decodes.
+    Binary values stay in base64, which `item_json.item_from_dynamodb_json` decodes.
     """
     is_item_response = (
         operation_model.service_model.service_name == "dynamodb" and operation_model.name in _ITEM_OPERATIONS
@@ -150,12 +150,12 @@ def _parse_item_response(
         response_dict["body"] = b"{}"
 
 
-def _count_call(model: Any, **_: object) -> None:
+def _add_call_to_usage(model: Any, **_: object) -> None:
     if usage := _usage.get():
         usage.calls.append(f"{model.service_model.service_name}:{model.name}")
 
 
-def _count_throttle(response: Any, **_: object) -> None:
+def _add_throttle_to_usage(response: Any, **_: object) -> None:
     if (usage := _usage.get()) and response and response[1].get("Error", {}).get("Code") in _THROTTLES:
         usage.throttles += 1
 
@@ -179,6 +179,6 @@ def translate_errors(service_name: str) -> Iterator[None]:
         raise unavailable(f"The {service_name} did not respond in time.") from error
 
 
-def is_throttle(code: str) -> bool:
+def is_throttling_code(code: str) -> bool:
     """Return whether an error or cancellation code means throttling."""
     return code in _THROTTLES

@@ -32,22 +32,22 @@ def ascii_lower(text: str) -> str:
 
 def lower(text: str) -> str:
     """Return text in lower case, except letters that would become ASCII letters."""
-    return _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
+    return _convert_except(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
 
 
 def casefold(text: str) -> str:
     """Return text folded for caseless comparison, except letters that would become ASCII letters."""
-    return _casefold_except(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
+    return _convert_except(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
 
 
-def ascii_domain(text: str) -> str:
+def normalize_domain_as_dns(text: str) -> str:
     """Return a domain as in DNS (RFC 5890 to 5892), in lower case. Other letters do not become ASCII letters.
 
     Raises ValueError if it is not valid in IDNA 2008.
     """
     import idna
 
-    name = _casefold_except(_BECOMES_ASCII_IN_LOWER_CASE, _nfc_lower, text)
+    name = _convert_except(_BECOMES_ASCII_IN_LOWER_CASE, _nfc_lower, text)
     if name.isascii() and "xn--" not in name:
         return name
     if len(name) > _MAX_DOMAIN_CHARACTERS:
@@ -103,14 +103,14 @@ def _normalize_email(text: str) -> str:
         raise ValueError(_ADDRESS_ADVICE)
     if not is_unchanged or _CHANGES_AS_CAPITAL.search(local_part):
         raise ValueError(_LOCAL_ADVICE)
-    return f"{local_part}@{ascii_domain(domain)}"
+    return f"{local_part}@{normalize_domain_as_dns(domain)}"
 
 
 def _nfc_lower(text: str) -> str:
     return unicodedata.normalize("NFC", text.lower())
 
 
-def _casefold_except(unchanged: re.Pattern[str], convert: Callable[[str], str], text: str) -> str:
+def _convert_except(unchanged: re.Pattern[str], convert: Callable[[str], str], text: str) -> str:
     if text.isascii():
         return ascii_lower(text)
     return "".join(part if index % 2 else convert(part) for index, part in enumerate(unchanged.split(text)))

@@ -40,7 +40,7 @@ def networks_outside(networks: Sequence[str], allowed: Sequence[str]) -> list[st
         *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv4Network)),
         *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv6Network)),
     ]
-    return [each for each in networks if not any(_covers(outer, parse_network(each)) for outer in merged)]
+    return [each for each in networks if not any(_contains_network(outer, parse_network(each)) for outer in merged)]
 
 
 def client_network(address: str) -> str:
@@ -60,34 +60,34 @@ def parse_network(text: str) -> IPv4Network | IPv6Network:
     try:
         network = ip_network(text)
     except ValueError:
-        raise ValueError(_advice(text)) from None
+        raise ValueError(_network_syntax_advice(text)) from None
     if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
         return IPv4Network((int(network.network_address) & 0xFFFFFFFF, network.prefixlen - _MAPPED.prefixlen))
     return network
 
 
-def parse_dns_servers(text: str) -> list[tuple[str, int]]:
+def parse_dns_server_addresses(text: str) -> list[tuple[str, int]]:
     """Return the addresses and ports in a list of DNS servers, such as `192.0.2.7, [2001:db8::7]:5353`.
 
     Raises ValueError if an element is neither an address nor an address with a port.
     """
-    return [_parse_server(server.strip()) for server in text.split(",")] if text else []
+    return [_parse_dns_server(server.strip()) for server in text.split(",")] if text else []
 
 
-def _covers(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
+def _contains_network(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
     if isinstance(outer, IPv4Network):
         return isinstance(inner, IPv4Network) and inner.subnet_of(outer)
     return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
 
 
-def _advice(text: str) -> str:
+def _network_syntax_advice(text: str) -> str:
     try:
         return f"must be {ip_network(text, strict=False)} for that network, or {text.partition('/')[0]} for one address"
     except ValueError:
         return "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"
 
 
-def _parse_server(text: str) -> tuple[str, int]:
+def _parse_dns_server(text: str) -> tuple[str, int]:
     match = _WITH_PORT.fullmatch(text)
     bracketed, plain, port, bare = match.groups() if match else ("", "", "", "")
     try:

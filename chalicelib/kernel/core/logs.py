@@ -145,10 +145,10 @@ def log_scope(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, An
         if next(_record_counter) == 0:
             log_fields["coldStart"] = True
         record_metrics = {"Latency": latency, "Errors": int(failed), "Throttles": usage.throttles}
-        _write(log_fields, _build_metrics(log_fields["kind"], record_metrics, record.metrics), failed=failed)
+        _write_log_record(log_fields, _build_metrics(log_fields["kind"], record_metrics, record.metrics), failed=failed)
 
 
-def _write(fields: dict[str, Any], metrics: dict[str, Any], *, failed: bool) -> None:
+def _write_log_record(fields: dict[str, Any], metrics: dict[str, Any], *, failed: bool) -> None:
     if failed or logger().log_level <= INFO:
         write = logger().error if failed else logger().info
         write(fields["kind"], extra=fields | metrics, exc_info="error" in fields)
@@ -166,13 +166,13 @@ def _build_metrics(
     Powertools' own class takes as long as the rest of the record, and supports only one set of dimensions.
     """
     directives = [
-        _directive(["stage", "kind"], record_metrics),
-        *([_directive(["stage"], stage_metrics)] if stage_metrics else []),
+        _build_metric_directive(["stage", "kind"], record_metrics),
+        *([_build_metric_directive(["stage"], stage_metrics)] if stage_metrics else []),
     ]
     metadata = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
     return {"_aws": metadata, "stage": settings().stage, "kind": kind, **record_metrics, **stage_metrics}
 
 
-def _directive(dimensions: list[str], metrics: Mapping[str, float]) -> dict[str, Any]:
+def _build_metric_directive(dimensions: list[str], metrics: Mapping[str, float]) -> dict[str, Any]:
     units = [{"Name": name, "Unit": "Milliseconds" if name in _IN_MILLISECONDS else "Count"} for name in metrics]
     return {"Namespace": _NAMESPACE, "Dimensions": [dimensions], "Metrics": units}

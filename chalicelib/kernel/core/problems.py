@@ -115,9 +115,9 @@ def not_found() -> Problem:
     return Problem("not_found", "The resource does not exist, or you cannot see it. Check the URL and the credential.")
 
 
-def unavailable(detail: str, retry_after: int = 1) -> Problem:
+def unavailable(detail: str, retry_after_seconds: int = 1) -> Problem:
     """Return 503 with `Retry-After` in seconds."""
-    return Problem("unavailable", f"{detail} Try again in a moment.", headers={"Retry-After": str(retry_after)})
+    return Problem("unavailable", f"{detail} Try again in a moment.", headers={"Retry-After": str(retry_after_seconds)})
 
 
 def internal_error() -> Problem:

@@ -26,7 +26,7 @@ from pydantic import (
 
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 from chalicelib.kernel.core.encoding import from_base64, require_32_byte_key
-from chalicelib.kernel.core.ip_networks import parse_dns_servers
+from chalicelib.kernel.core.ip_networks import parse_dns_server_addresses
 
 _REQUIRED_WHEN_DEPLOYED: Final = (
     "events_queue_url",
@@ -211,7 +211,7 @@ class Settings(SettingsSection):
     @field_validator("dns_nameservers")
     @classmethod
     def _validate_dns_servers(cls, value: str) -> str:
-        parse_dns_servers(value)
+        parse_dns_server_addresses(value)
         return value
 
     @field_validator("auth_jwks")
@@ -227,11 +227,11 @@ class Settings(SettingsSection):
 @lru_cache(maxsize=1)
 def settings_model() -> type[Settings]:
     """Return the model of all settings: those of the kernel and of every feature."""
-    bases: tuple[Any, ...] = (*map(_load_section, _sections), Settings)
+    bases: tuple[Any, ...] = (*map(_import_section_class, _sections), Settings)
     return cast("type[Settings]", create_model("ServiceSettings", __base__=bases))
 
 
-def _load_section(target: str) -> type[SettingsSection]:
+def _import_section_class(target: str) -> type[SettingsSection]:
     module, _, class_name = target.partition(":")
     section: type[SettingsSection] = getattr(import_module(module), class_name)
     return section

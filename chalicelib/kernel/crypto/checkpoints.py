@@ -51,7 +51,7 @@ class Checkpoint:
     root: bytes
     extensions: tuple[str, ...] = ()
 
-    def text(self) -> str:
+    def signed_text(self) -> str:
         """Return the signed text: three lines and the extensions, each with a newline."""
         return "".join(f"{line}\n" for line in (self.origin, self.size, to_base64(self.root), *self.extensions))
 
@@ -81,17 +81,17 @@ def public_key(seed: bytes) -> bytes:
     return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
 
 
-def sign(checkpoint: Checkpoint, seed: bytes) -> str:
+def sign_checkpoint_note(checkpoint: Checkpoint, seed: bytes) -> str:
     """Return the checkpoint as a note signed with the key of a 32-byte seed. Raises ValueError for another length."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key = Ed25519PrivateKey.from_private_bytes(seed)
-    key_id = _key_id(checkpoint.origin, key.public_key().public_bytes_raw())
-    signature = key.sign(checkpoint.text().encode())
-    return f"{checkpoint.text()}\n— {checkpoint.origin} {to_base64(key_id + signature)}\n"
+    key_id = _note_key_id(checkpoint.origin, key.public_key().public_bytes_raw())
+    signature = key.sign(checkpoint.signed_text().encode())
+    return f"{checkpoint.signed_text()}\n— {checkpoint.origin} {to_base64(key_id + signature)}\n"
 
 
-def verify(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
+def verify_checkpoint_note(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
     """Return a note's checkpoint if one of the 32-byte public keys has signed it as its origin.
 
     Signatures by other keys are ignored. Compare the origin with the log you mean. Raises MalformedNote, and
@@ -99,12 +99,12 @@ def verify(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
     """
     parsed = parse(note)
     origin = parsed.checkpoint.origin
-    keys = {_key_id(origin, key): key for key in public_keys}
+    keys = {_note_key_id(origin, key): key for key in public_keys}
     signatures = [signature for signature in parsed.signatures if signature.name == origin and signature.key_id in keys]
     if not signatures:
         raise BadSignature("no trusted key has signed the checkpoint")
     for signature in signatures:
-        _verify(parsed.text, signature.signature, keys[signature.key_id])
+        _verify_ed25519_signature(parsed.text, signature.signature, keys[signature.key_id])
     return parsed.checkpoint
 
 
@@ -127,7 +127,7 @@ def _parse_checkpoint(text: str) -> Checkpoint:
     origin, size, root = lines[:_LINES]
     if not _SIZE.fullmatch(size):
         raise MalformedNote("the second line is not a tree size")
-    root_hash = _decode_canonical(root)
+    root_hash = _decode_canonical_base64(root)
     if len(root_hash) != HASH_BYTES:
         raise MalformedNote("the third line is not a root hash")
     return Checkpoint(origin, int(size), root_hash, tuple(lines[_LINES:]))
@@ -135,13 +135,13 @@ def _parse_checkpoint(text: str) -> Checkpoint:
 
 def _parse_signature(line: str) -> Signature:
     match = _SIGNATURE.fullmatch(line)
-    data = _decode_canonical(match["bytes"]) if match else b""
+    data = _decode_canonical_base64(match["bytes"]) if match else b""
     if not match or len(data) <= _KEY_ID_BYTES:
         raise MalformedNote("a line after the blank line is not a signature")
     return Signature(match["name"], data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
 
 
-def _decode_canonical(text: str) -> bytes:
+def _decode_canonical_base64(text: str) -> bytes:
     try:
         data = from_base64(text)
     except ValueError:
@@ -149,11 +149,11 @@ def _decode_canonical(text: str) -> bytes:
     return data if to_base64(data) == text else b""  # canonical base64: the unused bits are zero
 
 
-def _key_id(name: str, key: bytes) -> bytes:
+def _note_key_id(name: str, key: bytes) -> bytes:
     return sha256(f"{name}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]
 
 
-def _verify(text: str, signature: bytes, key: bytes) -> None:
+def _verify_ed25519_signature(text: str, signature: bytes, key: bytes) -> None:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

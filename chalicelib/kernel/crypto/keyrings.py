@@ -41,12 +41,12 @@ class KeyPurpose(StrEnum):
     """Authenticates tokens (HMAC-SHA256) and encrypts cursors (AES-SIV)."""
 
     @property
-    def setting(self) -> str:
+    def setting_name(self) -> str:
         """Return the setting that lists the keys."""
         return self.value.replace("-", "_")
 
     @property
-    def context(self) -> dict[str, str]:
+    def kms_encryption_context(self) -> dict[str, str]:
         """Return the KMS encryption context.
 
         KMS decrypts a key only with the same context, and policies can require it.
@@ -91,22 +91,24 @@ def key_by_id(purpose: KeyPurpose, key_id: bytes) -> SecretKey | None:
 
 def all_keys(purpose: KeyPurpose) -> Iterator[SecretKey]:
     """Yield the listed keys, the current one first. Raises Problem as `current_key` does."""
-    for text in getattr(settings(), purpose.setting).split(","):
-        yield _key(purpose, text)
+    for text in getattr(settings(), purpose.setting_name).split(","):
+        yield _load_listed_key(purpose, text)
 
 
 @cache
-def _key(purpose: KeyPurpose, text: str) -> SecretKey:
+def _load_listed_key(purpose: KeyPurpose, text: str) -> SecretKey:
     return SecretKey.create(
-        purpose, _unwrap(purpose, text) if text.startswith(WRAPPED_KEY_PREFIX) else from_base64(text)
+        purpose, _decrypt_wrapped_key(purpose, text) if text.startswith(WRAPPED_KEY_PREFIX) else from_base64(text)
     )
 
 
-def _unwrap(purpose: KeyPurpose, text: str) -> bytes:
+def _decrypt_wrapped_key(purpose: KeyPurpose, text: str) -> bytes:
     ciphertext = from_base64(text.removeprefix(WRAPPED_KEY_PREFIX))
     with aws.translate_errors("key service"):
-        response = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=purpose.context)
+        response = aws.client("kms").decrypt(
+            CiphertextBlob=ciphertext, EncryptionContext=purpose.kms_encryption_context
+        )
     secret: bytes = response["Plaintext"]
     if len(secret) != _KEY_BYTES:
-        raise SettingsError(f"{purpose.setting.upper()}: the decrypted key is not {_KEY_BYTES} bytes long")
+        raise SettingsError(f"{purpose.setting_name.upper()}: the decrypted key is not {_KEY_BYTES} bytes long")
     return secret

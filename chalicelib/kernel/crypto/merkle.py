@@ -45,13 +45,13 @@ class CompactRange:
         if any(len(peak) != HASH_BYTES for peak in self.peaks):
             raise ValueError(f"a peak is a hash of {HASH_BYTES} bytes")
 
-    def extend(self, leaves: Iterable[bytes]) -> "CompactRange":
+    def extend(self, leaf_hashes: Iterable[bytes]) -> "CompactRange":
         """Return the range with further leaves, each given by its `leaf_hash`.
 
         Raises ValueError if one is not 32 bytes.
         """
         end, peaks = self.begin + self.size, list(self.peaks)
-        for leaf in leaves:
+        for leaf in leaf_hashes:
             if len(leaf) != HASH_BYTES:
                 raise ValueError(f"a leaf is given by its hash of {HASH_BYTES} bytes")
             node, index, level = leaf, end, 0
@@ -63,7 +63,7 @@ class CompactRange:
             end += 1
         return CompactRange(end - self.begin, tuple(peaks), self.begin)
 
-    def root(self) -> bytes:
+    def root_hash(self) -> bytes:
         """Return the tree's 32-byte root, `EMPTY_ROOT` without leaves.
 
         Raises ValueError if the range does not start at the beginning of the tree.

@@ -18,12 +18,12 @@ _TAGS: Final = re.compile(rf"\s*{_TAG.pattern}(?:\s*,\s*{_TAG.pattern})*\s*")
 _ID_CHARACTERS: Final = 12
 
 
-def entity_tag(record_id: str, version: int, body: bytes) -> str:
+def record_etag(record_id: str, version: int, body: bytes) -> str:
     """Return the strong tag of a record's representation."""
     return f'"{_tag_prefix(record_id, version)}{hashlib.sha256(body).hexdigest()[:12]}"'
 
 
-def digest_tag(body: bytes) -> str:
+def digest_etag(body: bytes) -> str:
     """Return the strong tag of a response that is not a record."""
     return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
 
@@ -33,7 +33,7 @@ def if_none_match(request: Request, tag: str) -> bool:
     header = request.headers.get("if-none-match")
     if header is None:
         return False
-    return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _parse_tags("If-None-Match", header)]
+    return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _parse_etags("If-None-Match", header)]
 
 
 def check_if_match(request: Request, record: Entity | None) -> bool:
@@ -44,7 +44,7 @@ def check_if_match(request: Request, record: Entity | None) -> bool:
     header = request.headers.get("if-match")
     if header is None:
         return False
-    tags = [] if header.strip() == "*" else _parse_tags("If-Match", header)
+    tags = [] if header.strip() == "*" else _parse_etags("If-Match", header)
     if record is None:
         detail = "It does not exist. Omit If-Match to create it."
     elif tags and not any(tag.startswith(f'"{_tag_prefix(record.id, record.version)}') for tag in tags):
@@ -58,7 +58,7 @@ def _tag_prefix(record_id: str, version: int) -> str:
     return f"{record_id[-_ID_CHARACTERS:]}.{version}."
 
 
-def _parse_tags(name: str, header: str) -> list[str]:
+def _parse_etags(name: str, header: str) -> list[str]:
     if not _TAGS.fullmatch(header):
         detail = f'{name} contains entity tags in double quotes, as in ETag, or "*".'
         raise Problem.for_field(f"header/{name}", "invalid_header", detail)

@@ -12,7 +12,7 @@ from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.execution import pagination
-from chalicelib.kernel.http.fields import RESERVED_SLUGS, slug_from
+from chalicelib.kernel.http.fields import RESERVED_SLUGS, derive_slug
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, SmallListQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous, ApiKeyPrincipal, Principal
@@ -72,7 +72,7 @@ class ExternalEffect:
     rate_limit_states: Sequence[RateLimitState] = ()
     results: list[Any] = field(default_factory=list)
 
-    def charge(self, states: Sequence[RateLimitState]) -> None:
+    def charge_rate_limits_once(self, states: Sequence[RateLimitState]) -> None:
         """Count the request, unless it is counted. Raises ConcurrentModification."""
         if not self.rate_limit_states:
             buckets.charge(states)
@@ -154,7 +154,7 @@ class Context:
         item = self.access.prefetched.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
-    def find_all(self, *keys: ItemKey) -> list[Entity]:
+    def find_by_keys(self, *keys: ItemKey) -> list[Entity]:
         """Return the records of the container at some keys, of any type, with one read."""
         for pk, _ in keys:
             self._require_own_partition(pk)
@@ -180,16 +180,16 @@ class Context:
         items = table.query(collection.partition(**self.ids), limit=1, newest_first=True).items
         return entity.from_item(items[0]) if items else None
 
-    def load(self, *sets: Collection, keys: Sequence[ItemKey] = (), **names: str) -> "Records":
+    def load(self, *set_collections: Collection, keys: Sequence[ItemKey] = (), **names: str) -> "Records":
         """Return all records of some small sets, and those at some keys, read in parallel in one round trip.
 
         `names` are further values for the keys of the sets. Records are in order of creation. Items that are not
         records are only in `items_by_key`.
         """
-        ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in sets]
+        ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in set_collections]
         reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, prefix) for pk, prefix in ranges]
         reads += [lambda: table.get_all(keys).values()] if keys else []
-        items = [item for batch in table.gather(_call, reads) for item in batch]
+        items = [item for batch in table.gather(_call_effect, reads) for item in batch]
         records = sorted((item for item in items if "kind" in item), key=lambda item: str(item["id"]))
         return Records(map(record_from_item, records), keys, {(item["pk"], item["sk"]): item for item in items})
 
@@ -234,7 +234,7 @@ class Context:
         for subject_id, records in deciding_records.items():
             epoch = Epoch.read(EpochSubject(pk, subject_id), items)
             self.changes.fence(epoch)
-            for record in () if epoch.is_settled(self.now) else records:
+            for record in () if epoch.is_older_than_request_reads(self.now) else records:
                 self.changes.require_unchanged(record)
 
     def choose_slug(self, slug: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
@@ -242,7 +242,7 @@ class Context:
         if slug:
             return slug
         self.has_derived_slug = True
-        base = slug_from(name)
+        base = derive_slug(name)
         if base and base not in reserved and not self.attempt:
             return base
         return f"{base[:50] or self.operation.group.rstrip('s')}-{secrets.token_hex(4)}".replace("--", "-")
@@ -257,11 +257,11 @@ class Context:
 
     def decode_cursor(self, query: CursorQuery) -> Item | None:
         """Return the position where the list continues. Raises Problem `invalid_cursor`."""
-        return pagination.decode_cursor(query.cursor, self._cursor_binding(query)) if query.cursor else None
+        return pagination.decode_cursor(query.cursor, self._build_cursor_binding(query)) if query.cursor else None
 
     def encode_cursor(self, position: Item, query: CursorQuery) -> str:
         """Return the cursor of a position, valid only for this operation, tenant and filters."""
-        return pagination.encode_cursor(position, self._cursor_binding(query))
+        return pagination.encode_cursor(position, self._build_cursor_binding(query))
 
     def build_page(self, items: list[T] | list[bytes], next_position: Item | None, query: ListQuery) -> ListPage[T]:
         """Return a page. `next_position`: where the next page starts, or None at the end of the list."""
@@ -339,12 +339,12 @@ class Context:
         ]
         return self.build_page([output for output in outputs if output is not None], next_position, query)
 
-    def _cursor_binding(self, query: CursorQuery) -> str:
+    def _build_cursor_binding(self, query: CursorQuery) -> str:
         is_public = self.operation.access is Caller.PUBLIC
         tenant = self.container.id if self.container else "" if is_public else self.principal.id
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"
 
 
-def _call(function: Callable[[], T]) -> T:
+def _call_effect(function: Callable[[], T]) -> T:
     return function()

@@ -40,22 +40,26 @@ class IdempotentRequest:
         if request.method != "POST" or (header := request.headers.get("idempotency-key")) is None:
             return None
         digest = hashlib.sha256(_parse_key(header).encode()).hexdigest()
-        return cls((f"I#{caller}#{digest}", "#"), _fingerprint(request))
+        return cls((f"I#{caller}#{digest}", "#"), _request_fingerprint(request))
 
-    def replay(self, stored: Item | None) -> Response | None:
+    def replay(self, stored_item: Item | None) -> Response | None:
         """Return the stored response, or None. Raises Problem if the key belongs to another request."""
-        if stored is None or table.is_expired(stored):
+        if stored_item is None or table.is_expired(stored_item):
             return None
-        if stored["fingerprint"] != self.fingerprint:
+        if stored_item["fingerprint"] != self.fingerprint:
             detail = "This Idempotency-Key was used with another request before. Use a new key for each request."
             raise Problem.for_field(_HEADER, "idempotency_key_reused", detail)
-        body = encryption.decrypt(stored["body"], self._context) if stored["sealed"] else stored["body"]
-        return Response(stored["status"], body, {**stored["headers"], "Idempotency-Replayed": "true"})
+        body = (
+            encryption.decrypt(stored_item["body"], self._encryption_context)
+            if stored_item["sealed"]
+            else stored_item["body"]
+        )
+        return Response(stored_item["status"], body, {**stored_item["headers"], "Idempotency-Replayed": "true"})
 
-    def write(self, response: Response) -> Write:
+    def response_write(self, response: Response) -> Write:
         """Return the write that stores the response unless one is stored. A response with a secret is encrypted."""
         now = int(time.time())
-        body = encryption.encrypt(response.body, self._context) if response.secret else response.body
+        body = encryption.encrypt(response.body, self._encryption_context) if response.secret else response.body
         item = {
             "pk": self.key[0],
             "sk": self.key[1],
@@ -76,7 +80,7 @@ class IdempotentRequest:
         )
 
     @property
-    def _context(self) -> str:
+    def _encryption_context(self) -> str:
         return f"idempotency:{self.key[0]}"
 
 
@@ -90,7 +94,7 @@ def _parse_key(header: str) -> str:
     return key
 
 
-def _fingerprint(request: Request) -> str:
+def _request_fingerprint(request: Request) -> str:
     # A missing body is equal to an empty object. Whitespace around the body is ignored.
     body = request.body.strip() or b"{}"
     query = sorted((name, value) for name, values in request.query.items() for value in values)

@@ -23,7 +23,7 @@ def encode_cursor(position: Item, binding: str) -> str:
     """
     payload = json.dumps(position, separators=(",", ":")).encode()
     key = keyrings.current_key(KeyPurpose.TOKEN_KEY)
-    return to_base64url(key.id + _cipher(key.secret).encrypt(payload, _associated_data(binding)))
+    return to_base64url(key.id + _cipher(key.secret).encrypt(payload, _cursor_associated_data(binding)))
 
 
 def decode_cursor(text: str, binding: str) -> Item:
@@ -35,7 +35,7 @@ def decode_cursor(text: str, binding: str) -> Item:
     from cryptography.exceptions import InvalidTag
 
     try:
-        payload = _decrypt(from_base64url(text), binding)
+        payload = _decrypt_cursor(from_base64url(text), binding)
     except (ValueError, InvalidTag):
         detail = "The cursor is not valid for this list with these filters. Omit it to start at the beginning."
         raise Problem.for_field("query/cursor", "invalid_cursor", detail) from None
@@ -43,15 +43,15 @@ def decode_cursor(text: str, binding: str) -> Item:
     return position
 
 
-def _decrypt(data: bytes, binding: str) -> bytes:
+def _decrypt_cursor(data: bytes, binding: str) -> bytes:
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, data[:KEY_ID_BYTES])
     if key is None:
         raise ValueError("the cursor was encrypted with an unknown key")
-    payload: bytes = _cipher(key.secret).decrypt(data[KEY_ID_BYTES:], _associated_data(binding))
+    payload: bytes = _cipher(key.secret).decrypt(data[KEY_ID_BYTES:], _cursor_associated_data(binding))
     return payload
 
 
-def _associated_data(binding: str) -> list[bytes]:
+def _cursor_associated_data(binding: str) -> list[bytes]:
     return [binding.encode(errors="surrogatepass")]
 
 

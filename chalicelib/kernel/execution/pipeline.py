@@ -47,7 +47,7 @@ def execute(operation: Operation, request: Request) -> Response:
 
     Raises Problem. Then nothing has changed, except that with `unavailable` the transaction may have succeeded.
     """
-    _check_version(request)
+    _reject_unknown_api_version(request)
     usage = RateLimitUsage.count_request(request)
     add_fields(principal="api_key" if isinstance(usage.caller, UnverifiedApiKey) else usage.caller.actor["type"])
     try:
@@ -55,7 +55,7 @@ def execute(operation: Operation, request: Request) -> Response:
     except Problem as problem:
         usage.record_problem(problem)
         raise
-    usage.add_headers(response)
+    usage.add_rate_limit_headers(response)
     return response
 
 
@@ -84,7 +84,7 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             response = _execute_handler(ctx, access, states)
             for state in states:
                 response.headers = merge_rate_limit_headers(response.headers, state)
-            _commit(ctx, response, idempotent_request, [] if operation.has_external_effects else states)
+            _commit_with_response(ctx, response, idempotent_request, [] if operation.has_external_effects else states)
         except ConcurrentModification:
             attempt += 1
             _back_off(started_at, attempt)
@@ -116,7 +116,7 @@ def _create_context(
     ctx.headers |= {"Cache-Control": operation.cache_control} if operation.cache_control else {}
     ctx.changes.chains = access.chains
     if operation.grants_access and access.container:
-        ctx.fence(access.tenant, access.prefetched, access.granting_records)
+        ctx.fence(access.tenant, access.prefetched, access.granting_records_by_subject)
     return ctx
 
 
@@ -129,7 +129,7 @@ def _rate_limit_buckets(operation: Operation, subjects: Mapping[Scope, str]) -> 
     ]
 
 
-def _check_version(request: Request) -> None:
+def _reject_unknown_api_version(request: Request) -> None:
     requested_version = request.headers.get("api-version")
     if requested_version not in (None, API_VERSION):
         detail = f"This service supports version {API_VERSION}. Send this version, or omit API-Version."
@@ -147,13 +147,13 @@ def _execute_handler(ctx: Context, access: Access, rate_limit_states: Sequence[R
         response = _build_response(ctx, result)
         if envelope.fits_envelope(response):
             return response
-        max_items = _count_fitting(ctx, result, response)
+        max_items = _count_fitting_page_items(ctx, result, response)
         if not max_items:
             raise envelope.response_too_large(ctx.operation)
         ctx.page_limit = max_items
 
 
-def _count_fitting(ctx: Context, result: Any, response: Response) -> int:
+def _count_fitting_page_items(ctx: Context, result: Any, response: Response) -> int:
     """Return how many items a response that is too large can have, or 0 if fewer items do not help."""
     if not isinstance(result, ListPage) or ctx.operation.mutates or ctx.operation.query is None:
         return 0
@@ -161,7 +161,7 @@ def _count_fitting(ctx: Context, result: Any, response: Response) -> int:
     items = [
         item
         if isinstance(item, bytes)
-        else _list_adapter(ctx.operation.response_model).dump_json([item], by_alias=True)
+        else _list_type_adapter(ctx.operation.response_model).dump_json([item], by_alias=True)
         for item in result.items
     ]
     max_items = len(items) - 1 if ctx.page_limit is None else ctx.page_limit - 1
@@ -172,14 +172,14 @@ def _count_fitting(ctx: Context, result: Any, response: Response) -> int:
 def _call_handler(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
     operation = ctx.operation
     target = _target_record(operation, access)
-    arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.plain_arguments}
+    arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.text_path_parameters}
     arguments |= access.records
-    if operation.container_argument:
-        arguments[operation.container_argument] = access.container
-    arguments |= _parse_input(ctx, target)
+    if operation.container_parameter_name:
+        arguments[operation.container_parameter_name] = access.container
+    arguments |= _parse_query_and_body_arguments(ctx, target)
     if operation.has_external_effects:
         _check_condition(ctx, target)
-        ctx.effect.charge(rate_limit_states)
+        ctx.effect.charge_rate_limits_once(rate_limit_states)
     try:
         result = operation.function(ctx, **arguments)
     except Problem as problem:
@@ -210,7 +210,7 @@ def _target_record(operation: Operation, access: Access) -> Entity | None:
     return access.records[next(returned_names, [*access.records][-1])]
 
 
-def _parse_input(ctx: Context, target: Entity | None) -> dict[str, Any]:
+def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
     operation = ctx.operation
     parsed: dict[str, Any] = {}
     if operation.query:
@@ -218,15 +218,15 @@ def _parse_input(ctx: Context, target: Entity | None) -> dict[str, Any]:
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
         body = validation.validate_body(
-            operation.body, ctx.request, _patch_base(operation, target), form=operation.accepts_form
+            operation.body, ctx.request, _merge_patch_target(operation, target), accepts_form=operation.accepts_form
         )
         if operation.body:
-            validation.reject_misplaced_fields(operation.body, operation.query, ctx.request)
+            validation.reject_body_fields_in_query(operation.body, operation.query, ctx.request)
             parsed["body"] = body
     return parsed
 
 
-def _patch_base(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
+def _merge_patch_target(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
     """Return the value to which a merge patch applies, or None for other bodies."""
     if target is None or operation.body is None or not issubclass(operation.body, Patch):
         return None
@@ -252,9 +252,9 @@ def _build_response(ctx: Context, result: Any) -> Response:
     if secret:
         headers["Cache-Control"] = "no-store"
     if isinstance(result, RecordOutput):
-        headers["ETag"] = conditions.entity_tag(result.id, result.version, body)
+        headers["ETag"] = conditions.record_etag(result.id, result.version, body)
     elif result.content_etag:
-        headers["ETag"] = conditions.digest_tag(body)
+        headers["ETag"] = conditions.digest_etag(body)
     if operation.creates and status == operation.success:
         path_values = {**request.parameters, **ctx.ids}
         collection_path = (
@@ -275,7 +275,7 @@ def _apply_if_none_match(ctx: Context, response: Response) -> Response:
 
 def _build_raw_response(request: Request, raw: RawResponse, status: int) -> Response:
     body = b"" if raw.tag else raw.text.encode()
-    tag = raw.tag or conditions.digest_tag(body)
+    tag = raw.tag or conditions.digest_etag(body)
     headers = {**raw.headers, "ETag": tag}
     if request.method == "GET" and conditions.if_none_match(request, tag):
         return Response(_NOT_MODIFIED, headers=headers)
@@ -288,7 +288,7 @@ def _serialize_page(ctx: Context, page: ListPage[Any]) -> Response:
     items_json = (
         b"[" + b",".join(serialized_items) + b"]"
         if serialized_items
-        else _list_adapter(operation.response_model).dump_json(page.items, by_alias=True)
+        else _list_type_adapter(operation.response_model).dump_json(page.items, by_alias=True)
     )
     metadata = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
     body = b'{"items":' + items_json + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
@@ -296,29 +296,29 @@ def _serialize_page(ctx: Context, page: ListPage[Any]) -> Response:
     if operation.response_model and operation.response_model.no_store:
         headers["Cache-Control"] = "no-store"
     if page.next_cursor:
-        headers["Link"] = f'<{request.build_url(cursor=page.next_cursor)}>; rel="next"'
+        headers["Link"] = f'<{request.url_with_changed_query(cursor=page.next_cursor)}>; rel="next"'
     if operation.has_etag:
-        headers["ETag"] = conditions.digest_tag(body)
+        headers["ETag"] = conditions.digest_etag(body)
     return _apply_if_none_match(ctx, Response(operation.success, body, headers))
 
 
 @cache
-def _list_adapter(item: type[Output] | None) -> TypeAdapter[Any]:
+def _list_type_adapter(item: type[Output] | None) -> TypeAdapter[Any]:
     return TypeAdapter(list[item])  # type: ignore[valid-type]
 
 
-def _commit(
+def _commit_with_response(
     ctx: Context,
     response: Response,
     idempotent_request: IdempotentRequest | None,
     rate_limit_states: Sequence[RateLimitState],
 ) -> None:
-    idempotency_write = idempotent_request.write(response) if idempotent_request else None
+    idempotency_write = idempotent_request.response_write(response) if idempotent_request else None
     has_changes = not ctx.changes.is_empty
     if idempotency_write and not has_changes and len(response.body) > _MAX_STORED_BYTES:
         idempotency_write = None  # Nothing changed, so the request can simply be repeated.
     for state in rate_limit_states:
-        ctx.changes.add_write(state.write())
+        ctx.changes.add_write(state.count_request_write())
     if has_changes:
         if unfenced_kinds := ctx.changes.unfenced_kinds:
             raise ValueError(f"{ctx.operation.id} changes {sorted(unfenced_kinds)}: declare `grants_access=True`")

@@ -66,7 +66,7 @@ class RateLimitUsage:
             merge_rate_limit_headers(problem.headers, self.principal_state) if self.principal_state else problem.headers
         )
 
-    def add_headers(self, response: Response) -> None:
+    def add_rate_limit_headers(self, response: Response) -> None:
         """Add the principal's remaining quota to a response. It is not stored with an idempotent response."""
         if self.principal_state:
             response.headers = merge_rate_limit_headers(response.headers, self.principal_state)

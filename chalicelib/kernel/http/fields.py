@@ -132,7 +132,7 @@ def is_visible(text: str) -> bool:
     return not all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text)
 
 
-def require_visible(text: str) -> str:
+def require_visible_character(text: str) -> str:
     """Return a text with a visible character. Empty and blank texts are too short."""
     if not is_visible(text):
         raise PydanticKnownError("string_too_short", {"min_length": 1})
@@ -176,11 +176,11 @@ def _validate_json_object(value: dict[str, Any]) -> dict[str, Any]:
     size = len(to_json(value))
     if size > _MAX_JSON_OBJECT_BYTES:
         raise PydanticCustomError("too_large", "", {"max_bytes": _MAX_JSON_OBJECT_BYTES, "size": size})
-    _reject_unsupported(value, "", _MAX_JSON_OBJECT_DEPTH)
+    _reject_unsupported_json(value, "", _MAX_JSON_OBJECT_DEPTH)
     return value
 
 
-def _reject_unsupported(value: Any, path: str, depth: int) -> None:
+def _reject_unsupported_json(value: Any, path: str, depth: int) -> None:
     """Raise ValueError for values that the table or other JSON parsers would change (RFC 7493)."""
     where = f"{path[:100]} " if path else ""
     if isinstance(value, dict | list) and depth == 0:
@@ -193,7 +193,7 @@ def _reject_unsupported(value: Any, path: str, depth: int) -> None:
         )
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, member in members:
-        _reject_unsupported(member, f"{path}/{name}", depth - 1)
+        _reject_unsupported_json(member, f"{path}/{name}", depth - 1)
 
 
 def out_of_range_error(message: str) -> PydanticCustomError:
@@ -201,7 +201,7 @@ def out_of_range_error(message: str) -> PydanticCustomError:
     return PydanticCustomError("out_of_range", "{message}", {"message": message})
 
 
-def lower_case(value: object) -> object:
+def lower_case_if_text(value: object) -> object:
     """Return text with its ASCII letters in lower case, and any other value unchanged."""
     return ascii_lower(value) if isinstance(value, str) else value
 
@@ -222,7 +222,7 @@ def matching(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
 
 Uuid = Annotated[
     str,
-    BeforeValidator(lower_case),
+    BeforeValidator(lower_case_if_text),
     *matching(UUID_PATTERN, "must be a UUID"),
     Field(json_schema_extra={"format": "uuid"}),
 ]
@@ -232,7 +232,7 @@ Name = Annotated[
     str,
     StringConstraints(min_length=1, max_length=200),
     AfterValidator(_require_one_line),
-    AfterValidator(require_visible),
+    AfterValidator(require_visible_character),
     Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
 ]
 Text = Annotated[
@@ -275,14 +275,14 @@ Email = Annotated[
 ]
 
 
-def unique_by(name: str) -> AfterValidator:
+def unique_by(field_name: str) -> AfterValidator:
     """Return the validator that rejects list elements whose field `name` repeats that of an earlier element."""
 
     def check(elements: list[Any]) -> list[Any]:
-        values = [getattr(element, name) for element in elements]
+        values = [getattr(element, field_name) for element in elements]
         first_positions = {value: index for index, value in reversed([*enumerate(values)])}
         repeated = [
-            InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(index, to_camel(name)), input=value)
+            InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(index, to_camel(field_name)), input=value)
             for index, value in enumerate(values)
             if index > first_positions[value]
         ]
@@ -313,6 +313,6 @@ def fold_text(text: str) -> str:
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
 
 
-def slug_from(name: str) -> str:
+def derive_slug(name: str) -> str:
     """Return a slug derived from a name, possibly a reserved word, or an empty string if nothing is left."""
     return re.sub(r"[^a-z0-9]+", "-", fold_text(name))[:63].strip("-")

@@ -25,13 +25,13 @@ def _use_default_if_null(value: Any) -> Any:
     return value
 
 
-def _missing_if_null(value: Any) -> Any:
+def _reject_null(value: Any) -> Any:
     if value is None:
         raise PydanticCustomError("null", "must not be null")
     return value
 
 
-def _to_int(value: Any) -> Any:
+def _whole_float_to_int(value: Any) -> Any:
     """Return a float without a fraction as an integer. In JSON, 27.0 and 27 are equal."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -59,9 +59,9 @@ class Input(BaseModel):
         """
         for field in cls.model_fields.values():
             if field.annotation in (int, int | None):
-                field.metadata = [*field.metadata, BeforeValidator(_to_int)]
+                field.metadata = [*field.metadata, BeforeValidator(_whole_float_to_int)]
             if field.is_required():
-                field.metadata = [*field.metadata, BeforeValidator(_missing_if_null)]
+                field.metadata = [*field.metadata, BeforeValidator(_reject_null)]
             elif field.default is not None:
                 declared: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
                 field.annotation = declared | None

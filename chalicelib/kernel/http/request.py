@@ -62,7 +62,7 @@ class Request:
         )
         return preference is not None and preference[0] > 0 and preference > other_preference
 
-    def build_url(self, **changed: str) -> str:
+    def url_with_changed_query(self, **changed: str) -> str:
         """Return the request's own URL with some query parameters changed."""
         query = {name: values[-1] for name, values in self.query.items()} | changed
         return f"{self.base}{self.path}" + (f"?{urlencode(query)}" if query else "")

@@ -57,25 +57,25 @@ class _NoBody(Input):
 
 
 def validate_body(
-    model: type[Input] | None, request: Request, public_record: Mapping[str, Any] | None, *, form: bool = False
+    model: type[Input] | None, request: Request, public_record: Mapping[str, Any] | None, *, accepts_form: bool = False
 ) -> Input:
     """Return the request's body as its model.
 
-    `public_record`: the record as the caller sees it, to which a merge patch applies. `form`: whether the body can be
+    `public_record`: the record as the caller sees it, to which a merge patch applies. `accepts_form`: whether the body can be
     an HTML form.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """
     model = model or _NoBody
-    raw = _read_body(request, form=form) or b"{}"
+    raw = _json_body_bytes(request, accepts_form=accepts_form) or b"{}"
     if b"NaN" in raw or b"Infinity" in raw:
-        _parse(raw)  # Pydantic accepts them as numbers, but JSON has none (RFC 8259, section 6).
+        _parse_json(raw)  # Pydantic accepts them as numbers, but JSON has none (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
-            return _apply_patch(model, raw, public_record or {})
+            return _parse_merge_patch(model, raw, public_record or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _to_problem(error) from None
+        raise _to_validation_problem(error) from None
 
 
 def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
@@ -103,15 +103,15 @@ def is_valid_query(model: type[Query] | None, request: Request) -> bool:
         return False
 
 
-def reject_misplaced_fields(body: type[Input], query: type[Query] | None, request: Request) -> None:
+def reject_body_fields_in_query(body: type[Input], query: type[Query] | None, request: Request) -> None:
     """Raise ValidationProblem if the query contains a field of the body.
 
     If it were ignored, the operation could do more than the caller intended. Unknown parameters are ignored.
     """
-    query_names = _field_names(query) if query else set()
+    query_names = _public_field_names(query) if query else set()
     misplaced = {
         name: pointer
-        for name, pointer in _field_pointers(body).items()
+        for name, pointer in _field_pointers_by_name(body).items()
         if name in request.query and name not in query_names
     }
     if misplaced:
@@ -121,28 +121,30 @@ def reject_misplaced_fields(body: type[Input], query: type[Query] | None, reques
         )
 
 
-def _field_names(model: type[Input | Query]) -> set[str]:
+def _public_field_names(model: type[Input | Query]) -> set[str]:
     """Return the fields of a model as callers name them."""
     return {field.alias or name for name, field in model.model_fields.items()}
 
 
 @cache
-def _field_pointers(body: type[Input]) -> Mapping[str, str]:
+def _field_pointers_by_name(body: type[Input]) -> Mapping[str, str]:
     """Return the pointers of the fields of a body by name, including those of nested objects."""
     pointers: dict[str, str] = {}
     for name, field in body.model_fields.items():
         alias = field.alias or name
-        inner = next((kind for kind in _types_in(field.annotation) if issubclass(kind, Input)), None)
-        nested = {each: f"/{alias}{pointer}" for each, pointer in _field_pointers(inner).items()} if inner else {}
+        inner = next((kind for kind in _list_types_in_annotation(field.annotation) if issubclass(kind, Input)), None)
+        nested = (
+            {each: f"/{alias}{pointer}" for each, pointer in _field_pointers_by_name(inner).items()} if inner else {}
+        )
         pointers = {**nested, **pointers, alias: f"/{alias}"}
     return pointers
 
 
-def _types_in(annotation: Any) -> list[type]:
+def _list_types_in_annotation(annotation: Any) -> list[type]:
     return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
-def _read_body(request: Request, *, form: bool) -> bytes:
+def _json_body_bytes(request: Request, *, accepts_form: bool) -> bytes:
     if len(request.body) > MAX_BODY_BYTES:
         raise Problem(
             "payload_too_large", f"A body can have at most {MAX_BODY_BYTES} bytes. This one has {len(request.body)}."
@@ -150,7 +152,7 @@ def _read_body(request: Request, *, form: bool) -> bytes:
     if request.body.strip():
         content_type = request.headers.get("content-type", "application/json")
         media_type = ascii_lower(content_type.split(";")[0].strip())
-        if form and media_type in FORMS:
+        if accepts_form and media_type in FORMS:
             return json.dumps(parse_form(content_type, request.body)).encode()
         allowed = _JSON if request.method == "PATCH" else _JSON[:1]
         if media_type not in allowed:
@@ -158,14 +160,14 @@ def _read_body(request: Request, *, form: bool) -> bytes:
     return request.body.strip()
 
 
-def _apply_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
-    patch = _parse_object(raw)
-    names = _field_names(model)
+def _parse_merge_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
+    patch = _parse_json_object(raw)
+    names = _public_field_names(model)
     unknown_fields = {name: value for name, value in patch.items() if name not in names}
     errors = [
         _unknown_field_error(name, public_record)
         for name, value in unknown_fields.items()
-        if not _is_unchanged(name, value, public_record)
+        if not _is_same_as_public_value(name, value, public_record)
     ]
     current = {name: value for name, value in public_record.items() if name in names}
     patch_fields = {name: value for name, value in patch.items() if name in names}
@@ -191,39 +193,39 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return merged
 
 
-def _parse_object(raw: bytes) -> dict[str, Any]:
-    patch = _parse(raw)
+def _parse_json_object(raw: bytes) -> dict[str, Any]:
+    patch = _parse_json(raw)
     if not isinstance(patch, dict):
         raise ValidationProblem([FieldError("", *_ERROR_DETAILS["model_type"])])
     return patch
 
 
-def _parse(raw: bytes) -> Any:
+def _parse_json(raw: bytes) -> Any:
     try:
         return from_json(raw, allow_inf_nan=False)
     except ValueError as error:
-        raise _malformed_body(str(error)) from None
+        raise _malformed_body_problem(str(error)) from None
 
 
-def _is_unchanged(name: str, value: Any, public_record: Mapping[str, Any]) -> bool:
+def _is_same_as_public_value(name: str, value: Any, public_record: Mapping[str, Any]) -> bool:
     return name in public_record and json_equal(public_record[name], value)
 
 
 def _unknown_field_error(name: str, public_record: Mapping[str, Any]) -> FieldError:
-    pointer = _pointer([name], "")
+    pointer = _build_error_pointer([name], "")
     if name in public_record:
         return FieldError(pointer, "read_only", "The service sets this field. Omit it.")
     return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
 
 
-def _to_problem(error: ValidationError) -> Problem:
+def _to_validation_problem(error: ValidationError) -> Problem:
     details = error.errors(include_url=False)
     if details[0]["type"] == "json_invalid":
-        return _malformed_body(details[0]["msg"].removeprefix("Invalid JSON: "))
+        return _malformed_body_problem(details[0]["msg"].removeprefix("Invalid JSON: "))
     return ValidationProblem([_to_field_error(e, "") for e in details])
 
 
-def _malformed_body(why: str) -> Problem:
+def _malformed_body_problem(why: str) -> Problem:
     return Problem("malformed_json", f"The body is not JSON: {why}.")
 
 
@@ -231,10 +233,10 @@ def _to_field_error(error: Mapping[str, Any], source: str) -> FieldError:
     code, message = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
-    return FieldError(_pointer(error["loc"], source), code, message.format(**context))
+    return FieldError(_build_error_pointer(error["loc"], source), code, message.format(**context))
 
 
-def _pointer(location: Sequence[int | str], source: str) -> str:
+def _build_error_pointer(location: Sequence[int | str], source: str) -> str:
     if location and location[-1] == "[key]":
         location = location[:-1]  # The name of the member is invalid.
     parts = [_truncate(str(part)).replace("~", "~0").replace("/", "~1") for part in location]

@@ -30,7 +30,7 @@ def digest_api_key(key: str) -> str:
     return sha256(key.encode()).hexdigest()
 
 
-def api_key_hint(key: str) -> str:
+def last_characters_hint(key: str) -> str:
     """Return the part of a key that is shown later: `atr_…` and its last 4 characters."""
     return f"{PREFIX}…{key[-_HINT_CHARACTERS:]}"
 

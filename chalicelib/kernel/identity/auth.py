@@ -102,7 +102,7 @@ def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
     if ascii_lower(scheme) != "bearer" or not secret:
         raise unauthenticated()
     if secret.startswith(api_key_format.PREFIX):
-        return _find_api_key(secret, request.ip)
+        return _look_up_api_key(secret, request.ip)
     return verify_token(secret)
 
 
@@ -111,7 +111,7 @@ def api_key_pointer_key(digest: str) -> ItemKey:
     return f"K#{digest}", "#"
 
 
-def api_key_pointer(digest: str, record: ItemKey) -> Item:
+def build_api_key_pointer(digest: str, record: ItemKey) -> Item:
     """Return the item that finds an API key by its SHA-256."""
     pk, sk = api_key_pointer_key(digest)
     return {"pk": pk, "sk": sk, "record_pk": record[0], "record_sk": record[1]}
@@ -126,7 +126,7 @@ def pending_revocations_key(record: ItemKey) -> ItemKey:
     return record[0], "ENDING-KEYS"
 
 
-def _find_api_key(secret: str, ip: str) -> UnverifiedApiKey:
+def _look_up_api_key(secret: str, ip: str) -> UnverifiedApiKey:
     # A pointer never changes, so it is cached. The record is read for each request.
     unknown = unauthenticated("The API key is unknown. Check that it was copied completely.")
     if not api_key_format.is_well_formed(secret):
@@ -150,10 +150,10 @@ def verify_api_key(api_key: UnverifiedApiKey, item: Item | None, revocation: Ite
     """Return the API key if its record is valid. Raises 401 if it has ended, 403 if the address is not allowed.
 
     Rejected requests count by secret and client network, and not for the key itself. `revocation`: the item at
-    `revoked_keys_key`.
+    `pending_revocations_key`.
     """
     try:
-        principal = _validate_credential(api_key, item, revocation, ip)
+        principal = _build_valid_principal(api_key, item, revocation, ip)
     except Problem:
         api_key.is_accepted = False
         _accepted_keys.pop((api_key.digest, ip), None)
@@ -167,7 +167,7 @@ def verify_api_key(api_key: UnverifiedApiKey, item: Item | None, revocation: Ite
     return principal
 
 
-def _validate_credential(
+def _build_valid_principal(
     api_key: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str
 ) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None

@@ -28,7 +28,7 @@ def hash_email(email_address: str) -> bytes:
 
     Raises Problem `unavailable`.
     """
-    return hmac.digest(_load_key(), email_address.encode(), "sha256")
+    return hmac.digest(_load_or_create_hash_key(), email_address.encode(), "sha256")
 
 
 def cache_hash_key(secret: bytes) -> None:
@@ -41,7 +41,7 @@ def reset() -> None:
     _cached_keys.clear()
 
 
-def reencrypt_key() -> bool:
+def reencrypt_key_if_outdated() -> bool:
     """Encrypt the key with the current DATA_KEY, and return whether that was necessary.
 
     Raises DecryptionError, Problem `unavailable`.
@@ -50,22 +50,24 @@ def reencrypt_key() -> bool:
     if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id:
         return False
     encrypted = encryption.encrypt(encryption.decrypt(item["sealed"], _CONTEXT), _CONTEXT)
-    table.write_transaction([ItemUpdate(HASH_KEY_ITEM_KEY, set={"sealed": encrypted}).write()])
+    table.write_transaction([ItemUpdate(HASH_KEY_ITEM_KEY, set={"sealed": encrypted}).to_write()])
     return True
 
 
-def _load_key() -> bytes:
+def _load_or_create_hash_key() -> bytes:
     if HASH_KEY_ITEM_KEY not in _cached_keys:
-        cache_hash_key(encryption.decrypt((table.get(HASH_KEY_ITEM_KEY) or _create_key())["sealed"], _CONTEXT))
+        cache_hash_key(
+            encryption.decrypt((table.get(HASH_KEY_ITEM_KEY) or _create_hash_key_item())["sealed"], _CONTEXT)
+        )
     return _cached_keys[HASH_KEY_ITEM_KEY]
 
 
-def _create_key() -> Item:
+def _create_hash_key_item() -> Item:
     """Create the key, unless another process does so concurrently, and return its item."""
     pk, sk = HASH_KEY_ITEM_KEY
     item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
-        table.write_transaction([writes.put_new(item)])
+        table.write_transaction([writes.put_if_absent_write(item)])
     except TransactionCancelled:
-        return table.get(HASH_KEY_ITEM_KEY) or _create_key()
+        return table.get(HASH_KEY_ITEM_KEY) or _create_hash_key_item()
     return item

@@ -67,39 +67,39 @@ class IssuerKeys:
 
         Raises Problem `unavailable` if no keys are cached and none can be fetched.
         """
-        self._refresh()
+        self._refresh_if_stale()
         if kid is not None and not self._has_key(kid):
-            self._refetch_for(kid)
-        matching = [key for key in self._keys if algorithm in algorithms_of(key) and kid in (None, key.key_id)]
+            self._refetch_for_unknown_key_id(kid)
+        matching = [key for key in self._keys if algorithm in list_token_algorithms(key) and kid in (None, key.key_id)]
         return None if not matching or (kid is None and len(matching) > 1) else matching[0]
 
-    def _refresh(self) -> None:
+    def _refresh_if_stale(self) -> None:
         if now_ms() >= self._next_fetch and self._fetching.acquire(blocking=not self._keys):
             try:
                 if now_ms() >= self._next_fetch:
-                    self._fetch()
+                    self._fetch_keys()
             finally:
                 self._fetching.release()
         if not self._keys:
             raise unavailable("The keys of the token's issuer cannot be fetched.")
 
-    def _refetch_for(self, kid: str) -> None:
+    def _refetch_for_unknown_key_id(self, kid: str) -> None:
         fetches_before = self._fetches
         with self._fetching:
             # Another thread may have fetched the set while this one waited.
-            if fetches_before == self._fetches and not self._has_key(kid) and self._may_refetch():
+            if fetches_before == self._fetches and not self._has_key(kid) and self._is_refetch_allowed():
                 self._refetches.append(now_ms())
-                self._fetch()
+                self._fetch_keys()
 
-    def _may_refetch(self) -> bool:
+    def _is_refetch_allowed(self) -> bool:
         return len(self._refetches) < MAX_REFETCHES or now_ms() >= self._refetches[0] + REFETCH_WINDOW_MS
 
     def _has_key(self, kid: str) -> bool:
         return any(key.key_id == kid for key in self._keys)
 
-    def _fetch(self) -> None:
+    def _fetch_keys(self) -> None:
         try:
-            self._keys = _usable_keys(_load_key_set(self._source))
+            self._keys = _usable_keys(_load_key_set_bytes(self._source))
             self._next_fetch = now_ms() + _FRESH_MS
         except (OSError, HTTPException, ValueError, RecursionError) as error:
             log.warning("AUTH_JWKS could not be read; %d cached keys stay in use: %s", len(self._keys), error)
@@ -108,18 +108,18 @@ class IssuerKeys:
             self._fetches += 1
 
 
-def algorithms_of(key: "PyJWK") -> tuple[str, ...]:
+def list_token_algorithms(key: "PyJWK") -> tuple[str, ...]:
     """Return the values of `alg` for tokens signed by a key."""
     return _ED25519 if key.algorithm_name in _ED25519 else (key.algorithm_name,)
 
 
 @lru_cache(maxsize=1)
-def issuer_keys(source: str) -> IssuerKeys:
+def get_issuer_keys(source: str) -> IssuerKeys:
     """Return this process's keys of the issuer."""
     return IssuerKeys(source)
 
 
-def _load_key_set(source: str) -> bytes:
+def _load_key_set_bytes(source: str) -> bytes:
     scheme = urlsplit(source).scheme
     return _download(source) if scheme in {"http", "https"} else Path(source).read_bytes()
 
@@ -135,11 +135,11 @@ def _download(url: str) -> bytes:
     connection = connect(parts.netloc, timeout=TIMEOUT_SECONDS)
     path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
     download = _Download(connection, path)
-    Thread(target=download.run, name="issuer-keys", daemon=True).start()
+    Thread(target=download.download, name="issuer-keys", daemon=True).start()
     try:
         return download.content.result(TIMEOUT_SECONDS)
     except TimeoutError:
-        download.abort()
+        download.shut_down_connection()
         raise TimeoutError(f"the key set did not arrive within {TIMEOUT_SECONDS} seconds") from None
 
 
@@ -152,26 +152,26 @@ class _Download:
         self._path = path
         self._socket: socket.socket | None = None
 
-    def run(self) -> None:
+    def download(self) -> None:
         """Set `content` to the response body or to the exception."""
         try:
             self._connection.connect()
             # The connection drops its socket when the response ends.
             self._socket = self._connection.sock
-            self.content.set_result(_request_body(self._connection, self._path))
+            self.content.set_result(_request_response_body(self._connection, self._path))
         except Exception as error:  # noqa: BLE001 - re-raised in the waiting thread
             self.content.set_exception(error)
         finally:
             self._connection.close()
 
-    def abort(self) -> None:
+    def shut_down_connection(self) -> None:
         """Shut down the connection. Closing it would leave the thread waiting."""
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def _request_body(connection: HTTPConnection, path: str) -> bytes:
+def _request_response_body(connection: HTTPConnection, path: str) -> bytes:
     connection.request("GET", path, headers={"Accept": "application/json", "User-Agent": "atrium"})
     with closing(connection.getresponse()) as response:
         if response.status != _HTTP_OK:

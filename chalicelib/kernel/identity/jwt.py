@@ -21,8 +21,8 @@ from pydantic import (
 from chalicelib.kernel.core.case_folding import ascii_lower, email_from_claim
 from chalicelib.kernel.core.problems import unauthenticated
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.http.fields import UUID_PATTERN, require_visible
-from chalicelib.kernel.identity.jwks import ALGORITHMS, algorithms_of, issuer_keys
+from chalicelib.kernel.http.fields import UUID_PATTERN, require_visible_character
+from chalicelib.kernel.identity.jwks import ALGORITHMS, get_issuer_keys, list_token_algorithms
 
 if TYPE_CHECKING:
     from jwt import PyJWK
@@ -40,7 +40,7 @@ MAX_LABEL_CHARACTERS: Final = 255
 _NumericDate = int | Annotated[float, Field(allow_inf_nan=False)]
 
 
-def _none_if_invalid(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+def _validated_or_none(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     """Return the valid value, or None. An optional claim cannot make a token invalid."""
     try:
         return validate(value)
@@ -57,9 +57,9 @@ def _is_true(value: object) -> bool:
     return value is True or value == "true"
 
 
-_Optional = WrapValidator(_none_if_invalid)
+_Optional = WrapValidator(_validated_or_none)
 # The length constraint also rejects invalid Unicode, such as a lone surrogate.
-_VisibleText = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)]
+_VisibleText = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible_character)]
 _Label = Annotated[_VisibleText | None, BeforeValidator(_truncate), _Optional]
 _Groups = Annotated[str | list[Any] | None, _Optional]
 _Text = Annotated[str | None, _Optional]
@@ -116,7 +116,7 @@ class _Claims(BaseModel):
     groups: _Groups = None
     cognito_groups: _Groups = Field(None, alias="cognito:groups")
 
-    def is_in(self, group: str) -> bool:
+    def is_in_group(self, group: str) -> bool:
         """Return whether the issuer lists the user in a group. A single group can be a string."""
         return any(
             group == groups or (isinstance(groups, list) and group in groups)
@@ -164,13 +164,13 @@ def verify_token(token: str) -> User:
             "Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set."
         )
     kid, algorithm = _parse_header(token)
-    key = issuer_keys(settings().auth_jwks).find(kid, algorithm)
+    key = get_issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
         raise unauthenticated("The token is not signed with a key of the issuer that fits its algorithm.")
     claims = _verified_claims(token, key, settings().auth_issuer)
-    _check_time(claims)
-    _check_audience(claims)
-    _check_type(claims)
+    _require_valid_time(claims)
+    _require_audience_of_service(claims)
+    _require_user_token_type(claims)
     return _to_user(claims)
 
 
@@ -208,7 +208,7 @@ def _verified_claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
         claims = jwt.decode(
             token,
             key.key,
-            algorithms=algorithms_of(key),
+            algorithms=list_token_algorithms(key),
             issuer=issuer,
             options={
                 "verify_aud": False,
@@ -226,7 +226,7 @@ def _verified_claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
         raise unauthenticated(f"The token has claims that are missing or not valid: {invalid_names}.") from None
 
 
-def _check_time(claims: _Claims) -> None:
+def _require_valid_time(claims: _Claims) -> None:
     now_seconds = datetime.now(UTC).timestamp()
     if claims.exp <= now_seconds - SKEW_SECONDS:
         raise unauthenticated("The token has expired. Sign in again for a new one.", "token_expired")
@@ -234,7 +234,7 @@ def _check_time(claims: _Claims) -> None:
         raise unauthenticated("The token is not valid yet.")
 
 
-def _check_audience(claims: _Claims) -> None:
+def _require_audience_of_service(claims: _Claims) -> None:
     """Raise Problem unless the token is for this service. Access tokens of Amazon Cognito lack `aud`."""
     audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
     if audiences is None:
@@ -243,7 +243,7 @@ def _check_audience(claims: _Claims) -> None:
         raise unauthenticated("The token is for another service: it has another audience.")
 
 
-def _check_type(claims: _Claims) -> None:
+def _require_user_token_type(claims: _Claims) -> None:
     """Raise Problem unless it is a token with which a person's client can call the service."""
     if claims.cnf is not None:
         raise unauthenticated(
@@ -283,14 +283,14 @@ def _describe_error(error: Exception) -> str:
 
 def _to_user(claims: _Claims) -> User:
     return User(
-        id=ascii_lower(claims.sub) if re.fullmatch(UUID_PATTERN, ascii_lower(claims.sub)) else _id_at_issuer(claims),
+        id=ascii_lower(claims.sub) if re.fullmatch(UUID_PATTERN, ascii_lower(claims.sub)) else _derive_user_id(claims),
         username=claims.preferred_username or claims.cognito_username or None,
         name=claims.name or None,
         email=email_from_claim(claims.email) if claims.email else None,
         email_verified=bool(claims.email) and claims.email_verified,
-        is_operator=claims.is_in(OPERATORS_GROUP),
+        is_operator=claims.is_in_group(OPERATORS_GROUP),
     )
 
 
-def _id_at_issuer(claims: _Claims) -> str:
+def _derive_user_id(claims: _Claims) -> str:
     return str(uuid5(uuid5(NAMESPACE_URL, claims.iss), claims.sub))

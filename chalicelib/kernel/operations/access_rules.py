@@ -11,7 +11,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container, Entity
-from chalicelib.kernel.storage.record_types import record_subtype
+from chalicelib.kernel.storage.record_types import get_record_type_of_base
 
 
 class Caller(StrEnum):
@@ -37,7 +37,7 @@ class DescendantRule:
     @property
     def membership_type(self) -> type[DescendantMembership]:
         """Class of the memberships."""
-        return record_subtype(self.membership_kind, DescendantMembership)
+        return get_record_type_of_base(self.membership_kind, DescendantMembership)
 
     @property
     def container_type(self) -> type[Container]:
@@ -111,7 +111,7 @@ class RequireRecordToken:
     header: str
     verify: Callable[[str], str]
 
-    def token_subject(self, request: Request) -> str | None:
+    def verify_token(self, request: Request) -> str | None:
         """Return the id of the record of the request's token, or None without a token. Raises Problem 401."""
         token = request.headers.get(ascii_lower(self.header))
         return None if token is None else self.verify(token.strip())

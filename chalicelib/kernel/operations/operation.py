@@ -130,27 +130,27 @@ class Operation:
         return self.access is Caller.PUBLIC or isinstance(self.access, RequireRecordToken)
 
     @cached_property
-    def path_parameters(self) -> tuple[str, ...]:
+    def path_parameter_names(self) -> tuple[str, ...]:
         """The names in the path, in order."""
         return tuple(re.findall(r"{(\w+)}", self.path))
 
     @cached_property
-    def path_patterns(self) -> Mapping[str, str]:
+    def path_parameter_patterns(self) -> Mapping[str, str]:
         """The pattern of each path parameter. Values that do not match are *not found* and never part of a key.
 
         It is the pattern of the container or record that the parameter identifies, or the one in the function's
         annotation. Raises ValueError if there is none.
         """
-        return {name: self._path_pattern(name) for name in self.path_parameters}
+        return {name: self._find_path_parameter_pattern(name) for name in self.path_parameter_names}
 
-    def _path_pattern(self, name: str) -> str:
+    def _find_path_parameter_pattern(self, name: str) -> str:
         rule = self.access
         if isinstance(rule, RequireRole) and name == rule.parameter:
             return SLUG_PATTERN if rule.by_slug else (rule.via_record or rule.container_type).parameter_pattern
         for record in self.records.values():
             if record.parameter == name:
                 return record.parameter_pattern
-        parameter = self._signature.parameters.get(name)
+        parameter = self._handler_signature.parameters.get(name)
         extras = [
             each.json_schema_extra
             for each in getattr(parameter and parameter.annotation, "__metadata__", ())
@@ -161,17 +161,18 @@ class Operation:
             raise ValueError(f"{self.id}: annotate {name} with a type that has a pattern, such as Uuid")
         return patterns[0]
 
-    def is_addressable(self, parameters: Mapping[str, str]) -> bool:
+    def has_valid_path_parameters(self, parameters: Mapping[str, str]) -> bool:
         """Return whether each path parameter matches its pattern."""
-        return all(re.fullmatch(pattern, parameters[name]) for name, pattern in self.path_patterns.items())
+        return all(re.fullmatch(pattern, parameters[name]) for name, pattern in self.path_parameter_patterns.items())
 
     @cached_property
-    def _signature(self) -> inspect.Signature:
+    def _handler_signature(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
-    def _parameters_of_type(self, base: type) -> dict[str, type]:
+    def _parameter_types_with_base(self, base: type) -> dict[str, type]:
         annotations = {
-            name: _without_none(parameter.annotation) for name, parameter in self._signature.parameters.items()
+            name: _annotation_without_none(parameter.annotation)
+            for name, parameter in self._handler_signature.parameters.items()
         }
         return {
             name: annotation
@@ -182,59 +183,61 @@ class Operation:
     @cached_property
     def body(self) -> type[Input] | None:
         """The model of the request body, if there is one."""
-        return next(iter(self._parameters_of_type(Input).values()), None)
+        return next(iter(self._parameter_types_with_base(Input).values()), None)
 
     @cached_property
     def query(self) -> type[Query] | None:
         """The model of the query, if there is one."""
-        return next(iter(self._parameters_of_type(Query).values()), None)
+        return next(iter(self._parameter_types_with_base(Query).values()), None)
 
     @cached_property
     def records(self) -> Mapping[str, type[Entity]]:
         """Types of the records in the path, without the container, by the function's parameter."""
         return {
-            name: entity for name, entity in self._parameters_of_type(Entity).items() if name != self.container_argument
+            name: entity
+            for name, entity in self._parameter_types_with_base(Entity).items()
+            if name != self.container_parameter_name
         }
 
     @cached_property
-    def optional_records(self) -> frozenset[str]:
+    def optional_record_parameters(self) -> frozenset[str]:
         """Parameters of records that may be missing. They are None then."""
         return frozenset(
-            name for name in self.records if not isinstance(self._signature.parameters[name].annotation, type)
+            name for name in self.records if not isinstance(self._handler_signature.parameters[name].annotation, type)
         )
 
     @cached_property
-    def container_argument(self) -> str | None:
+    def container_parameter_name(self) -> str | None:
         """The function's parameter for the container, if it has one."""
         if not isinstance(self.access, RequireRole):
             return None
         return next(
             (
                 name
-                for name, entity in self._parameters_of_type(Container).items()
+                for name, entity in self._parameter_types_with_base(Container).items()
                 if entity is self.access.container_type
             ),
             None,
         )
 
     @cached_property
-    def plain_arguments(self) -> tuple[str, ...]:
+    def text_path_parameters(self) -> tuple[str, ...]:
         """The path parameters that the function takes as strings."""
-        return tuple(name for name in self.path_parameters if name in self._signature.parameters)
+        return tuple(name for name in self.path_parameter_names if name in self._handler_signature.parameters)
 
     @cached_property
     def response_model(self) -> type[Output] | None:
         """The model of the response or, for a list, of its items; None if there is none."""
-        annotation = self._signature.return_annotation
+        annotation = self._handler_signature.return_annotation
         alternatives = [annotation, *get_args(annotation)]
         return next((a for a in alternatives if isinstance(a, type) and issubclass(a, Output)), None)
 
     @cached_property
     def is_list(self) -> bool:
         """Whether it returns a page of a list."""
-        return get_origin(self._signature.return_annotation) is ListPage
+        return get_origin(self._handler_signature.return_annotation) is ListPage
 
 
-def _without_none(annotation: Any) -> Any:
+def _annotation_without_none(annotation: Any) -> Any:
     """Return the type of an annotation such as `T | None` without None."""
     return next((kind for kind in get_args(annotation) if kind is not NoneType), annotation)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.ip_networks import parse_dns_servers
+from chalicelib.kernel.core.ip_networks import parse_dns_server_addresses
 from chalicelib.kernel.core.settings import settings
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def query_dns(name: str, record_type: RecordType, timeout_seconds: float) -> lis
         return NO_SUCH_NAME
     except DNSException as error:
         raise DnsError(timed_out=isinstance(error, Timeout)) from error
-    return [_text(record) for record in response.rrset or ()]
+    return [_record_text(record) for record in response.rrset or ()]
 
 
-def _text(record: Any) -> str:
+def _record_text(record: Any) -> str:
     if hasattr(record, "strings"):
         return b"".join(record.strings).decode(errors="replace")
     if hasattr(record, "target"):
@@ -62,6 +62,8 @@ def _resolver(nameservers: str) -> "Resolver":
 
     resolver = Resolver(configure=not nameservers)
     if nameservers:
-        resolver.nameservers = [Do53Nameserver(address, port) for address, port in parse_dns_servers(nameservers)]
+        resolver.nameservers = [
+            Do53Nameserver(address, port) for address, port in parse_dns_server_addresses(nameservers)
+        ]
     resolver.timeout = _ATTEMPT_SECONDS
     return resolver

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from chalicelib.kernel.core.case_folding import ascii_domain, ascii_lower
+from chalicelib.kernel.core.case_folding import ascii_lower, normalize_domain_as_dns
 
 _MAX_HOST_CHARACTERS: Final = 253
 """Maximum length of a name in DNS (RFC 1035, section 2.3.4)."""
@@ -20,6 +20,6 @@ def normalize_host_name(host: str) -> str | None:
     if name.isascii():
         return ascii_lower(name) or None
     try:
-        return ascii_domain(name)
+        return normalize_domain_as_dns(name)
     except ValueError:
         return None

@@ -103,7 +103,7 @@ class _Network(httpcore.NetworkBackend):
         exchange = _current_exchange.get()
         exchange.connected = True
         deadline = min(exchange.deadline, monotonic() + CONNECT_SECONDS)
-        return _Stream(_connect(_resolve_allowed(host, deadline), port, deadline), deadline)
+        return _Stream(_connect_to_first_address(_resolve_allowed_addresses(host, deadline), port, deadline), deadline)
 
 
 class _Stream(httpcore.NetworkStream):
@@ -116,7 +116,7 @@ class _Stream(httpcore.NetworkStream):
     def read(self, max_bytes: int, *_: Any, **_options: Any) -> bytes:
         exchange = _current_exchange.get()
         try:
-            self._connection.settimeout(_seconds_left(exchange.deadline))
+            self._connection.settimeout(_seconds_until_deadline(exchange.deadline))
             data = self._connection.recv(max_bytes)
         except TimeoutError as error:
             raise httpcore.ReadTimeout from error
@@ -130,7 +130,7 @@ class _Stream(httpcore.NetworkStream):
         try:
             while rest:
                 exchange = _current_exchange.get()
-                self._connection.settimeout(_seconds_left(exchange.deadline))
+                self._connection.settimeout(_seconds_until_deadline(exchange.deadline))
                 written = self._connection.send(rest)
                 exchange.sent_bytes += written
                 rest = rest[written:]
@@ -146,7 +146,7 @@ class _Stream(httpcore.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, *_: Any, **_options: Any
     ) -> httpcore.NetworkStream:
         try:
-            self._connection.settimeout(_seconds_left(self._setup_deadline))
+            self._connection.settimeout(_seconds_until_deadline(self._setup_deadline))
             return _Stream(
                 ssl_context.wrap_socket(self._connection, server_hostname=server_hostname), self._setup_deadline
             )
@@ -162,7 +162,7 @@ class _Stream(httpcore.NetworkStream):
         return bool(poll.poll(0))
 
 
-def _seconds_left(deadline: float) -> float:
+def _seconds_until_deadline(deadline: float) -> float:
     """Return the seconds until the deadline. Raises TimeoutError if it has passed."""
     seconds = deadline - monotonic()
     if seconds <= 0:
@@ -170,7 +170,7 @@ def _seconds_left(deadline: float) -> float:
     return seconds
 
 
-def _resolve_allowed(host: str, deadline: float) -> list[str]:
+def _resolve_allowed_addresses(host: str, deadline: float) -> list[str]:
     """Return the addresses of a host that may be connected to. Raises Unreachable if there is none."""
     try:
         addresses = resolve_host(host, deadline)
@@ -184,12 +184,12 @@ def _resolve_allowed(host: str, deadline: float) -> list[str]:
     return allowed
 
 
-def _connect(candidates: list[str], port: int, deadline: float) -> socket.socket:
+def _connect_to_first_address(candidates: list[str], port: int, deadline: float) -> socket.socket:
     """Return a connection to the first address that accepts one."""
     failures: list[OSError] = []
     for attempt, address in enumerate(candidates):
         try:
-            seconds_left = _seconds_left(deadline)
+            seconds_left = _seconds_until_deadline(deadline)
             attempt_seconds = max(seconds_left / (len(candidates) - attempt), min(seconds_left, _MIN_ATTEMPT_SECONDS))
             return _open_socket(address, port, attempt_seconds)
         except OSError as error:

@@ -100,15 +100,15 @@ def is_local_name(host: str) -> bool:
     return f".{ascii_lower(host).rstrip('.')}".endswith(".localhost")
 
 
-def resolve_host(host: str, deadline: float) -> list[str]:
-    """Return the addresses of a host, IPv4 first. A literal address is returned itself. `deadline`: by `monotonic`.
+def resolve_host(host: str, deadline_monotonic: float) -> list[str]:
+    """Return the addresses of a host, IPv4 first. A literal address is returned itself. `deadline_monotonic`: by `monotonic`.
 
     Raises HostNotResolved.
     """
     try:
         return [str(ip_address(host))]
     except ValueError:
-        return list(_LOOPBACK) if is_local_name(host) else _query_addresses(host, deadline)
+        return list(_LOOPBACK) if is_local_name(host) else _query_addresses(host, deadline_monotonic)
 
 
 def _query_addresses(host: str, deadline: float) -> list[str]:

@@ -54,9 +54,9 @@ def render_email(template: str, **values: str | None) -> Email:
 
     The template sets `subject`, and uses the macros of its `layout`: paragraph, quotation, link, name.
     """
-    sanitized = {name: value and _sanitize(value) for name, value in values.items()}
-    text, html = (_render(template, name, sanitized) for name in ("txt", "html"))
-    return Email(_one_line(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
+    sanitized = {name: value and _remove_control_characters(value) for name, value in values.items()}
+    text, html = (_render_template_module(template, name, sanitized) for name in ("txt", "html"))
+    return Email(_single_line_subject(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
 
 
 def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = None) -> None:
@@ -81,14 +81,14 @@ def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = No
             )
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        reason = f"{code}: {_WORD.sub(_mask_address, message)}"
+        reason = f"{code}: {_WORD.sub(_redact_email_address, message)}"
         if code in _REJECTED_MAIL_CODES and _NOT_VERIFIED not in message:
             raise EmailRejected(reason) from error
         add_fields(mail=reason)
         raise unavailable("The mail service is not available at the moment.") from error
 
 
-def _render(template: str, text_format: str, values: dict[str, str | None]) -> Any:
+def _render_template_module(template: str, text_format: str, values: dict[str, str | None]) -> Any:
     layout = f"kernel/outbound/mail.{text_format}.jinja"
     return _environment(html=text_format == "html").get_template(template).make_module({**values, "layout": layout})
 
@@ -114,14 +114,14 @@ def _format_time(timestamp: str) -> str:
     return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
-def _sanitize(text: str) -> str:
+def _remove_control_characters(text: str) -> str:
     """Return the text without control characters and direction marks. Line breaks stay."""
     lines = "\n".join(text.splitlines())
     printable = "".join(c if c == "\n" or unicodedata.category(c) != "Cc" else " " for c in lines)
     return printable.translate(_DIRECTION_MARKS)
 
 
-def _one_line(text: str) -> str:
+def _single_line_subject(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_SUBJECT_CHARACTERS else line[: MAX_SUBJECT_CHARACTERS - 1].rstrip() + "…"
 
@@ -130,5 +130,5 @@ def _utf8(text: str) -> dict[str, str]:
     return {"Data": text, "Charset": "UTF-8"}
 
 
-def _mask_address(word: re.Match[str]) -> str:
-    return "…" if "@" in word[0] else word[0]
+def _redact_email_address(match: re.Match[str]) -> str:
+    return "…" if "@" in match[0] else match[0]

@@ -65,11 +65,13 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
         try:
             response = _send(exchange, url, body, headers, earlier_attempts)
         except Unreachable as error:
-            response = replace(_failure(str(error), timed_out=error.timed_out), misconfigured=error.misconfigured)
+            response = replace(
+                _build_failure_response(str(error), timed_out=error.timed_out), misconfigured=error.misconfigured
+            )
         except TimeoutException:
-            response = _failure(f"The server did not respond within {time_limit:g} s.", timed_out=True)
+            response = _build_failure_response(f"The server did not respond within {time_limit:g} s.", timed_out=True)
         except (NetworkError, RemoteProtocolError):
-            response = _failure(_INVALID_RESPONSE_ERROR if exchange.received_bytes else _CLOSED_ERROR)
+            response = _build_failure_response(_INVALID_RESPONSE_ERROR if exchange.received_bytes else _CLOSED_ERROR)
     duration_ms = round((monotonic() - started_at) * 1000) - sum(each.duration_ms for each in earlier_attempts)
     return replace(response, duration_ms=max(duration_ms, 0), earlier_attempts=tuple(earlier_attempts))
 
@@ -93,7 +95,9 @@ def _send(
                 raise
             if exchange.sent_bytes:
                 earlier_attempts.append(
-                    replace(_failure(_CLOSED_ERROR), duration_ms=round((monotonic() - started_at) * 1000))
+                    replace(
+                        _build_failure_response(_CLOSED_ERROR), duration_ms=round((monotonic() - started_at) * 1000)
+                    )
                 )
 
 
@@ -105,11 +109,11 @@ def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResp
     with get_pool().stream("POST", url, headers=all_headers, content=body) as response:
         response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
         retry_after = parse_retry_after(response_headers.get(b"retry-after", ""))
-        beginning, timed_out = _read_beginning(response)
-        return WebhookResponse(response.status, None, _text(beginning), 0, retry_after, timed_out)
+        beginning, timed_out = _read_response_beginning(response)
+        return WebhookResponse(response.status, None, _decode_truncated_text(beginning), 0, retry_after, timed_out)
 
 
-def _read_beginning(response: "Response") -> tuple[bytes, bool]:
+def _read_response_beginning(response: "Response") -> tuple[bytes, bool]:
     """Return the beginning of a response, and whether reading it timed out. A truncated response counts."""
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
@@ -126,10 +130,10 @@ def _read_beginning(response: "Response") -> tuple[bytes, bool]:
     return content[:MAX_RESPONSE_BYTES], False
 
 
-def _text(data: bytes) -> str:
+def _decode_truncated_text(data: bytes) -> str:
     """Return text of at most `MAX_BODY_BYTES` bytes. Replacement characters take three bytes each."""
     return data.decode(errors="replace").encode()[:MAX_RESPONSE_BYTES].decode(errors="ignore")
 
 
-def _failure(why: str, *, timed_out: bool = False) -> WebhookResponse:
+def _build_failure_response(why: str, *, timed_out: bool = False) -> WebhookResponse:
     return WebhookResponse(None, why, "", 0, timed_out=timed_out)

@@ -29,7 +29,7 @@ _NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 """Hosts that some parsers read as an IPv4 address, because the last label is a number (URL Standard, section 3.5)."""
 
 
-def _normalize_target(text: str) -> str:
+def _normalize_target_url(text: str) -> str:
     """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with the reason."""
     if _FORBIDDEN_CHARACTERS.search(text):
         raise ValueError('must not contain spaces, control characters or any of \\ < > " { } | ^ `')
@@ -38,24 +38,24 @@ def _normalize_target(text: str) -> str:
     parts = _PARTS.fullmatch(text)
     if not parts or not parts[3].isascii():
         raise ValueError("must be a URL such as https://example.com/hooks, in ASCII except for its host")
-    scheme, (host, port) = ascii_lower(parts[1]), _parse_authority(parts[2])
+    scheme, (host, port) = ascii_lower(parts[1]), _parse_host_and_port(parts[2])
     _check_stage(scheme, port)
-    _check_host(host)
+    _reject_disallowed_host(host)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port and f':{port}'}{parts[3]}"
 
 
-def _parse_authority(text: str) -> tuple[str, str]:
+def _parse_host_and_port(text: str) -> tuple[str, str]:
     """Return the host, an IPv6 address without brackets, and the port or an empty text."""
     if "@" in text:
         raise ValueError("must not contain a user name or password")
     parts = _AUTHORITY.fullmatch(text)
     if not parts or int(parts[2] or 1) > _MAX_PORT:
         raise ValueError("must have a host and, optionally, a port from 1 to 65535")
-    host = _parse_ipv6(parts[1][1:-1]) if parts[1].startswith("[") else _normalize_host(parts[1])
+    host = _normalize_ipv6_address(parts[1][1:-1]) if parts[1].startswith("[") else _normalize_host(parts[1])
     return host, parts[2] or ""
 
 
-def _parse_ipv6(text: str) -> str:
+def _normalize_ipv6_address(text: str) -> str:
     try:
         address = IPv6Address(text)
     except ValueError:
@@ -66,7 +66,7 @@ def _parse_ipv6(text: str) -> str:
 
 
 def _normalize_host(text: str) -> str:
-    name = ascii_lower(_to_ascii(text)).removesuffix(".")
+    name = ascii_lower(_internationalized_name_to_ascii(text)).removesuffix(".")
     if _NUMBER.fullmatch(name):
         try:
             return str(IPv4Address(name))
@@ -77,7 +77,7 @@ def _normalize_host(text: str) -> str:
     return name
 
 
-def _to_ascii(name: str) -> str:
+def _internationalized_name_to_ascii(name: str) -> str:
     """Return an internationalized name as in DNS (RFC 5891, mapped by UTS 46)."""
     if name.isascii() and "xn--" not in ascii_lower(name):
         return name
@@ -98,7 +98,7 @@ def _check_stage(scheme: str, port: str) -> None:
         raise ValueError("must have port 443 or 8443, or none")
 
 
-def _check_host(host: str) -> None:
+def _reject_disallowed_host(host: str) -> None:
     if settings().webhook_allow_private:
         return
     is_literal = ":" in host or _NUMBER.fullmatch(host)
@@ -106,7 +106,7 @@ def _check_host(host: str) -> None:
         raise ValueError(f"must have a public address, which {host} is not")
 
 
-def url_host(url: str) -> str:
+def target_url_host(url: str) -> str:
     """Return the host of a target: a name in ASCII, or an address without brackets."""
     return urlsplit(url).hostname or ""
 
@@ -114,6 +114,6 @@ def url_host(url: str) -> str:
 TargetUrl = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_URL_CHARACTERS),
-    AfterValidator(_normalize_target),
+    AfterValidator(_normalize_target_url),
     Field(json_schema_extra={"format": "uri"}),
 ]

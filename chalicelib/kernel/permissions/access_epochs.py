@@ -58,20 +58,20 @@ class EpochSubject(NamedTuple):
     @property
     def shard_keys(self) -> list[ItemKey]:
         """Return the item keys of its shards."""
-        return [(self.pk, f"EPOCH#{self._digest}#{shard}") for shard in range(SHARDS)]
+        return [(self.pk, f"EPOCH#{self._subject_digest}#{shard}") for shard in range(SHARDS)]
 
     @property
     def closing_mark_key(self) -> ItemKey:
         """Return the key of the item that announces a new epoch."""
-        return self.pk, f"CLOSING-EPOCH#{self._digest}"
+        return self.pk, f"CLOSING-EPOCH#{self._subject_digest}"
 
     @property
-    def keys(self) -> list[ItemKey]:
+    def epoch_item_keys(self) -> list[ItemKey]:
         """Return the item keys that determine the epoch: a random shard, and the announcement."""
         return [secrets.choice(self.shard_keys), self.closing_mark_key]
 
     @property
-    def _digest(self) -> str:
+    def _subject_digest(self) -> str:
         """Return the digest that stands for the subject in this organization."""
         return hashlib.sha256(f"{self.pk}#{self.id}".encode()).hexdigest()[:32]
 
@@ -81,7 +81,7 @@ def organization_partition(organization_id: str) -> str:
     return f"O#{organization_id}"
 
 
-def log_from_partition(pk: str) -> str:
+def log_id_from_partition_key(pk: str) -> str:
     """Return the log id of the organization with a partition."""
     return pk.removeprefix(organization_partition(""))
 
@@ -106,53 +106,55 @@ class Epoch:
         closing = items.get(subject.closing_mark_key, {}).get("until", "")
         return cls(subject, shard.get("epoch"), shard.get("since", ""), closing)
 
-    def is_settled(self, timestamp: str) -> bool:
+    def is_older_than_request_reads(self, timestamp: str) -> bool:
         """Return whether everything that a current request read is newer than the epoch."""
         return not self.since or after(self.since, seconds=SETTLED_SECONDS) < timestamp
 
-    def condition_write(self) -> Write:
+    def unchanged_epoch_check_write(self) -> Write:
         """Return the condition that the epoch is unchanged, on a random shard."""
-        condition, values = self._unchanged_condition()
+        condition, values = self._unchanged_condition_and_values()
         key = secrets.choice(self.subject.shard_keys)
         return Write("ConditionCheck", key, condition=condition, names=["epoch"], values=values or None)
 
     def renewal_writes(self) -> list[Write]:
         """Return the writes that set a new epoch in all shards, on condition that the present one is unchanged."""
-        condition, values = self._unchanged_condition()
+        condition, values = self._unchanged_condition_and_values()
         return [
             Write(
                 "Put", (item["pk"], item["sk"]), item=item, condition=condition, names=["epoch"], values=values or None
             )
-            for item in _new_shards(self.subject)
+            for item in _iter_new_shard_items(self.subject)
         ]
 
-    def _unchanged_condition(self) -> tuple[str, dict[str, str]]:
+    def _unchanged_condition_and_values(self) -> tuple[str, dict[str, str]]:
         if self.value is None:
             return "attribute_not_exists(#epoch)", {}
         return "#epoch = :epoch", {"epoch": self.value}
 
 
-def epoch_writes(epochs: Mapping[EpochSubject, Epoch], lowered: Iterable[EpochSubject]) -> list[Write]:
+def epoch_check_and_renewal_writes(
+    epochs: Mapping[EpochSubject, Epoch], lowered: Iterable[EpochSubject]
+) -> list[Write]:
     """Return the checks of epochs, and the writes that set new epochs for subjects whose rights are lowered."""
     subjects = {*lowered}
     renewals = [
         epochs[each].renewal_writes() if each in epochs else _unconditional_renewal_writes(each)
         for each in sorted(subjects)
     ]
-    checks = [epoch.condition_write() for subject, epoch in epochs.items() if subject not in subjects]
+    checks = [epoch.unchanged_epoch_check_write() for subject, epoch in epochs.items() if subject not in subjects]
     return [*checks, *(write for renewal in renewals for write in renewal)]
 
 
 def _unconditional_renewal_writes(subject: EpochSubject) -> list[Write]:
-    return [Write("Put", (item["pk"], item["sk"]), item=item) for item in _new_shards(subject)]
+    return [Write("Put", (item["pk"], item["sk"]), item=item) for item in _iter_new_shard_items(subject)]
 
 
-def _new_shards(subject: EpochSubject) -> Iterator[Item]:
-    attributes = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _ttl()}
+def _iter_new_shard_items(subject: EpochSubject) -> Iterator[Item]:
+    attributes = {"epoch": secrets.token_hex(8), "since": now(), "ttl": _expires_at_seconds()}
     return ({"pk": pk, "sk": sk, **attributes} for pk, sk in subject.shard_keys)
 
 
-def _ttl() -> int:
+def _expires_at_seconds() -> int:
     return int(time.time()) + _RETENTION_SECONDS
 
 
@@ -181,7 +183,7 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
             keeps_role = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
             return None if keeps_role else before.user_id
         case Credential():
-            return None if isinstance(changed, Credential) and _allows_as_much(before, changed) else before.id
+            return None if isinstance(changed, Credential) and _has_undiminished_rights(before, changed) else before.id
         case Container():
             return (
                 None
@@ -222,13 +224,13 @@ def _is_new_organization(before: Entity | None, changed: Container) -> bool:
     return before is None and changed.parent_type is None
 
 
-def _allows_as_much(before: Credential, changed: Credential) -> bool:
+def _has_undiminished_rights(before: Credential, changed: Credential) -> bool:
     fields = ("scopes", "revoked_at", "expires_at", "allowed_ips")
     is_unchanged = all(getattr(before, name) == getattr(changed, name) for name in fields)
-    return is_unchanged and _live_digests(before) <= _live_digests(changed)
+    return is_unchanged and _unexpired_digests(before) <= _unexpired_digests(changed)
 
 
-def _live_digests(credential: Credential) -> set[str]:
+def _unexpired_digests(credential: Credential) -> set[str]:
     timestamp = now()
     return {digest for digest, expires_at in credential.digests.items() if expires_at is None or expires_at > timestamp}
 
@@ -240,7 +242,7 @@ def close_epochs(subjects: Iterable[EpochSubject]) -> None:
     """
     closing_until = after(now(), seconds=_CLOSING_SECONDS)
     keys = [each.closing_mark_key for each in sorted(subjects)]
-    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _ttl()} for pk, sk in keys]
+    items = [{"pk": pk, "sk": sk, "until": closing_until, "ttl": _expires_at_seconds()} for pk, sk in keys]
     with suppress(TransactionCancelled):
         if keys:
             table.write_transaction([Write("Put", key, item=item) for key, item in zip(keys, items, strict=True)])

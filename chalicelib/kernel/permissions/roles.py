@@ -59,7 +59,7 @@ def role_for_scopes(scopes: Iterable[str]) -> Role:
     return Role.EDITOR if "write" in expanded else Role.MEMBER
 
 
-def readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
+def completely_readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
     """Return the areas that can be read completely with some scopes, or None for all present and future areas.
 
     `scopes` is None for a user, who must be an admin. `read` and `write` read the areas that are open to all members.

@@ -107,7 +107,7 @@ class RateLimitState:
             self.rate_limit.name, self.rate_limit.limit, self.rate_limit.seconds, self.reset_after_seconds
         )
 
-    def write(self) -> Write:
+    def count_request_write(self) -> Write:
         """Return the write that counts the request, on condition that the bucket is not exhausted by then."""
         if not self.used:
             ttl = ceil(timestamp_ms(self.resets_at) / 1000)
@@ -121,7 +121,7 @@ class RateLimitState:
                 values={"timestamp": self.timestamp},
             )
         update = ItemUpdate(self.key, increment={"used": 1})
-        return update.write("#until = :until AND #used < :limit", until=self.resets_at, limit=self.rate_limit.limit)
+        return update.to_write("#until = :until AND #used < :limit", until=self.resets_at, limit=self.rate_limit.limit)
 
 
 def charge(states: Sequence[RateLimitState]) -> None:
@@ -132,7 +132,7 @@ def charge(states: Sequence[RateLimitState]) -> None:
     if not states:
         return
     try:
-        table.write_transaction([state.write() for state in states])
+        table.write_transaction([state.count_request_write() for state in states])
     except TransactionCancelled as cancelled:
         raise ConcurrentModification from cancelled
 

@@ -48,7 +48,7 @@ def check_request_rate(principal: str) -> RateLimitState | None:
     rate_limit = _principal_limit()
     if rate_limit is None:
         return None
-    state = _counter_for(rate_limit, principal).consume(rate_limit)
+    state = _get_or_create_counter(rate_limit, principal).consume(rate_limit)
     if state.used >= rate_limit.limit:
         add_fields(limited=principal)
         raise state.problem
@@ -58,7 +58,7 @@ def check_request_rate(principal: str) -> RateLimitState | None:
 def refund(principal: str) -> None:
     """Undo the counting of a request that turned out not to be the principal's."""
     if rate_limit := _principal_limit():
-        _counter_for(rate_limit, principal).refund()
+        _get_or_create_counter(rate_limit, principal).refund()
 
 
 def check_anonymous_rate(network: str) -> None:
@@ -67,7 +67,7 @@ def check_anonymous_rate(network: str) -> None:
     Raises Problem `rate_limited` if the network's bucket is exhausted.
     """
     if rate_limit := _network_limit(_ANONYMOUS):
-        state = _counter_for(rate_limit, network).consume(rate_limit)
+        state = _get_or_create_counter(rate_limit, network).consume(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             raise state.problem
@@ -76,7 +76,7 @@ def check_anonymous_rate(network: str) -> None:
 def count_rejected_key(secret: str, network: str) -> None:
     """Count a request with a rejected API key by the digest of the secret and by the client network."""
     for rate_limit, subject in _rejected_key_limits(secret, network):
-        _counter_for(rate_limit, subject).consume(rate_limit)
+        _get_or_create_counter(rate_limit, subject).consume(rate_limit)
 
 
 def check_rejected_key_rate(secret: str, network: str) -> None:
@@ -85,7 +85,7 @@ def check_rejected_key_rate(secret: str, network: str) -> None:
     It counts nothing. Raises Problem `rate_limited`.
     """
     for rate_limit, subject in _rejected_key_limits(secret, network):
-        state = _counter_for(rate_limit, subject).peek(rate_limit)
+        state = _get_or_create_counter(rate_limit, subject).peek(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             detail = f"Too many requests were sent with a rejected API key. Try again in {state.reset_after_seconds} s."
@@ -121,7 +121,7 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
-def _counter_for(rate_limit: RateLimit, subject: str) -> "_WindowCounter":
+def _get_or_create_counter(rate_limit: RateLimit, subject: str) -> "_WindowCounter":
     with _counters_lock:
         counters = _counters.setdefault(rate_limit.name, OrderedDict())
         counter = counters.get(subject) or counters.setdefault(
@@ -152,7 +152,7 @@ class _WindowCounter:
     lock: Lock = field(default_factory=Lock)
 
     @property
-    def used(self) -> int:
+    def used_request_count(self) -> int:
         """Return the number of used requests as far as this process knows."""
         return self.reserved + self.unreported - self.remaining
 
@@ -160,12 +160,16 @@ class _WindowCounter:
         """Count a request, and return the state of the bucket before it. An exhausted bucket stays unchanged."""
         with self.lock:
             now_milliseconds = now_ms()
-            self._roll_window(now_milliseconds)
+            self._start_new_window_if_ended(now_milliseconds)
             self.seen += 1
-            if not self.remaining and self.seen >= BATCH_SIZE and self.used < rate_limit.limit:
+            if not self.remaining and self.seen >= BATCH_SIZE and self.used_request_count < rate_limit.limit:
                 self._reserve_batch(rate_limit)
             state = RateLimitState(
-                rate_limit, self._key, timestamp(now_milliseconds), self.used, timestamp(self.ends_at_ms)
+                rate_limit,
+                self._counter_item_key,
+                timestamp(now_milliseconds),
+                self.used_request_count,
+                timestamp(self.ends_at_ms),
             )
             if self.remaining:
                 self.remaining -= 1
@@ -177,9 +181,13 @@ class _WindowCounter:
         """Return the state of the bucket as far as this process knows."""
         with self.lock:
             now_milliseconds = now_ms()
-            self._roll_window(now_milliseconds)
+            self._start_new_window_if_ended(now_milliseconds)
             return RateLimitState(
-                rate_limit, self._key, timestamp(now_milliseconds), self.used, timestamp(self.ends_at_ms)
+                rate_limit,
+                self._counter_item_key,
+                timestamp(now_milliseconds),
+                self.used_request_count,
+                timestamp(self.ends_at_ms),
             )
 
     def refund(self) -> None:
@@ -190,7 +198,7 @@ class _WindowCounter:
             else:
                 self.remaining += 1
 
-    def _roll_window(self, now_milliseconds: int) -> None:
+    def _start_new_window_if_ended(self, now_milliseconds: int) -> None:
         # Each subject's windows start at a different second, so that not all reset at once.
         offset = int(self.subject_digest, 16) % _WINDOW_MS
         window_end_ms = now_milliseconds - (now_milliseconds - offset) % _WINDOW_MS + _WINDOW_MS
@@ -204,13 +212,13 @@ class _WindowCounter:
         counted twice.
         """
         self.seen = 0
-        batch = min(BATCH_SIZE, rate_limit.limit - self.used)
+        batch = min(BATCH_SIZE, rate_limit.limit - self.used_request_count)
         with best_effort("uncounted"):
             ttl = self.ends_at_ms // 1000 + WINDOW_SECONDS
-            total = table.increment(self._key, "used", self.unreported + batch, ttl=ttl)
+            total = table.increment(self._counter_item_key, "used", self.unreported + batch, ttl=ttl)
             self.reserved, self.unreported = min(total, rate_limit.limit), 0
             self.remaining = max(0, min(batch, rate_limit.limit - (total - batch)))
 
     @property
-    def _key(self) -> ItemKey:
+    def _counter_item_key(self) -> ItemKey:
         return window_counter_key(self.name, self.subject_digest, timestamp(self.ends_at_ms))

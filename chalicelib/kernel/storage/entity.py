@@ -68,7 +68,7 @@ class Collection:
         """Return every shard's partition of the list with these field values."""
         return [self.partition(**names, shard=shard) for shard in range(self.shards)]
 
-    def pk_of(self, stored: Item) -> str | None:
+    def partition_key_of(self, stored: Item) -> str | None:
         """Return the partition key under which an item is listed, or None if the item lacks a field of the template."""
         shard = {"shard": crc32(str(stored["id"]).encode()) % self.shards} if self.shards else {}
         return render(self.pk, {**stored, **shard})
@@ -106,7 +106,7 @@ class Quota:
         """Maximum number of records."""
         return self.limit if isinstance(self.limit, int) else int(getattr(settings(), self.limit))
 
-    def partition_of(self, record: "Entity") -> str:
+    def counting_partition_key(self, record: "Entity") -> str:
         """Return the partition key in which a record is counted: `partition` with the record's values."""
         return self.partition.format_map({name: getattr(record, name) for name in fields_of(self.partition)})
 
@@ -174,7 +174,7 @@ class Entity:
         inherited = [vars(base).get("attribute_names", {}) for base in reversed(cls.__mro__)]
         cls.attribute_names = {field_name: name for names in inherited for field_name, name in names.items()}
         cls._stored_fields = tuple(f.name for f in fields(cls) if f.name not in cls.computed_fields)
-        schema_versions.check_upcasters(cls.__name__, cls.schema_version, cls.upcasters)
+        schema_versions.require_complete_upcasters(cls.__name__, cls.schema_version, cls.upcasters)
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
 
@@ -184,7 +184,7 @@ class Entity:
     _stored_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def attribute_of(cls, name: str) -> str:
+    def stored_name(cls, name: str) -> str:
         """Return the stored attribute of a field."""
         return cls.attribute_names.get(name, name)
 
@@ -197,7 +197,7 @@ class Entity:
     def listed_attributes(cls) -> tuple[str, ...]:
         """Return the attributes that a list reads of each item. They suffice for `from_item`."""
         return (
-            *(cls.attribute_of(name) for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
+            *(cls.stored_name(name) for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
             "pk",
             "sk",
             "kind",
@@ -237,7 +237,7 @@ class Entity:
     @property
     def log(self) -> str:
         """Id of the audit log with the record's entries: its organization's id, or the id of a system log."""
-        return str(getattr(self, "organization_id", None) or system_log(self.id))
+        return str(getattr(self, "organization_id", None) or system_log_id(self.id))
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:
@@ -249,7 +249,7 @@ class Entity:
         """Items that are derived from the record. They are created, updated and deleted together with it."""
         return ()
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
         """Return the field changes that remove a person from the record, or None to delete the whole record."""
         return {}
 
@@ -257,13 +257,17 @@ class Entity:
         """Return the record as it is stored, with its index keys and without fields that are None."""
         values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
         values |= {name: json_documents.pack(values[name]) for name in self.json_fields if name in values}
-        stored = {self.attribute_of(name): value for name, value in values.items()}
+        stored = {self.stored_name(name): value for name, value in values.items()}
         stored["pk"], stored["sk"] = self.item_key
         stored["kind"] = self.kind
         if self.schema_version > 1:
             stored["shape"] = self.schema_version
         for collection in self.collections.values():
-            if collection.index and (pk := collection.pk_of(values)) and (sk := render(collection.sk, values)):
+            if (
+                collection.index
+                and (pk := collection.partition_key_of(values))
+                and (sk := render(collection.sk, values))
+            ):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
         for facet in self.facets.values():
             if pk := render(facet.pk, values):
@@ -279,13 +283,13 @@ class Entity:
         Raises Problem `unavailable` if the item's schema version is newer than this code.
         """
         if item.get("shape", 1) == cls.schema_version:
-            return cls._from_stored(item)
+            return cls._from_current_item(item)
         upcast = schema_versions.upcast(item, cls.schema_version, cls.upcasters)
-        return schema_versions.attach_legacy_item(cls._from_stored(upcast), item)
+        return schema_versions.with_legacy_item_if_older(cls._from_current_item(upcast), item)
 
     @classmethod
-    def _from_stored(cls, item: Item) -> Self:
-        attributes = {name: cls.attribute_of(name) for name in cls._stored_fields}
+    def _from_current_item(cls, item: Item) -> Self:
+        attributes = {name: cls.stored_name(name) for name in cls._stored_fields}
         values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
         values |= {name: json_documents.unpack(values[name]) for name in cls.json_fields if name in values}
         return cls(**values)
@@ -296,7 +300,7 @@ class Entity:
         if self.legacy_item is None:
             return self.item()
         upcast = schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters)
-        return schema_versions.attributes_of_record(self.legacy_item, upcast, self.item())
+        return schema_versions.legacy_attributes_of_record(self.legacy_item, upcast, self.item())
 
     @classmethod
     def pick_item(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
@@ -309,7 +313,7 @@ class Entity:
 
     def replace(self, **changed: Any) -> Self:
         """Return a copy of the record with some fields changed."""
-        return schema_versions.attach_legacy_item(replace(self, **changed), self.legacy_item)
+        return schema_versions.with_legacy_item_if_older(replace(self, **changed), self.legacy_item)
 
     def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
@@ -380,7 +384,7 @@ class Container(Entity):
             container = container.parent_type
 
 
-def system_log(record_id: str) -> str:
+def system_log_id(record_id: str) -> str:
     """Return the id of the log of a record outside any organization. It depends on the id only."""
     return SYSTEM_LOGS[crc32(record_id.encode()) % len(SYSTEM_LOGS)]
 

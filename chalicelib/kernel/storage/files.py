@@ -21,13 +21,13 @@ class FileNotFound(Exception):
 
 def start_upload(bucket: str, key: str, content_type: str) -> str:
     """Start a multipart upload, and return its id."""
-    response = _call("create_multipart_upload", Bucket=bucket, Key=key, ContentType=content_type)
+    response = _call_s3("create_multipart_upload", Bucket=bucket, Key=key, ContentType=content_type)
     return str(response["UploadId"])
 
 
 def upload_part(bucket: str, key: str, upload_id: str, number: int, data: bytes) -> None:
     """Upload a part, numbered from 1 to 10,000. Raises FileNotFound."""
-    _call("upload_part", Bucket=bucket, Key=key, UploadId=upload_id, PartNumber=number, Body=data)
+    _call_s3("upload_part", Bucket=bucket, Key=key, UploadId=upload_id, PartNumber=number, Body=data)
 
 
 def complete_upload(bucket: str, key: str, upload_id: str, numbers: Collection[int]) -> None:
@@ -39,23 +39,23 @@ def complete_upload(bucket: str, key: str, upload_id: str, numbers: Collection[i
     page: dict[str, Any] = {"IsTruncated": True}
     while page["IsTruncated"]:
         after = {"PartNumberMarker": page["NextPartNumberMarker"]} if "NextPartNumberMarker" in page else {}
-        page = _call("list_parts", Bucket=bucket, Key=key, UploadId=upload_id, **after)
-        parts += [_part_entry(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
+        page = _call_s3("list_parts", Bucket=bucket, Key=key, UploadId=upload_id, **after)
+        parts += [_completed_part_fields(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
     if len(parts) < len(numbers):
         raise FileNotFound(key)
-    _call("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload_id, MultipartUpload={"Parts": parts})
+    _call_s3("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload_id, MultipartUpload={"Parts": parts})
 
 
 def write_file(bucket: str, key: str, data: bytes) -> None:
     """Write a small file, replacing an existing one."""
-    _call("put_object", Bucket=bucket, Key=key, Body=data)
+    _call_s3("put_object", Bucket=bucket, Key=key, Body=data)
 
 
 def write_file_once(bucket: str, key: str, data: bytes) -> bool:
     """Write a small file unless it exists. Return whether it was written."""
     try:
         # S3 requires a checksum for objects with a lock.
-        _call("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*", ChecksumAlgorithm="CRC32")
+        _call_s3("put_object", Bucket=bucket, Key=key, Body=data, IfNoneMatch="*", ChecksumAlgorithm="CRC32")
     except ClientError as error:
         if error.response["Error"]["Code"] in _EXISTS_CODES:
             return False
@@ -65,39 +65,39 @@ def write_file_once(bucket: str, key: str, data: bytes) -> bool:
 
 def find_first_key(bucket: str, prefix: str) -> str | None:
     """Return the first key with a prefix, in lexicographic order, or None."""
-    response = _call("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
+    response = _call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
     return next((str(file["Key"]) for file in response.get("Contents", [])), None)
 
 
 def read_file(bucket: str, key: str) -> Iterator[bytes]:
     """Yield the bytes of a file in chunks of about 1 MB. Raises FileNotFound."""
-    stream = _call("get_object", Bucket=bucket, Key=key)["Body"]
+    stream = _call_s3("get_object", Bucket=bucket, Key=key)["Body"]
     with aws.translate_errors("file store"):
         yield from stream.iter_chunks(_CHUNK_BYTES)
 
 
-def delete_prefix(bucket: str, prefix: str) -> None:
+def delete_files_with_prefix(bucket: str, prefix: str) -> None:
     """Delete all files with a prefix, and abort their uploads."""
-    while uploads := _call("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
+    while uploads := _call_s3("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
         for upload in uploads:
-            _call("abort_multipart_upload", Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
-    while files := _call("list_objects_v2", Bucket=bucket, Prefix=prefix).get("Contents"):
+            _call_s3("abort_multipart_upload", Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
+    while files := _call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix).get("Contents"):
         for file in files:
-            _call("delete_object", Bucket=bucket, Key=file["Key"])
+            _call_s3("delete_object", Bucket=bucket, Key=file["Key"])
 
 
-def presign_url(bucket: str, key: str, *, name: str, seconds: int) -> str:
+def presign_url(bucket: str, key: str, *, file_name: str, valid_seconds: int) -> str:
     """Return a URL from which anybody can download the file as `name`, for some seconds. It takes no request."""
-    parameters = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{name}"'}
-    return str(aws.client("s3").generate_presigned_url("get_object", Params=parameters, ExpiresIn=seconds))
+    parameters = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{file_name}"'}
+    return str(aws.client("s3").generate_presigned_url("get_object", Params=parameters, ExpiresIn=valid_seconds))
 
 
-def _part_entry(part: dict[str, Any]) -> dict[str, Any]:
+def _completed_part_fields(part: dict[str, Any]) -> dict[str, Any]:
     # If parts were uploaded with checksums, S3 requires them again.
     return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 
-def _call(operation: str, **arguments: Any) -> Any:
+def _call_s3(operation: str, **arguments: Any) -> Any:
     try:
         with aws.translate_errors("file store"):
             return getattr(aws.client("s3"), operation)(**arguments)

@@ -7,12 +7,12 @@ from typing import Any
 from chalicelib.kernel.storage.entity import Item
 
 
-def to_wire(item: Mapping[str, Any]) -> dict[str, Any]:
+def item_to_dynamodb_json(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item in DynamoDB's JSON."""
-    return {name: value_to_wire(value) for name, value in item.items()}
+    return {name: value_to_dynamodb_json(value) for name, value in item.items()}
 
 
-def value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one return per type
+def value_to_dynamodb_json(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one return per type
     """Return a value in DynamoDB's JSON."""
     if isinstance(value, str):
         return {"S": str(value)}
@@ -25,18 +25,18 @@ def value_to_wire(value: Any) -> dict[str, Any]:  # noqa: PLR0911 - one return p
     if isinstance(value, bytes):
         return {"B": value}
     if isinstance(value, Mapping):
-        return {"M": to_wire(value)}
+        return {"M": item_to_dynamodb_json(value)}
     if isinstance(value, frozenset):
         return {"SS": sorted(value)}
-    return {"L": [value_to_wire(element) for element in value]}
+    return {"L": [value_to_dynamodb_json(element) for element in value]}
 
 
-def from_wire(item: Mapping[str, Any]) -> Item:
+def item_from_dynamodb_json(item: Mapping[str, Any]) -> Item:
     """Return an item from DynamoDB's JSON as str, int, float, bool, None, bytes, list, dict and frozenset."""
-    return {name: _value_from_wire(value) for name, value in item.items()}
+    return {name: _value_from_dynamodb_json(value) for name, value in item.items()}
 
 
-def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one return per type
+def _value_from_dynamodb_json(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one return per type
     ((tag, content),) = value.items()
     match tag:
         case "S" | "BOOL":
@@ -46,9 +46,9 @@ def _value_from_wire(value: Mapping[str, Any]) -> Any:  # noqa: PLR0911 - one re
         case "N":
             return int(content) if content.lstrip("-").isdigit() else float(content)
         case "M":
-            return from_wire(content)
+            return item_from_dynamodb_json(content)
         case "L":
-            return [_value_from_wire(element) for element in content]
+            return [_value_from_dynamodb_json(element) for element in content]
         case "SS":
             return frozenset(content)
     return None

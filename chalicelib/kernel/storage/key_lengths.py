@@ -19,13 +19,13 @@ _LIMITS: Final = {
 }
 
 
-def key_fits(partition_key: str, sort_key: str | None = None) -> bool:
+def is_valid_key_length(partition_key: str, sort_key: str | None = None) -> bool:
     """Return whether a key is valid: not empty and not too long. Without `sort_key`, it is the key of a partition."""
     sort_key_fits = sort_key is None or _is_within_limit(sort_key, MAX_SORT_KEY_BYTES)
     return sort_key_fits and _is_within_limit(partition_key, MAX_PARTITION_KEY_BYTES)
 
 
-def check_key_lengths(attributes: Mapping[str, Any]) -> None:
+def reject_too_long_keys(attributes: Mapping[str, Any]) -> None:
     """Raise Problem `validation_failed` if an attribute is a key of the table or an index and too long."""
     for name, limit in _LIMITS.items():
         if name in attributes and not _is_within_limit(attributes[name], limit):

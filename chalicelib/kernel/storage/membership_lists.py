@@ -31,7 +31,7 @@ class MembershipGroup:
     position: Item | None = None
 
     @property
-    def is_first(self) -> bool:
+    def is_first_group(self) -> bool:
         """Return whether it is the first group, which includes records outside of organizations."""
         return not self.after
 
@@ -46,15 +46,15 @@ class MembershipGroup:
         """
         result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **options)
         if result.last_evaluated_key:
-            return table.QueryResult(result.items, self._position_in_group(result.last_evaluated_key))
+            return table.QueryResult(result.items, self._position_with_group_bounds(result.last_evaluated_key))
         next_position = {"after": self.until} if self.until else None
         return table.QueryResult(result.items, next_position)
 
-    def _position_in_group(self, position: Item) -> Item:
+    def _position_with_group_bounds(self, position: Item) -> Item:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
-def read_membership_group(memberships: Partition, position: Item | None) -> MembershipGroup:
+def query_membership_group(memberships: Partition, position: Item | None) -> MembershipGroup:
     """Return the group at a position of a list, with one query. `memberships`: the caller's, in an index.
 
     The group in a position is read up to its stored end, so leaving an organization between two pages does not shift
@@ -64,7 +64,11 @@ def read_membership_group(memberships: Partition, position: Item | None) -> Memb
     state = position or {}
     after, until = state.get("after", ""), state.get("until", "")
     result = table.query(
-        memberships, since=table.just_after(after) if after else None, until=until or None, limit=MAX_MEMBERSHIPS
+        memberships, since=table.lower_bound_after(after) if after else None, until=until or None, limit=MAX_MEMBERSHIPS
     )
-    end = str(result.items[-1][table.sort_key_of(memberships)]) if result.last_evaluated_key and result.items else until
+    end = (
+        str(result.items[-1][table.sort_key_attribute_name(memberships)])
+        if result.last_evaluated_key and result.items
+        else until
+    )
     return MembershipGroup(result.items, after, end, {"at": state["at"]} if "at" in state else None)

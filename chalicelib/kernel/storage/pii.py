@@ -38,11 +38,11 @@ class PersonalData:
     def may_appear_in(self, text: str) -> bool:
         """Return whether canonical JSON (RFC 8785) may contain the person. It is faster than an exact check."""
         lowered = lower(text)
-        return any(identifier in lowered for identifier in self._json_identifiers)
+        return any(identifier in lowered for identifier in self._json_escaped_identifiers)
 
     def appears_in_value(self, value: Any) -> bool:
         """Return whether a JSON value contains the person, also in the names of members."""
-        return any(map(self.appears_in, _iter_texts(value)))
+        return any(map(self.appears_in, _iter_texts_in_json(value)))
 
     def redact(self, text: str) -> str:
         """Return a text without the person."""
@@ -64,37 +64,39 @@ class PersonalData:
         return [self.redact_value(element) for element in value] if isinstance(value, list) else value
 
     @cached_property
-    def _json_identifiers(self) -> list[str]:
+    def _json_escaped_identifiers(self) -> list[str]:
         return [json.dumps(identifier, ensure_ascii=False)[1:-1] for identifier in self.user_ids | self.emails]
 
     @cached_property
     def _user_id_pattern(self) -> re.Pattern[str]:
-        return _match_any(map(_ignore_case, sorted(self.user_ids)))
+        return _compile_alternatives(map(_case_insensitive_pattern, sorted(self.user_ids)))
 
     @cached_property
     def _identifier_pattern(self) -> re.Pattern[str]:
-        emails = (f"{_NOT_AFTER_WORD}{_ignore_case(email)}{_NOT_BEFORE_WORD}" for email in sorted(self.emails))
-        return _match_any([*emails, self._user_id_pattern.pattern])
+        emails = (
+            f"{_NOT_AFTER_WORD}{_case_insensitive_pattern(email)}{_NOT_BEFORE_WORD}" for email in sorted(self.emails)
+        )
+        return _compile_alternatives([*emails, self._user_id_pattern.pattern])
 
 
-def _match_any(patterns: Iterable[str]) -> re.Pattern[str]:
+def _compile_alternatives(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns) or _NOTHING)
 
 
-def _ignore_case(text: str) -> str:
+def _case_insensitive_pattern(text: str) -> str:
     """Return the pattern of a text that ignores case, without other letters that Unicode folds to ASCII."""
     return "".join(
         f"[{c}{chr(ord(c) - 32)}]" if "a" <= c <= "z" else re.escape(c) if c.isascii() else f"(?i:{c})" for c in text
     )
 
 
-def _iter_texts(value: Any) -> Iterator[str]:
+def _iter_texts_in_json(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, member in value.items():
             yield name
-            yield from _iter_texts(member)
+            yield from _iter_texts_in_json(member)
     elif isinstance(value, list):
         for element in value:
-            yield from _iter_texts(element)
+            yield from _iter_texts_in_json(element)

@@ -29,10 +29,10 @@ class RecordSet(Entity):
     items: tuple[Any, ...]
 
     @classmethod
-    def create(cls, container: Container, items: Iterable[Any]) -> Self:
+    def create(cls, container: Container, records: Iterable[Any]) -> Self:
         """Return the set of records of a container."""
         record_fields = {name: getattr(container, name) for name in RECORD_FIELDS}
-        return cls(**record_fields, organization_id=container.log, name=container.log_label, items=tuple(items))
+        return cls(**record_fields, organization_id=container.log, name=container.log_label, items=tuple(records))
 
     def diff_view(self, public: Mapping[str, Any]) -> dict[str, Any]:
         """Return the public set item by item, and the order of the items, so that a log entry shows each change."""
@@ -40,7 +40,7 @@ class RecordSet(Entity):
         return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 
     @classmethod
-    def check_size(cls, records: Sequence[Entity]) -> None:
+    def reject_oversized_set(cls, records: Sequence[Entity]) -> None:
         """Raise Problem `limit_exceeded` if the records exceed the limits of the set."""
         noun = cls.kind.rpartition(".")[2].replace("_", " ")
         if len(records) > cls.max_items:

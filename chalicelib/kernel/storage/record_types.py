@@ -40,7 +40,7 @@ def record_type(name: str) -> type[Entity]:
     raise UnknownRecordType(f"no kind of record is named {name!r}; if it is new, run `make generate`")
 
 
-def record_subtype(name: str, base: type[E]) -> type[E]:
+def get_record_type_of_base(name: str, base: type[E]) -> type[E]:
     """Return the record type of a kind, a subclass of `base`.
 
     A feature that must not import another one declares the base class itself and finds the subclass by kind. Raises

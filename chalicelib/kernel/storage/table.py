@@ -16,8 +16,8 @@ from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import key_lengths
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
-from chalicelib.kernel.storage.item_json import from_wire, to_wire
-from chalicelib.kernel.storage.writes import ItemUpdate, Write, key_to_wire
+from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
+from chalicelib.kernel.storage.writes import ItemUpdate, Write, key_to_dynamodb_json
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -60,10 +60,12 @@ class QueryResult:
 
 def get(key: ItemKey) -> Item | None:
     """Return one item, or None. A key longer than DynamoDB's maximum has no item."""
-    if not key_lengths.key_fits(*key):
+    if not key_lengths.is_valid_key_length(*key):
         return None
-    response = _call("get_item", TableName=settings().table_name, Key=key_to_wire(key), ConsistentRead=True)
-    return from_wire(response["Item"]) if "Item" in response else None
+    response = _call_dynamodb(
+        "get_item", TableName=settings().table_name, Key=key_to_dynamodb_json(key), ConsistentRead=True
+    )
+    return item_from_dynamodb_json(response["Item"]) if "Item" in response else None
 
 
 def get_all(keys: Iterable[ItemKey], attributes: Sequence[str] = ()) -> dict[ItemKey, Item]:
@@ -71,11 +73,12 @@ def get_all(keys: Iterable[ItemKey], attributes: Sequence[str] = ()) -> dict[Ite
 
     `attributes`: the attributes to read, including the keys; all if empty.
     """
-    valid_keys = [key for key in dict.fromkeys(keys) if key_lengths.key_fits(*key)]
+    valid_keys = [key for key in dict.fromkeys(keys) if key_lengths.is_valid_key_length(*key)]
     items: dict[ItemKey, Item] = {}
     for start in range(0, len(valid_keys), _BATCH_SIZE):
         items |= _get_batch(
-            [key_to_wire(key) for key in valid_keys[start : start + _BATCH_SIZE]], _projection_arguments(attributes)
+            [key_to_dynamodb_json(key) for key in valid_keys[start : start + _BATCH_SIZE]],
+            _projection_arguments(attributes),
         )
     return items
 
@@ -91,9 +94,11 @@ def _projection_arguments(attributes: Sequence[str]) -> dict[str, Any]:
 def _get_batch(keys: list[dict[str, Any]], projection: Mapping[str, Any]) -> dict[ItemKey, Item]:
     name, items = settings().table_name, {}
     for attempt in range(_MAX_ATTEMPTS):
-        response = _call("batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projection}})
+        response = _call_dynamodb(
+            "batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projection}}
+        )
         for wire_item in response["Responses"].get(name, []):
-            item = from_wire(wire_item)
+            item = item_from_dynamodb_json(wire_item)
             items[item["pk"], item["sk"]] = item
         keys = response.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
         if not keys:
@@ -119,17 +124,20 @@ def query(
     or `since` and `until` (both inclusive), restrict the sort key. `after`: `last_evaluated_key` of the previous page.
     `attributes`: the attributes to read; all if empty.
     """
-    if _is_empty(partition, prefix, since, until):
+    if _is_empty_range(partition, prefix, since, until):
         return QueryResult([], None)
-    arguments = _key_condition(partition, prefix, since, until) | {"ScanIndexForward": not newest_first}
+    arguments = _key_condition_arguments(partition, prefix, since, until) | {"ScanIndexForward": not newest_first}
     projection = _projection_arguments(attributes)
     projection.get("ExpressionAttributeNames", {}).update(arguments["ExpressionAttributeNames"])
     arguments |= projection
     arguments |= {"Limit": limit} if limit else {}
-    arguments |= {"ExclusiveStartKey": to_wire(after)} if after else {}
-    response = _call("query", **arguments)
+    arguments |= {"ExclusiveStartKey": item_to_dynamodb_json(after)} if after else {}
+    response = _call_dynamodb("query", **arguments)
     last_key = response.get("LastEvaluatedKey")
-    return QueryResult([from_wire(item) for item in response["Items"]], from_wire(last_key) if last_key else None)
+    return QueryResult(
+        [item_from_dynamodb_json(item) for item in response["Items"]],
+        item_from_dynamodb_json(last_key) if last_key else None,
+    )
 
 
 def read_current(items: Iterable[Item], partition: Partition | None = None) -> list[Item]:
@@ -141,7 +149,9 @@ def read_current(items: Iterable[Item], partition: Partition | None = None) -> l
     current = get_all(keys)
     current_items = [current[key] for key in keys if key in current]
     return [
-        item for item in current_items if partition is None or item.get(_key_names(partition.index)[0]) == partition.pk
+        item
+        for item in current_items
+        if partition is None or item.get(_key_attribute_names(partition.index)[0]) == partition.pk
     ]
 
 
@@ -161,11 +171,11 @@ def query_merged(
     short. `last_evaluated_key` is the position in all partitions; of items with equal sort keys, one may be skipped.
     `since`, `until` and `attributes` are those of `query`; sort keys are read in any case.
     """
-    sort_key_names = {sort_key_of(partition) for partition in partitions}
+    sort_key_names = {sort_key_attribute_name(partition) for partition in partitions}
     if after and newest_first:
-        until = min(until or _MAX_SORT_KEY, _just_before(after["at"]))
+        until = min(until or _MAX_SORT_KEY, _upper_bound_before(after["at"]))
     elif after:
-        since = max(since or "", just_after(after["at"]))
+        since = max(since or "", lower_bound_after(after["at"]))
     query_partition = partial(
         query,
         limit=limit,
@@ -175,7 +185,7 @@ def query_merged(
         attributes=[*attributes, *sort_key_names] if attributes else (),
     )
     results = [
-        (sort_key_of(partition), result)
+        (sort_key_attribute_name(partition), result)
         for partition, result in zip(partitions, gather(query_partition, partitions), strict=True)
     ]
     last_sort_keys = [
@@ -216,7 +226,7 @@ def query_filtered(
     matching = [item for item in result.items if predicate(item)]
     if len(matching) <= limit:
         return QueryResult(matching, result.last_evaluated_key)
-    return QueryResult(matching[:limit], {"at": matching[limit - 1][sort_key_of(partitions[0])]})
+    return QueryResult(matching[:limit], {"at": matching[limit - 1][sort_key_attribute_name(partitions[0])]})
 
 
 def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
@@ -231,11 +241,11 @@ def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
     return [future.result() for future in futures]
 
 
-def _just_before(sort_key: str) -> str:
+def _upper_bound_before(sort_key: str) -> str:
     return sort_key[:-1] + chr(ord(sort_key[-1]) - 1) + _MAX_SORT_KEY
 
 
-def just_after(sort_key: str) -> str:
+def lower_bound_after(sort_key: str) -> str:
     """Return the inclusive lower bound that excludes a sort key and nothing after it."""
     return sort_key + " "
 
@@ -257,27 +267,27 @@ def query_all(pk: str, prefix: str) -> list[Item]:
 
 def count_items(partition: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
     """Return the number of items of a partition within the first 1 MB."""
-    if _is_empty(partition, "", since, until):
+    if _is_empty_range(partition, "", since, until):
         return 0
-    response = _call("query", Select="COUNT", **_key_condition(partition, "", since, until))
+    response = _call_dynamodb("query", Select="COUNT", **_key_condition_arguments(partition, "", since, until))
     return int(response["Count"])
 
 
-def _is_empty(partition: str | Partition, prefix: str, since: str | None, until: str | None) -> bool:
+def _is_empty_range(partition: str | Partition, prefix: str, since: str | None, until: str | None) -> bool:
     """Return whether the range cannot contain items and DynamoDB would reject the request.
 
     This is the case for keys that are too long and for a lower bound above the upper one.
     """
     is_reversed = since is not None and until is not None and since > until
-    return is_reversed or not key_lengths.key_fits(_to_partition(partition).pk, prefix or None)
+    return is_reversed or not key_lengths.is_valid_key_length(_to_partition(partition).pk, prefix or None)
 
 
-def _key_condition(
+def _key_condition_arguments(
     partition_or_pk: str | Partition, prefix: str, since: str | None, until: str | None
 ) -> dict[str, Any]:
     """Return the arguments of a Query that select a partition and a range of sort keys."""
     partition = _to_partition(partition_or_pk)
-    pk_name, sk_name = _key_names(partition.index)
+    pk_name, sk_name = _key_attribute_names(partition.index)
     names, values = {"#pk": pk_name}, {":pk": partition.pk}
     condition = "#pk = :pk"
     if prefix:
@@ -300,9 +310,9 @@ def _to_partition(partition_or_pk: str | Partition) -> Partition:
     return Partition(partition_or_pk) if isinstance(partition_or_pk, str) else partition_or_pk
 
 
-def sort_key_of(partition: str | Partition) -> str:
+def sort_key_attribute_name(partition: str | Partition) -> str:
     """Return the name of the sort key attribute of a partition."""
-    return _key_names(_to_partition(partition).index)[1]
+    return _key_attribute_names(_to_partition(partition).index)[1]
 
 
 def delete_batch(pk: str) -> bool:
@@ -321,13 +331,13 @@ def write_transaction(writes: Sequence[Write]) -> None:
     """
     for attempt in range(_MAX_ATTEMPTS):
         try:
-            _call("transact_write_items", TransactItems=[w.wire() for w in writes])
+            _call_dynamodb("transact_write_items", TransactItems=[w.to_transact_action() for w in writes])
         except ClientError as error:
             if error.response["Error"]["Code"] != "TransactionCanceledException":
                 raise
             reasons = error.response["CancellationReasons"]
-            if not any(aws.is_throttle(reason["Code"]) for reason in reasons):
-                raise _cancellation_error(reasons, error) from error
+            if not any(aws.is_throttling_code(reason["Code"]) for reason in reasons):
+                raise _error_from_cancellation_reasons(reasons, error) from error
             back_off(attempt)
         else:
             return
@@ -340,17 +350,17 @@ def increment(key: ItemKey, name: str, amount: int, *, ttl: int) -> int:
     Raises Problem `unavailable`; the update may or may not have happened then. Retries of the AWS client may apply it
     twice.
     """
-    update = ItemUpdate(key, set={"ttl": ttl}, add={name: amount}).write()
-    response = _call("update_item", ReturnValues="UPDATED_NEW", **update.wire()["Update"])
+    update = ItemUpdate(key, set={"ttl": ttl}, add={name: amount}).to_write()
+    response = _call_dynamodb("update_item", ReturnValues="UPDATED_NEW", **update.to_transact_action()["Update"])
     return int(response["Attributes"][name]["N"])
 
 
-def _cancellation_error(reasons: list[dict[str, Any]], error: Exception) -> Exception:
+def _error_from_cancellation_reasons(reasons: list[dict[str, Any]], error: Exception) -> Exception:
     codes = {reason["Code"] for reason in reasons} - {"None"}
     if not codes <= {"ConditionalCheckFailed", "TransactionConflict"}:
         return error
     failed = {
-        position: from_wire(reason["Item"]) if reason.get("Item") else None
+        position: item_from_dynamodb_json(reason["Item"]) if reason.get("Item") else None
         for position, reason in enumerate(reasons)
         if reason["Code"] == "ConditionalCheckFailed"
     }
@@ -362,11 +372,11 @@ def is_expired(item: Item) -> bool:
     return "ttl" in item and int(item["ttl"]) <= time.time()
 
 
-def _dynamodb() -> Any:
+def _dynamodb_client() -> Any:
     return aws.client("dynamodb")
 
 
-def _call(method: str, **arguments: Any) -> Any:
+def _call_dynamodb(method: str, **arguments: Any) -> Any:
     """Call DynamoDB and return the response. Retries single-item writes that a transaction blocked.
 
     Raises Problem `unavailable`, and ClientError for what only the caller can handle: a cancelled transaction or a
@@ -375,7 +385,7 @@ def _call(method: str, **arguments: Any) -> Any:
     for attempt in range(_MAX_ATTEMPTS):
         try:
             with aws.translate_errors("database"):
-                return getattr(_dynamodb(), method)(**arguments)
+                return getattr(_dynamodb_client(), method)(**arguments)
         except ClientError as error:
             if error.response["Error"]["Code"] not in _CONFLICTS:
                 raise
@@ -383,7 +393,7 @@ def _call(method: str, **arguments: Any) -> Any:
     raise unavailable("The database is busy.")
 
 
-def _key_names(index: str | None) -> tuple[str, str]:
+def _key_attribute_names(index: str | None) -> tuple[str, str]:
     if index is None:
         return "pk", "sk"
     return f"{index}pk", "sk" if index.startswith("facet") else f"{index}sk"

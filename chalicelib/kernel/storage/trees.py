@@ -43,7 +43,7 @@ class Tree:
         return self.partition, NODE_SORT_KEY.format(id=node_id)
 
 
-def add_recent_moves(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
+def with_recent_moves(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
     """Return the recent moves (node id → version) after some nodes have moved in a version of the tree."""
     by_version = sorted(moved.items(), key=lambda move: move[1], reverse=True)
     new_moves = dict.fromkeys(nodes, version)
@@ -51,7 +51,7 @@ def add_recent_moves(moved: Mapping[str, int], version: int, nodes: Iterable[str
     return {**new_moves, **dict(earlier_moves)}
 
 
-def is_settled(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) -> bool:
+def has_consistent_last_move(node: Mapping[str, Any], node_id: str, state: Mapping[str, Any]) -> bool:
     """Return whether a node and the state of its tree agree on the node's last move."""
     placed: int = node["placed"]
     return bool(placed == state.get("moved", {}).get(node_id, placed) and placed <= state.get("version", 0))
@@ -75,7 +75,7 @@ class TreeReader:
         """Return the state of the tree, empty if there is no tree yet."""
         return self.items.get(self.tree.state_key, {})
 
-    def node(self, node_id: str) -> Item | None:
+    def find_read_node(self, node_id: str) -> Item | None:
         """Return a node that was read and is not deleted."""
         item = self.items.get(self.tree.node_key(node_id))
         return item if item and item.get("listed") else None
@@ -100,9 +100,9 @@ class TreeReader:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
         is_retry = False
         for _ in range(_MAX_TRIES):
-            while missing_keys := {key for node_id in nodes for key in self._missing_keys(node_id)}:
+            while missing_keys := {key for node_id in nodes for key in self._missing_ancestor_keys(node_id)}:
                 self.load(missing_keys)
-            if all(self._is_consistent(node_id, is_retry=is_retry) for node_id in nodes):
+            if all(self._has_consistent_chain(node_id, is_retry=is_retry) for node_id in nodes):
                 return
             is_retry = True
             self.load(
@@ -112,16 +112,16 @@ class TreeReader:
             )
         raise unavailable(CONCURRENT_MOVES)
 
-    def chain(self, node_id: str) -> list[Item] | None:
+    def nodes_from_root(self, node_id: str) -> list[Item] | None:
         """Return the nodes from the root to a node, or None if the node or an ancestor is gone."""
         chain = [*self._iter_upwards(node_id)]
         return chain[::-1] if chain and not chain[-1].get("parent_id") else None
 
-    def unsettled_keys(self) -> list[ItemKey]:
+    def unsettled_node_keys(self) -> list[ItemKey]:
         """Return the keys of nodes that disagree with the state of the tree."""
-        return [key for key, item in self.items.items() if "placed" in item and not self._is_settled(item)]
+        return [key for key, item in self.items.items() if "placed" in item and not self._has_settled_item(item)]
 
-    def covers_version(self, version: int) -> bool:
+    def has_all_moves_since(self, version: int) -> bool:
         """Return whether the state still lists all moves since a version of the tree."""
         moved = self.state.get("moved", {})
         return len(moved) < MAX_REMEMBERED_MOVES or min(moved.values()) <= version
@@ -129,12 +129,12 @@ class TreeReader:
     def _iter_upwards(self, node_id: str | None) -> Iterator[Item]:
         """Yield a node and its ancestors that were read. Items from different times can form a cycle."""
         seen: set[str] = set()
-        while node_id and node_id not in seen and (item := self.node(node_id)):
+        while node_id and node_id not in seen and (item := self.find_read_node(node_id)):
             yield item
             seen.add(node_id)
             node_id = item.get("parent_id")
 
-    def _missing_keys(self, node_id: str) -> set[ItemKey]:
+    def _missing_ancestor_keys(self, node_id: str) -> set[ItemKey]:
         parent_id: str | None = node_id
         hints: Sequence[str] = ()
         levels = 0
@@ -145,21 +145,21 @@ class TreeReader:
             keys |= {self.tree.node_key(parent_id), *map(self.tree.node_key, hints)}
         return keys - self.requested_keys
 
-    def _is_consistent(self, node_id: str, *, is_retry: bool) -> bool:
+    def _has_consistent_chain(self, node_id: str, *, is_retry: bool) -> bool:
         """Return whether all items of a chain are from one state of the tree."""
         chain = [*self._iter_upwards(node_id)]
         if self.tree.state_key not in self.requested_keys:
             return True  # It is a root, which has no ancestors that could have moved.
-        if not all(map(self._is_settled, chain)):
+        if not all(map(self._has_settled_item, chain)):
             return False
         parent_id = chain[-1].get("parent_id") if chain else node_id
         parent = self.items.get(self.tree.node_key(parent_id)) if parent_id else None
         # A deleted node is marked. A missing node is read again once, because it may have been removed concurrently
         # while its children moved elsewhere.
-        return parent_id is None or (self._is_settled(parent) if parent else is_retry)
+        return parent_id is None or (self._has_settled_item(parent) if parent else is_retry)
 
-    def _is_settled(self, item: Item) -> bool:
-        return is_settled(item, item["id"], self.state)
+    def _has_settled_item(self, item: Item) -> bool:
+        return has_consistent_last_move(item, item["id"], self.state)
 
 
 def read_children(tree: Tree, node_id: str) -> list[Item]:
@@ -171,7 +171,7 @@ def read_children(tree: Tree, node_id: str) -> list[Item]:
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
-def read_tree(tree: Tree, version: int) -> TreeReader:
+def read_tree(tree: Tree, min_version: int) -> TreeReader:
     """Return all nodes of a tree in one state at or after a version: a query for each megabyte.
 
     Nodes that move meanwhile are read once more. Raises Problem `unavailable` if that does not succeed.
@@ -180,9 +180,9 @@ def read_tree(tree: Tree, version: int) -> TreeReader:
         reader = TreeReader(tree)
         for page in table.iter_pages(tree.partition, prefix=STATE_SORT_KEY[0]):
             reader.add_items(page)
-        if unsettled := reader.unsettled_keys():
+        if unsettled := reader.unsettled_node_keys():
             reader.load(unsettled)
-        if reader.covers_version(version) and not reader.unsettled_keys():
+        if reader.has_all_moves_since(min_version) and not reader.unsettled_node_keys():
             return reader
-        version = reader.state.get("version", 0)
+        min_version = reader.state.get("version", 0)
     raise unavailable(CONCURRENT_MOVES)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import key_lengths
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.item_json import to_wire, value_to_wire
+from chalicelib.kernel.storage.item_json import item_to_dynamodb_json, value_to_dynamodb_json
 
 _PLACEHOLDER: Final = re.compile(r"#(\w+)")
 
@@ -29,14 +29,14 @@ class Write:
     names: Sequence[str] | Mapping[str, str] = ()
     values: Mapping[str, Any] | None = None
 
-    def wire(self) -> dict[str, Any]:
+    def to_transact_action(self) -> dict[str, Any]:
         """Return the action for TransactWriteItems. Raises Problem `validation_failed` if a key is too long."""
-        key_lengths.check_key_lengths({**(self.item or {}), **(self.values or {})})
+        key_lengths.reject_too_long_keys({**(self.item or {}), **(self.values or {})})
         action: dict[str, Any] = {"TableName": settings().table_name}
         if self.kind == "Put":
-            action["Item"] = to_wire(self.item or {})
+            action["Item"] = item_to_dynamodb_json(self.item or {})
         else:
-            action["Key"] = key_to_wire(self.key)
+            action["Key"] = key_to_dynamodb_json(self.key)
         if self.update:
             action["UpdateExpression"] = self.update
         if self.condition:
@@ -46,11 +46,13 @@ class Write:
             attributes = self.names if isinstance(self.names, Mapping) else {name: name for name in self.names}
             action["ExpressionAttributeNames"] = {f"#{name}": attribute for name, attribute in attributes.items()}
         if self.values:
-            action["ExpressionAttributeValues"] = {f":{name}": value_to_wire(v) for name, v in self.values.items()}
+            action["ExpressionAttributeValues"] = {
+                f":{name}": value_to_dynamodb_json(v) for name, v in self.values.items()
+            }
         return {self.kind: action}
 
 
-def put_new(item: Item) -> Write:
+def put_if_absent_write(item: Item) -> Write:
     """Return a write that puts an item, on condition that its key is not in use."""
     return Write("Put", (item["pk"], item["sk"]), item=item, condition="attribute_not_exists(#pk)", names=["pk"])
 
@@ -72,7 +74,7 @@ class ItemUpdate:
     discard: Mapping[str, frozenset[str]] = field(default_factory=dict)
     remove: Sequence[str] = ()
 
-    def write(self, condition: str = "", **values: Any) -> Write:
+    def to_write(self, condition: str = "", **values: Any) -> Write:
         """Return the write. In the condition `#x` stands for the attribute x, and `:x` for the value with that name."""
         changed = {**self.set, **self.set_missing, **self.increment, **self.add, **self.discard}
         attributes = [*dict.fromkeys([*changed, *self.remove])]
@@ -84,13 +86,13 @@ class ItemUpdate:
         return Write(
             "Update",
             self.key,
-            update=" ".join(self._clauses(placeholders)),
+            update=" ".join(self._iter_update_clauses(placeholders)),
             condition=condition,
             names=names | {name: name for name in _PLACEHOLDER.findall(condition)},
             values={**values_by_placeholder, **zero, **values},
         )
 
-    def _clauses(self, placeholders: Mapping[str, str]) -> Iterator[str]:
+    def _iter_update_clauses(self, placeholders: Mapping[str, str]) -> Iterator[str]:
         of = placeholders
         assignments = [
             *(f"#{of[name]} = :{of[name]}" for name in self.set),
@@ -106,7 +108,7 @@ class ItemUpdate:
         return (f"{keyword} {', '.join(actions)}" for keyword, actions in clauses.items() if actions)
 
 
-def key_to_wire(key: ItemKey) -> dict[str, Any]:
+def key_to_dynamodb_json(key: ItemKey) -> dict[str, Any]:
     """Return an item key for DynamoDB. Raises Problem `validation_failed` if it is too long."""
-    key_lengths.check_key_lengths({"pk": key[0], "sk": key[1]})
+    key_lengths.reject_too_long_keys({"pk": key[0], "sk": key[1]})
     return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}

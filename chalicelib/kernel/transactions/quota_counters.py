@@ -7,21 +7,21 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 Counts = dict[tuple[Quota, str], int]
 
 
-def count_change(before: Entity | None, after: Entity | None, counts: Counts) -> None:
+def add_quota_change(before: Entity | None, after: Entity | None, counts: Counts) -> None:
     """Add the effect of a record's change to the counts of its quota."""
     for record, delta in ((before, -1), (after, 1)):
         if record and (quota := record.quota) and quota.counts(record):
-            key = (quota, quota.partition_of(record))
+            key = (quota, quota.counting_partition_key(record))
             counts[key] = counts.get(key, 0) + delta
 
 
-def counter_write(quota: Quota, pk: str, delta: int) -> tuple[Write, Problem | None]:
+def counter_write_with_problem(quota: Quota, pk: str, delta: int) -> tuple[Write, Problem | None]:
     """Return the write that updates a counter, and the problem if the quota is exceeded."""
     update = ItemUpdate((pk, f"COUNT#{quota.name}"), increment={"n": delta})
     if delta < 0:
-        return update.write(), None
+        return update.to_write(), None
     maximum = quota.maximum
     problem = Problem("limit_exceeded", f"At most {maximum} {quota.name} are allowed. {quota.advice}")
     condition = "#n <= :max" if delta > maximum else "attribute_not_exists(#n) OR #n <= :max"
-    write = update.write(condition, max=maximum - delta)
+    write = update.to_write(condition, max=maximum - delta)
     return write, problem

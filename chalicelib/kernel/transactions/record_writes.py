@@ -13,26 +13,32 @@ def update_write(before: Entity, after: Entity, ignored_fields: Container[str]) 
     old, new = before.stored_attributes, after.item()
     changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     removed = [name for name in old if name not in new]
-    condition, old_values = _unchanged_expression(before, ignored_fields)
-    return ItemUpdate(after.item_key, set=changed, remove=removed).write(condition, **old_values)
+    condition, old_values = _unchanged_condition_and_values(before, ignored_fields)
+    return ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values)
 
 
-def unchanged_write(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
+def unchanged_record_write(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
     """Return a deletion or condition check that requires the record to be unchanged."""
-    condition, old_values = _unchanged_expression(record)
-    return Write(kind, record.item_key, condition=condition, names=list(_guarded_values(record)), values=old_values)
+    condition, old_values = _unchanged_condition_and_values(record)
+    return Write(
+        kind,
+        record.item_key,
+        condition=condition,
+        names=list(_attributes_required_unchanged(record)),
+        values=old_values,
+    )
 
 
-def _guarded_values(record: Entity, ignored_fields: Container[str] = ()) -> dict[str, Any]:
+def _attributes_required_unchanged(record: Entity, ignored_fields: Container[str] = ()) -> dict[str, Any]:
     """Return the attributes that must be unchanged. For an older schema version, that version is one of them."""
-    guards = {record.attribute_of(name): name for name in record.version_fields if name not in ignored_fields}
+    guards = {record.stored_name(name): name for name in record.version_fields if name not in ignored_fields}
     if record.legacy_item is None:
         return {attribute: getattr(record, name) for attribute, name in guards.items()}
     return {attribute: record.legacy_item.get(attribute) for attribute in (*guards, "shape")}
 
 
-def _unchanged_expression(record: Entity, ignored_fields: Container[str] = ()) -> tuple[str, dict[str, Any]]:
-    old_values = _guarded_values(record, ignored_fields)
+def _unchanged_condition_and_values(record: Entity, ignored_fields: Container[str] = ()) -> tuple[str, dict[str, Any]]:
+    old_values = _attributes_required_unchanged(record, ignored_fields)
     terms = [
         f"attribute_not_exists(#{name})" if value is None else f"#{name} = :was_{name}"
         for name, value in old_values.items()

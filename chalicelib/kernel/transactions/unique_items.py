@@ -34,40 +34,50 @@ def unique_item_writes(
     for unique in type(record).uniques.values() if record else ():
         old = guard_key(unique, before) if before and _has_reservation(unique, before, timestamp) else None
         new = guard_key(unique, after) if after and _has_reservation(unique, after, timestamp) else None
-        if new and after and (new != old or _expiry(unique, after) != _expiry(unique, before)):
-            yield _reserve(new, unique, after, timestamp), _taken_problem(unique, after) if unique.error_code else None
+        if (
+            new
+            and after
+            and (new != old or _reservation_expires_at(unique, after) != _reservation_expires_at(unique, before))
+        ):
+            yield (
+                _reservation_write(new, unique, after, timestamp),
+                _taken_problem(unique, after) if unique.error_code else None,
+            )
         if old and new != old and before:
             days = (
                 FORMER_NAME_DAYS
                 if unique.former_values_field and (after or unique.keeps_value_on_delete(before))
                 else 0
             )
-            yield _release(old, unique, before, days, timestamp), None
+            yield _release_write(old, unique, before, days, timestamp), None
         if unique.former_values_field and before:
             for name in _released_former_names(unique, before, after, timestamp):
-                key = guard_key(unique, _Values(before, {_value_field(unique): name}))
-                yield _release(key, unique, before, 0, timestamp), None
+                key = guard_key(unique, _Values(before, {_value_field_name(unique): name}))
+                yield _release_write(key, unique, before, 0, timestamp), None
 
 
-def referenced_id(guard: Item | None) -> str | None:
+def reserving_record_id(guard: Item | None) -> str | None:
     """Return the id of the record that reserves a value, currently or formerly; None if the reservation has expired."""
     return None if guard is None or table.is_expired(guard) else str(guard["ref"])
 
 
-def former_name_fields(before: Entity, after: Entity, timestamp: str) -> dict[str, Any]:
+def former_name_changes(before: Entity, after: Entity, timestamp: str) -> dict[str, Any]:
     """Return the fields that list the former names of a record, if its name changes."""
     return {
-        unique.former_values_field: _former_names_after(unique, before, getattr(after, _value_field(unique)), timestamp)
+        unique.former_values_field: _former_names_after(
+            unique, before, getattr(after, _value_field_name(unique)), timestamp
+        )
         for unique in type(after).uniques.values()
-        if unique.former_values_field and getattr(before, _value_field(unique)) != getattr(after, _value_field(unique))
+        if unique.former_values_field
+        and getattr(before, _value_field_name(unique)) != getattr(after, _value_field_name(unique))
     }
 
 
 def _former_names_after(unique: Unique, before: Entity, name: str | None, timestamp: str) -> list[FormerName]:
     """Return the former names of a record after its name changes or is removed. The oldest is dropped first."""
-    current_name = getattr(before, _value_field(unique))
+    current_name = getattr(before, _value_field_name(unique))
     remaining = [
-        each for each in _current_former_names(unique, before, timestamp) if each["name"] not in (name, current_name)
+        each for each in _unexpired_former_names(unique, before, timestamp) if each["name"] not in (name, current_name)
     ]
     former_name: FormerName = {"name": current_name, "until": after(timestamp, days=FORMER_NAME_DAYS)}
     return [*remaining, former_name][-MAX_FORMER_NAMES:]
@@ -77,20 +87,20 @@ def _released_former_names(unique: Unique, before: Entity, after: Entity | None,
     """Return the former names that are no longer reserved, because there are newer ones."""
     if after:
         reserved = {each["name"] for each in getattr(after, unique.former_values_field)} | {
-            getattr(after, _value_field(unique))
+            getattr(after, _value_field_name(unique))
         }
     elif unique.keeps_value_on_delete(before):
         reserved = {each["name"] for each in _former_names_after(unique, before, None, timestamp)}
     else:
         return []
-    return [each["name"] for each in _current_former_names(unique, before, timestamp) if each["name"] not in reserved]
+    return [each["name"] for each in _unexpired_former_names(unique, before, timestamp) if each["name"] not in reserved]
 
 
-def _current_former_names(unique: Unique, record: Entity, timestamp: str) -> list[FormerName]:
+def _unexpired_former_names(unique: Unique, record: Entity, timestamp: str) -> list[FormerName]:
     return [each for each in getattr(record, unique.former_values_field) if each["until"] > timestamp]
 
 
-def _value_field(unique: Unique) -> str:
+def _value_field_name(unique: Unique) -> str:
     """Return the field that contains the value."""
     return fields_of(unique.key)[0]
 
@@ -102,7 +112,7 @@ def _has_reservation(unique: Unique, record: Entity, timestamp: str) -> bool:
     )
 
 
-def _expiry(unique: Unique, record: Entity | None) -> str | None:
+def _reservation_expires_at(unique: Unique, record: Entity | None) -> str | None:
     return getattr(record, unique.expires_at_field) if unique.expires_at_field and record else None
 
 
@@ -112,8 +122,8 @@ def guard_key(unique: Unique, record: Entity | Mapping[str, Any] | _Values) -> I
     return f"U#{unique.namespace.format_map(values)}#{unique.key.format_map(values)}", "#"
 
 
-def _reserve(key: ItemKey, unique: Unique, record: Entity, timestamp: str) -> Write:
-    expires_at = _expiry(unique, record)
+def _reservation_write(key: ItemKey, unique: Unique, record: Entity, timestamp: str) -> Write:
+    expires_at = _reservation_expires_at(unique, record)
     # TTLs are whole seconds. The item must not be removed early, and expires independently of its removal.
     expiry_attributes = {"until": expires_at, "ttl": math.ceil(timestamp_ms(expires_at) / 1000)} if expires_at else {}
     record_ref = getattr(record, unique.ref_field)
@@ -128,14 +138,14 @@ def _reserve(key: ItemKey, unique: Unique, record: Entity, timestamp: str) -> Wr
     )
 
 
-def _release(key: ItemKey, unique: Unique, record: Entity, days: int, timestamp: str) -> Write:
+def _release_write(key: ItemKey, unique: Unique, record: Entity, days: int, timestamp: str) -> Write:
     record_ref = getattr(record, unique.ref_field)
     is_own_or_missing = "attribute_not_exists(#ref) OR #ref = :me"
     if not days:
         return Write("Delete", key, condition=is_own_or_missing, names=["ref"], values={"me": record_ref})
     ttl = int(time.time()) + days * 86_400
     alias = ItemUpdate(key, set={"alias": True, "ttl": ttl, "since": timestamp, "ref": record_ref})
-    return alias.write(is_own_or_missing, me=record_ref)
+    return alias.to_write(is_own_or_missing, me=record_ref)
 
 
 def _taken_problem(unique: Unique, record: Entity) -> Problem:

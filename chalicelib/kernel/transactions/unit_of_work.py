@@ -18,8 +18,8 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
-from chalicelib.kernel.transactions.quota_counters import Counts, count_change, counter_write
-from chalicelib.kernel.transactions.record_writes import derived_item_writes, unchanged_write, update_write
+from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_change, counter_write_with_problem
+from chalicelib.kernel.transactions.record_writes import derived_item_writes, unchanged_record_write, update_write
 
 R = TypeVar("R", bound=Entity)
 P = TypeVar("P", bound=Container)
@@ -62,7 +62,7 @@ class UnitOfWork:
 
     def create(self, record: R, *, on_conflict: Problem | None = None) -> R:
         """Create a record. If its key exists, `on_conflict` is raised or, without it, the request is retried."""
-        self._add(record, _PendingWrite(None, record, on_conflict))
+        self._add_pending_write(record, _PendingWrite(None, record, on_conflict))
         self._event_subject = self._event_subject or record.item_key
         return record
 
@@ -71,11 +71,11 @@ class UnitOfWork:
 
         A second update of a record takes the result of the first.
         """
-        change = self._pending_update(record)
+        change = self._get_or_add_pending_update(record)
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         self._event_subject = self._event_subject or record.item_key
-        return self._update_fields(change, record, changed)
+        return self._apply_field_changes(change, record, changed)
 
     def replace_set(
         self,
@@ -104,28 +104,32 @@ class UnitOfWork:
 
     def touch_if_changed(self, container: P) -> P:
         """Raise the version of a container if anything else changes, so that its sets cannot change concurrently."""
-        return container if self.is_empty else self._update_fields(self._pending_update(container), container, {})
+        return (
+            container
+            if self.is_empty
+            else self._apply_field_changes(self._get_or_add_pending_update(container), container, {})
+        )
 
     def bump_version(self, record: R, **changed: Any) -> R:
         """Raise the version of a record, optionally changing fields, without a log entry about it."""
-        return self._update_fields(self._pending_update(record), record, changed)
+        return self._apply_field_changes(self._get_or_add_pending_update(record), record, changed)
 
     def replace(self, former: Entity, record: R) -> R:
         """Replace an expired record by a new one with the same key. The log entry is that of a creation."""
-        self._add(record, _PendingWrite(former, record, replaces_expired=True))
+        self._add_pending_write(record, _PendingWrite(former, record, replaces_expired=True))
         self._event_subject = self._event_subject or record.item_key
         return record
 
     def upsert(self, record: Entity) -> None:
         """Write an internal record, replacing any existing one."""
-        self._add(record, _PendingWrite(None, record, unconditional=True))
+        self._add_pending_write(record, _PendingWrite(None, record, unconditional=True))
 
     def update_untracked(self, record: R, **changed: Any) -> R:
         """Change internal fields of a record, without a new version or log entry. Return the changed record."""
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         updated = replace(record, **changed)
-        self._add(record, _PendingWrite(record, updated))
+        self._add_pending_write(record, _PendingWrite(record, updated))
         return updated
 
     def set_marker(self, record: R, **changed: Any) -> R:
@@ -134,12 +138,12 @@ class UnitOfWork:
         Transactions that guard the record by these fields detect each marker, because its value is unique.
         """
         marked = replace(record, **changed)
-        self._add(record, _PendingWrite(record, marked, ignored_fields=frozenset(changed)))
+        self._add_pending_write(record, _PendingWrite(record, marked, ignored_fields=frozenset(changed)))
         return marked
 
     def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
         """Delete a record and its reservations. `grants_no_access`: it granted none, so no access epoch changes."""
-        self._add(record, _PendingWrite(record, None, was_ended=grants_no_access))
+        self._add_pending_write(record, _PendingWrite(record, None, was_ended=grants_no_access))
         self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject(self, record: Entity) -> None:
@@ -158,25 +162,25 @@ class UnitOfWork:
         """Start a task after the commit. If its message is lost, the record's schedule starts it."""
         self.tasks_after_commit.append((task, record.item_key))
 
-    def _pending_update(self, record: Entity) -> _PendingWrite:
+    def _get_or_add_pending_update(self, record: Entity) -> _PendingWrite:
         change = self._records.setdefault(record.item_key, _PendingWrite(record, record))
         if not isinstance(change.after, type(record)) or change.after is not record:
             raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
         return change
 
-    def _update_fields(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
+    def _apply_field_changes(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
         updated = replace(record, **changed)
-        former_names = unique_items.former_name_fields(change.before, updated, self.now) if change.before else {}
+        former_names = unique_items.former_name_changes(change.before, updated, self.now) if change.before else {}
         change.after = updated = replace(updated, **former_names) if former_names else updated
         return updated
 
     def _create_or_update(self, record: R, existing: R | None) -> R:
         return self.create(record) if existing is None else self.update(existing, **record.domain_fields)
 
-    def _add(self, record: Entity, change: _PendingWrite) -> None:
+    def _add_pending_write(self, record: Entity, change: _PendingWrite) -> None:
         if record.item_key in self._records:
             raise ValueError(f"{record.kind} {record.id} is changed already")
         self._records[record.item_key] = change
@@ -218,7 +222,7 @@ class UnitOfWork:
     @property
     def write_count(self) -> int:
         """Return the number of writes, without those of the pipeline."""
-        return len(self._writes()) + len(self._extra_writes)
+        return len(self._writes_with_conflict_problems()) + len(self._extra_writes)
 
     @property
     def event_subject(self) -> tuple[Entity | None, Entity | None]:
@@ -267,13 +271,13 @@ class UnitOfWork:
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
         """
         planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
-        planned += [*self._writes(), *self._extra_writes]
-        entry = event.writes(self._chains) if event else []
+        planned += [*self._writes_with_conflict_problems(), *self._extra_writes]
+        entry = event.outbox_writes(self._required_chains) if event else []
         planned += [(write, None) for write in entry]
         try:
             table.write_transaction([write for write, _ in planned])
         except TransactionCancelled as cancelled:
-            if entry and _entry_exists(cancelled, len(planned) - len(entry)):
+            if entry and _has_existing_item(cancelled, len(planned) - len(entry)):
                 return  # An earlier attempt succeeded, but its response was lost.
             failed_positions = {*cancelled.failed_items} - (
                 {self._use_other_chain(cancelled, len(planned) - 1)} if entry else set()
@@ -287,7 +291,7 @@ class UnitOfWork:
             problem = all(problems) and next(iter(problems), None)
             raise problem or ConcurrentModification() from cancelled
 
-    def creates_log(self, log: str) -> bool:
+    def is_new_log(self, log: str) -> bool:
         """Return whether the organization of this log is created, so that the log is empty."""
         new_records = [change.after for change in self._records.values() if change.before is None]
         return any(
@@ -295,19 +299,19 @@ class UnitOfWork:
         )
 
     @property
-    def _chains(self) -> Chains:
+    def _required_chains(self) -> Chains:
         if self.chains is None:
             raise ValueError("the chains of the log were not read")
         return self.chains
 
     def _use_other_chain(self, cancelled: TransactionCancelled, position: int) -> int:
         """Extend another chain in the next attempt. Return the position of the failed write."""
-        self._chains.use_other_chain(
+        self._required_chains.use_other_chain(
             *([cancelled.failed_items[position]] if position in cancelled.failed_items else [])
         )
         return position
 
-    def _writes(self) -> list[tuple[Write, Problem | None]]:
+    def _writes_with_conflict_problems(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []
         counts: Counts = {}
         for change in self._records.values():
@@ -315,18 +319,20 @@ class UnitOfWork:
                 continue
             writes.append((_record_write(change), change.on_conflict))
             writes += unique_items.unique_item_writes(change.before, change.after, self.now)
-            count_change(change.before, change.after, counts)
+            add_quota_change(change.before, change.after, counts)
             writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
-        writes += [counter_write(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
+        writes += [counter_write_with_problem(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
         writes += [
-            (unchanged_write("ConditionCheck", record), None)
+            (unchanged_record_write("ConditionCheck", record), None)
             for key, record in self._checks.items()
-            if self._is_unwritten(key)
+            if self._is_record_unwritten(key)
         ]
-        writes += [(write, None) for write in access_epochs.epoch_writes(self._epochs, self.lowered_subjects)]
-        return _merge_transfers(writes)
+        writes += [
+            (write, None) for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.lowered_subjects)
+        ]
+        return _with_merged_transfers(writes)
 
-    def _is_unwritten(self, key: ItemKey) -> bool:
+    def _is_record_unwritten(self, key: ItemKey) -> bool:
         change = self._records.get(key)
         return change is None or change.before is change.after
 
@@ -338,21 +344,25 @@ class IdempotencyKeyConflict(Exception):
     item: Item | None
 
 
-def _entry_exists(cancelled: TransactionCancelled, position: int) -> bool:
+def _has_existing_item(cancelled: TransactionCancelled, position: int) -> bool:
     return cancelled.failed_items.get(position) is not None
 
 
 def _record_write(change: _PendingWrite) -> Write:
     before, after = change.before, change.after
     if before is None and after is not None:
-        return Write("Put", after.item_key, item=after.item()) if change.unconditional else writes.put_new(after.item())
+        return (
+            Write("Put", after.item_key, item=after.item())
+            if change.unconditional
+            else writes.put_if_absent_write(after.item())
+        )
     if before is not None and after is None:
-        return unchanged_write("Delete", before)
+        return unchanged_record_write("Delete", before)
     assert before is not None and after is not None  # noqa: S101, PT018 - `_writes` omits unchanged records
     return update_write(before, after, change.ignored_fields)
 
 
-def _merge_transfers(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
+def _with_merged_transfers(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
     """Merge the deletion of an item by one record and its creation by another.
 
     A transaction can write an item only once.

@@ -60,7 +60,7 @@ def claim(kind: type[J], message: dict[str, Any]) -> J | None:
     if job is None or job.lease_until is None or job.lease_until > now():
         return None
     try:
-        return _store(job, lease_until=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
+        return _store_job_changes(job, lease_until=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
     except ConcurrentModification:
         return None
 
@@ -70,12 +70,12 @@ def save_progress(job: J, changes: UnitOfWork | None = None, **progress: Any) ->
 
     Raises ConcurrentModification if another worker holds the job, or if a record in `changes` has changed.
     """
-    return _store(job, changes, lease_until=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
+    return _store_job_changes(job, changes, lease_until=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
 
 
 def finish(job: J, changes: UnitOfWork | None = None, **result: Any) -> J:
-    """Store the result of a job, which is done then. Raises as `checkpoint` does."""
-    return _store(job, changes, lease_until=None, **result)
+    """Store the result of a job, which is done then. Raises as `save_progress` does."""
+    return _store_job_changes(job, changes, lease_until=None, **result)
 
 
 def remove(job: Job) -> None:
@@ -85,11 +85,11 @@ def remove(job: Job) -> None:
     changes.commit()
 
 
-def release(job: J, *, seconds: float = 0, **progress: Any) -> J:
+def release(job: J, *, delay_seconds: float = 0, **progress: Any) -> J:
     """End the slice, and start the next one after a delay. Raises ConcurrentModification if another worker holds it."""
     failures = 0 if progress else job.failures
-    released = _store(job, lease_until=after(now(), seconds=seconds), failures=failures, **progress)
-    if not seconds:
+    released = _store_job_changes(job, lease_until=after(now(), seconds=delay_seconds), failures=failures, **progress)
+    if not delay_seconds:
         queues.enqueue(job.task, released.item_key)
     return released
 
@@ -101,15 +101,15 @@ def retry_later(job: Job) -> None:
     """
     failures = max(job.failures, 1)  # Progress in this slice has reset the count.
     delay_seconds = _RETRY_DELAYS_SECONDS[min(failures, len(_RETRY_DELAYS_SECONDS)) - 1]
-    release(job, seconds=delay_seconds * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - jitter is no secret
+    release(job, delay_seconds=delay_seconds * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - jitter is no secret
 
 
-def slice_deadline() -> float:
+def slice_deadline_monotonic() -> float:
     """Return when a slice that starts now should end, by `time.monotonic`."""
     return time.monotonic() + _SLICE_SECONDS
 
 
-def _store(job: J, changes: UnitOfWork | None = None, **changed: Any) -> J:
+def _store_job_changes(job: J, changes: UnitOfWork | None = None, **changed: Any) -> J:
     changes = changes or UnitOfWork(now())
     if changed.get("status", job.status) != job.status:
         stored = changes.update(job, **changed)  # Callers see the status, so the version changes.

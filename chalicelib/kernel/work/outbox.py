@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chalicelib.kernel.audit_log.entries import Event, diff_fields
+from chalicelib.kernel.audit_log.entries import Event, list_field_changes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, best_effort
@@ -34,7 +34,7 @@ class Origin:
         """Return the origin of changes that a task makes. Raises UnknownTask."""
         return cls({"type": "system", "id": None, "name": None}, task, tasks.get_task(task).emits)
 
-    def context(self) -> dict[str, str | None]:
+    def to_entry_context(self) -> dict[str, str | None]:
         """Return the entry's `context`."""
         return {
             "operationId": self.operation_id,
@@ -53,16 +53,16 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
     """
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
-    event = _build_event(changes, event_type, origin)
+    event = _build_log_event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:
-        changes.chains = Chains(event.log) if changes.creates_log(event.log) else Chains.read(event.log)
+        changes.chains = Chains(event.log) if changes.is_new_log(event.log) else Chains.read(event.log)
     changes.commit(idempotency_write, event)
     add_fields(event=event.type, eventId=event.id)
     with best_effort("wake"):
         queues.notify_ledger(event.log, event.id, changes.tasks_after_commit)
 
 
-def _build_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
+def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
     before, after = changes.event_subject
     record = after or before
     if record is None:
@@ -75,15 +75,15 @@ def _build_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
         log=record.log,
         actor=origin.actor,
         target={"type": record.kind, "id": record.id, "name": record.log_label},
-        context=origin.context(),
-        changes=diff_fields(_public_fields(before), _public_fields(after), record.untracked_fields)
+        context=origin.to_entry_context(),
+        changes=list_field_changes(_log_entry_fields(before), _log_entry_fields(after), record.untracked_fields)
         if before and after
         else [],
         data=public,
     )
 
 
-def _public_fields(record: Entity) -> Mapping[str, Any]:
+def _log_entry_fields(record: Entity) -> Mapping[str, Any]:
     return record.diff_view(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
 
 

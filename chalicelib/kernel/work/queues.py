@@ -29,11 +29,11 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
 
     The worker starts the `tasks` afterwards, so a request sends a single message.
     """
-    task_messages = [_message(task, record) for task, record in tasks]
+    task_messages = [_build_task_message(task, record) for task, record in tasks]
     with aws.translate_errors("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=_to_json({"log": log, "then": task_messages} if task_messages else {"log": log}),
+            MessageBody=_message_to_json({"log": log, "then": task_messages} if task_messages else {"log": log}),
             MessageGroupId=log,
             MessageDeduplicationId=deduplication_id,
         )
@@ -41,7 +41,7 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
 
 def enqueue(task: str, record: ItemKey) -> None:
     """Queue a task for a record."""
-    enqueue_message(_message(task, record))
+    enqueue_message(_build_task_message(task, record))
 
 
 def enqueue_at(task: str, record: ItemKey, at: str) -> None:
@@ -49,14 +49,14 @@ def enqueue_at(task: str, record: ItemKey, at: str) -> None:
     seconds = math.ceil((timestamp_ms(at) - now_ms()) / 1000)
     if seconds <= MAX_DELAY_SECONDS:
         with best_effort("startAt"):
-            enqueue_message(_message(task, record), seconds=max(seconds, 0))
+            enqueue_message(_build_task_message(task, record), delay_seconds=max(seconds, 0))
 
 
-def enqueue_message(message: Message, *, seconds: int = 0) -> None:
+def enqueue_message(message: Message, *, delay_seconds: int = 0) -> None:
     """Queue the message of a task with a delay."""
     with aws.translate_errors("queue"):
         aws.client("sqs").send_message(
-            QueueUrl=settings().jobs_queue_url, MessageBody=_to_json(message), DelaySeconds=seconds
+            QueueUrl=settings().jobs_queue_url, MessageBody=_message_to_json(message), DelaySeconds=delay_seconds
         )
 
 
@@ -69,7 +69,7 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
         entries = [
             {
                 "Id": str(number),
-                "MessageBody": _to_json(message),
+                "MessageBody": _message_to_json(message),
                 "MessageGroupId": group,
                 "MessageDeduplicationId": new_id(now()),
             }
@@ -84,14 +84,16 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
 def enqueue_slow(message: Message) -> None:
     """Queue a delivery to a slow recipient, where it does not delay others."""
     with aws.translate_errors("queue"):
-        aws.client("sqs").send_message(QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_to_json(message))
+        aws.client("sqs").send_message(
+            QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_message_to_json(message)
+        )
 
 
-def _message(task: str, record: ItemKey) -> Message:
+def _build_task_message(task: str, record: ItemKey) -> Message:
     return {"task": task, "pk": record[0], "sk": record[1]}
 
 
-def _to_json(message: Message) -> str:
+def _message_to_json(message: Message) -> str:
     return json.dumps({"requestIds": current_request_ids(), **message} if current_request_ids() else message)
 
 

@@ -38,8 +38,8 @@ class _SweepStats:
     due_lag: int = 0
     ledger_lag: int | None = None
 
-    def add_lag(self, item: Item) -> None:
-        self.due_lag = max(self.due_lag, self.started_ms - timestamp_ms(_due_at(item)))
+    def record_lag_of_item(self, item: Item) -> None:
+        self.due_lag = max(self.due_lag, self.started_ms - timestamp_ms(_due_at_of_item(item)))
         if "leaf" in item:
             self.ledger_lag = max(self.ledger_lag or 0, self.started_ms - timestamp_ms_of_id(item["sk"]))
 
@@ -51,7 +51,7 @@ def enqueue_due() -> int:
     """
     stats = _SweepStats(now_ms())
     for shard in range(SCHEDULE_SHARDS):
-        _sweep_shard(shard, stats)
+        _enqueue_due_of_shard(shard, stats)
     add_metrics(DueLag=stats.due_lag, **({} if stats.ledger_lag is None else {"LedgerLag": stats.ledger_lag}))
     return stats.enqueued
 
@@ -70,48 +70,48 @@ def read_backlog() -> Backlog:
     The sweep moves the due time of a pending entry by one lease at most, so the age of an entry is that of its id.
     """
     lease_end, current_time = after(now(), seconds=_LEASE_SECONDS), now()
-    pages = table.gather(lambda shard: _query_due(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))
-    readable = [item for items in pages for item in items if _is_readable(item)]
-    overdue = [item for item in readable if "leaf" in item or _due_at(item) <= current_time]
+    pages = table.gather(lambda shard: _query_due_page(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))
+    readable = [item for items in pages for item in items if _is_readable_due_item(item)]
+    overdue = [item for item in readable if "leaf" in item or _due_at_of_item(item) <= current_time]
     # The index lags. Completed tasks are no backlog.
     due_items = [
         item
         for item in table.read_current(overdue)
-        if "duesk" in item and _is_readable(item) and _due_at(item) <= lease_end
+        if "duesk" in item and _is_readable_due_item(item) and _due_at_of_item(item) <= lease_end
     ]
-    due = min(map(_due_at, due_items), default="~")
+    due = min(map(_due_at_of_item, due_items), default="~")
     entry_times = [timestamp_ms_of_id(item["sk"]) for item in due_items if "leaf" in item]
     return Backlog(due if due <= current_time else None, timestamp(min(entry_times)) if entry_times else None)
 
 
-def _is_readable(item: Item) -> bool:
+def _is_readable_due_item(item: Item) -> bool:
     """Return whether a due item has a valid due time and, for an entry, a valid id."""
     try:
-        return timestamp_ms(_due_at(item)) > 0 and ("leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0)
+        return timestamp_ms(_due_at_of_item(item)) > 0 and ("leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0)
     except ValueError:
         return False
 
 
-def _due_at(item: Item) -> str:
+def _due_at_of_item(item: Item) -> str:
     return str(item["duesk"]).partition("#")[0]
 
 
-def _sweep_shard(shard: int, stats: _SweepStats) -> None:
+def _enqueue_due_of_shard(shard: int, stats: _SweepStats) -> None:
     current_time, position = now(), None
     for _ in range(_MAX_PAGES):
-        page = _query_due(shard, current_time, position, 100)
+        page = _query_due_page(shard, current_time, position, 100)
         for item in page.items:
-            with _skip_unreadable(item):
+            with _skip_unreadable_item(item):
                 if _claim(item):  # The index lags, so the task may be done.
-                    stats.enqueued += _enqueue_item(item, stats.notified_logs)
-                    stats.add_lag(item)
+                    stats.enqueued += _enqueue_due_item(item, stats.notified_logs)
+                    stats.record_lag_of_item(item)
         position = page.last_evaluated_key
         if position is None:
             break
 
 
 @contextmanager
-def _skip_unreadable(item: Item) -> Iterator[None]:
+def _skip_unreadable_item(item: Item) -> Iterator[None]:
     """Skip an invalid due item, so that it does not block others, and add its key to the log record."""
     try:
         yield
@@ -123,11 +123,11 @@ def _skip_unreadable(item: Item) -> Iterator[None]:
         add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS])
 
 
-def _query_due(shard: int, due_before: str, position: Item | None, limit: int) -> table.QueryResult:
+def _query_due_page(shard: int, due_before: str, position: Item | None, limit: int) -> table.QueryResult:
     return table.query(Partition(f"DUE#{shard}", "due"), until=f"{due_before}~", after=position, limit=limit)
 
 
-def _enqueue_item(item: Item, notified_logs: set[str]) -> bool:
+def _enqueue_due_item(item: Item, notified_logs: set[str]) -> bool:
     # All entries are claimed, although one message triggers their log, so that a stuck log does not block the sweep.
     if item["task"] == APPEND_TASK and str(item["log"]) in notified_logs:
         return False
@@ -142,7 +142,7 @@ def _enqueue_item(item: Item, notified_logs: set[str]) -> bool:
 def _claim(item: Item) -> bool:
     key = (item["pk"], item["sk"])
     attributes = schedule_attributes(ScheduledTask(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
-    claim = ItemUpdate(key, set={"duesk": attributes["duesk"]}).write("#duesk = :seen", seen=item["duesk"])
+    claim = ItemUpdate(key, set={"duesk": attributes["duesk"]}).to_write("#duesk = :seen", seen=item["duesk"])
     try:
         table.write_transaction([claim])
     except TransactionCancelled:

@@ -39,7 +39,7 @@ def add_neighbours(world: TenantFixture, count: int) -> None:
             url=URL,
             events=["*"],
             enabled=False,
-            secrets=[webhook_secrets.encrypt_secret(common_fields["id"], standard_webhooks.generate_secret())],
+            secrets=[webhook_secrets.build_stored_secret(common_fields["id"], standard_webhooks.generate_secret())],
         )
         for common_fields in new_records_fields(count)
     )

@@ -4,7 +4,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from chalicelib.entrypoints.catalogue import operations
+from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.example import Example
@@ -55,7 +55,7 @@ def read_with_full_access(operation: Operation, world: TenantFixture, path: str)
 
 def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add neighbours to the records that the examples read, in every feature."""
-    for name in sorted({get_feature(operation) for operation in operations()}):
+    for name in sorted({get_feature(operation) for operation in all_operations()}):
         add_feature_neighbours(name, world, count)
 
 

@@ -59,7 +59,7 @@ def restart(configure: SettingsOverride) -> Restart:
 def build_rotation_steps(purpose: KeyPurpose) -> list[Settings]:
     """Return the settings of a stage before a rotation and after its steps `begin`, `switch` and `finish`."""
     old, new = create_wrapped_key(purpose), create_wrapped_key(purpose)
-    steps = [{purpose.setting: keys} for keys in (old, f"{old},{new}", f"{new},{old}", new)]
+    steps = [{purpose.setting_name: keys} for keys in (old, f"{old},{new}", f"{new},{old}", new)]
     if purpose is KeyPurpose.AUDIT_SIGNING_KEY:
         steps[-1]["audit_former_public_keys"] = public_key_of(old)
     return steps
@@ -67,7 +67,7 @@ def build_rotation_steps(purpose: KeyPurpose) -> list[Settings]:
 
 def public_key_of(text: str) -> str:
     """Return the public key of a wrapped signing key."""
-    ciphertext, context = from_base64(text.removeprefix("kms:")), KeyPurpose.AUDIT_SIGNING_KEY.context
+    ciphertext, context = from_base64(text.removeprefix("kms:")), KeyPurpose.AUDIT_SIGNING_KEY.kms_encryption_context
     answer = aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)
     return to_base64(public_key(answer["Plaintext"]))
 

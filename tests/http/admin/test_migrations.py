@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
-from chalicelib.features.admin.migrations.logic.runner import MigrationOutcome, apply_pending
+from chalicelib.features.admin.migrations.logic.runner import MigrationOutcome, iter_applied_migrations
 from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -59,7 +59,7 @@ class FakeMigrations:
 
     def run(self) -> list[tuple[str, str]]:
         """Apply the pending migrations and return the outcome of each."""
-        return [(outcome.id, outcome.state) for outcome in apply_pending(self.all_migrations)]
+        return [(outcome.id, outcome.state) for outcome in iter_applied_migrations(self.all_migrations)]
 
 
 @pytest.fixture
@@ -127,17 +127,17 @@ class TestRunner:
             with pytest.raises(Killed):
                 migrations.run()
         assert written_steps() == ["a/0"]
-        (record,) = migration_history.read_records()[0].values()
+        (record,) = migration_history.load_records_and_lease()[0].values()
         assert record.position == 1
 
     def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations: FakeMigrations) -> None:
         migrations.before_step["a/1"] = raise_error(Problem("conflict", "It was in the way."))
-        (outcome,) = apply_pending(migrations.all_migrations)
+        (outcome,) = iter_applied_migrations(migrations.all_migrations)
         assert outcome.error == "It was in the way."
         assert (
             written_steps(),
-            migration_history.read_records()[0]["a"].state,
-            "b" in migration_history.read_records()[0],
+            migration_history.load_records_and_lease()[0]["a"].state,
+            "b" in migration_history.load_records_and_lease()[0],
         ) == (
             ["a/0"],
             "failed",
@@ -145,11 +145,11 @@ class TestRunner:
         )
         assert migrations.run() == [("a", "applied"), ("b", "applied")]
         assert migrations.executed == ALL_STEPS
-        assert migration_history.read_records()[0]["a"].error is None
+        assert migration_history.load_records_and_lease()[0]["a"].error is None
 
     def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations: FakeMigrations) -> None:
         migrations.before_step["a/0"] = raise_error(ValueError("the password is 1234"))
-        (outcome,) = apply_pending(migrations.all_migrations)
+        (outcome,) = iter_applied_migrations(migrations.all_migrations)
         assert "ValueError" in str(outcome.error)
         assert "1234" not in f"{outcome}{memory_aws.all_items()}"
 
@@ -188,9 +188,9 @@ class TestRunner:
 class TestConcurrentRunners:
     def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
         second: list[MigrationOutcome] = []
-        migrations.before_step["a/1"] = lambda: second.extend(apply_pending(migrations.all_migrations))
+        migrations.before_step["a/1"] = lambda: second.extend(iter_applied_migrations(migrations.all_migrations))
         assert migrations.run() == [("a", "applied"), ("b", "applied")]
-        lease = migration_history.read_records()[1]
+        lease = migration_history.load_records_and_lease()[1]
         assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
         assert "Its lease expires at" in str(second[0].error)
         assert lease is not None
@@ -203,26 +203,26 @@ class TestConcurrentRunners:
     ) -> None:
         def overtake() -> None:
             clock.shift(minutes=3)
-            assert [outcome.state for outcome in apply_pending(migrations.all_migrations)][-1] == "applied"
+            assert [outcome.state for outcome in iter_applied_migrations(migrations.all_migrations)][-1] == "applied"
             memory_aws.delete_item({"pk": "X", "sk": step_name})
 
         migrations.before_step[step_name] = overtake
         assert migrations.run()[-1] == ("", "held")
         assert written_steps() == [name for name in ALL_STEPS if name != step_name]
-        assert {record.state for record in migration_history.read_records()[0].values()} == {"applied"}
+        assert {record.state for record in migration_history.load_records_and_lease()[0].values()} == {"applied"}
 
     def test_only_one_of_two_runners_that_start_together_runs(
         self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        read_records, second = migration_history.read_records, []
+        read_records, second = migration_history.load_records_and_lease, []
 
         def read_after_second() -> Any:
             records = read_records()
-            monkeypatch.setattr(migration_history, "read_records", read_records)
+            monkeypatch.setattr(migration_history, "load_records_and_lease", read_records)
             second.extend(migrations.run())
             return records
 
-        monkeypatch.setattr(migration_history, "read_records", read_after_second)
+        monkeypatch.setattr(migration_history, "load_records_and_lease", read_after_second)
         assert migrations.run() == [("", "held")]
         assert second == [("a", "applied"), ("b", "applied")]
         assert migrations.executed == ALL_STEPS

@@ -95,7 +95,9 @@ class TestSavedCheckpoints:
     def test_a_checkpoint_signed_with_another_key_is_a_bad_signature(
         self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
     ) -> None:
-        note = checkpoints.sign(Checkpoint(f"atrium/{organization_with_ten_entries.id}", 10, bytes(32)), b"x" * 32)
+        note = checkpoints.sign_checkpoint_note(
+            Checkpoint(f"atrium/{organization_with_ten_entries.id}", 10, bytes(32)), b"x" * 32
+        )
         assert verification_failure(api, organization_with_ten_entries, checkpoint=to_base64url(note.encode())) == (
             "bad_signature",
             None,

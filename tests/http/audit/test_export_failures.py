@@ -203,7 +203,7 @@ class TestFileStoreFailures:
         export = create_export(api, organization_with_ten_entries)
         with inject_fault(Fault.INTERNAL_ERROR, call_name="s3:UploadPart", times=None):
             workers.try_deliver()
-        files.delete_prefix(settings().exports_bucket, organization_with_ten_entries.id)
+        files.delete_files_with_prefix(settings().exports_bucket, organization_with_ten_entries.id)
         assert await_end(api, workers, clock, export)["status"] == "failed"
 
 

@@ -199,7 +199,7 @@ class TestSlices:
     ) -> None:
         started, iter_sequenced, calls_of_second_worker = (
             create_export(api, organization_with_long_log),
-            logs.iter_sequenced,
+            logs.iter_sequenced_entries,
             list[list[str]](),
         )
 
@@ -207,7 +207,7 @@ class TestSlices:
             queues.enqueue("audit_exports.run", started.item_key)
             workers.try_deliver()
             calls_of_second_worker.append(workers.last_calls.call_names)
-            return iter_sequenced(*args, reread=reread)
+            return iter_sequenced(*args, reread_from_table=reread)
 
         monkeypatch.setattr(async_export, "logs", entry_queries_with(interrupted))
         workers.deliver()
@@ -245,7 +245,7 @@ class TestMemory:
         organization, file_store = create_organization(api, ada), FolderFileStore(tmp_path)
         workers.deliver()
         append_entries(organization.id, 100, self.CHARS_PER_ENTRY)
-        (batch,) = logs.iter_sequenced(organization.id, 1, 101)
+        (batch,) = logs.iter_sequenced_entries(organization.id, 1, 101)
 
         def repeat_batch(log_id: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(batch)):

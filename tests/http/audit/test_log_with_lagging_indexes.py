@@ -78,7 +78,7 @@ def test_a_batch_with_forged_ids_hides_no_missing_entry(
 ) -> None:
     add_entries(api, workers, new_organization, 2)
     ids = [entry_item(new_organization, sequence)["sk"] for sequence in (1, 2, 3)]
-    key = ledger.sequence_key(new_organization.id, 3)
+    key = ledger.sequence_index_key(new_organization.id, 3)
     forged = {"pk": key[0], "sk": key[1], "ids": [ids[1], ids[0]]}
     table.write_transaction(
         [writes.Write("Put", key, item=forged), writes.Write("Delete", (f"A#{new_organization.id}", ids[1]))]
@@ -156,7 +156,7 @@ def test_an_inline_export_is_complete_where_it_continues_with_the_index(
     monkeypatch.setattr(inline_export, "MAX_RECENT_QUERIES", 3)
     query = EntryFilters.model_validate(build_filter(new_organization, name))
     sequences = [
-        entry.sequence for page in inline_export.iter_entry_pages(new_organization.id, query) for entry in page
+        entry.sequence for page in inline_export.iter_matching_entry_pages(new_organization.id, query) for entry in page
     ]
     assert sequences == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
 
@@ -176,7 +176,9 @@ def test_an_inline_export_contains_no_data_that_has_just_been_erased(
     monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # Pages of two entries.
     entries = [
         entry
-        for page in inline_export.iter_entry_pages(new_organization.id, EntryFilters(type="organization.updated"))
+        for page in inline_export.iter_matching_entry_pages(
+            new_organization.id, EntryFilters(type="organization.updated")
+        )
         for entry in page
     ]
     assert [entry.sequence for entry in entries if entry.erased] == [2]
@@ -189,7 +191,7 @@ def test_an_export_contains_no_data_that_has_just_been_erased(
     table.write_transaction(
         redaction.redact_entry(new_organization.id, entry_item(new_organization, 2), is_authentic=True)
     )
-    ((sequenced,),) = logs.iter_sequenced(new_organization.id, 1, 2, reread=True)
+    ((sequenced,),) = logs.iter_sequenced_entries(new_organization.id, 1, 2, reread_from_table=True)
     assert "erased" in sequenced.item
 
 

@@ -248,15 +248,15 @@ class TestInterruptions:
         self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 4)
-        replay, requeue = start_replay(api, idle_webhook), tasks._requeue_unchecked  # noqa: SLF001
+        replay, requeue = start_replay(api, idle_webhook), tasks._requeue_batch_and_save_position  # noqa: SLF001
 
         def retry_first_then_requeue(replay: Replay, batch: Any, position: Any) -> Replay:
-            monkeypatch.setattr(tasks, "_requeue_unchecked", requeue)
+            monkeypatch.setattr(tasks, "_requeue_batch_and_save_position", requeue)
             path = f"{idle_webhook.path}/deliveries/{delivery_ids[0]}/retry"
             assert api.post(path, caller=idle_webhook.organization.owner).status == 202
             return requeue(replay, batch, position)
 
-        monkeypatch.setattr(tasks, "_requeue_unchecked", retry_first_then_requeue)
+        monkeypatch.setattr(tasks, "_requeue_batch_and_save_position", retry_first_then_requeue)
         run_replay_without_sending(workers)
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
         assert {
@@ -307,7 +307,7 @@ class TestInterruptions:
         store_deliveries(idle_webhook, ["failed"])
         replay = start_replay(api, idle_webhook)
         with monkeypatch.context() as patch:
-            patch.setattr(tasks, "_advance", _fail)
+            patch.setattr(tasks, "_process_next_page", _fail)
             for _ in range(jobs.MAX_FAILURES):
                 workers.try_deliver()
                 clock.shift(minutes=4)

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operations
-from chalicelib.features.notifications.models.event_types import EVENT_TYPES, area_of
+from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.features.notifications.models.event_types import EVENT_TYPES, scope_area_of
 from chalicelib.kernel.operations.access_rules import RequireRole
-from chalicelib.kernel.permissions.roles import Role, readable_areas
+from chalicelib.kernel.permissions.roles import Role, completely_readable_areas
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Caller
@@ -66,10 +66,12 @@ def create_webhook_by_key(
 
 class TestAreas:
     def test_the_area_of_an_event_is_that_of_the_operations_that_emit_it(self) -> None:
-        emitted = {(event, each.scope.partition(":")[0]) for each in operations() if each.scope for event in each.emits}
-        assert {event: area_of(event) for event, _ in emitted} == dict(emitted)
-        assert {area_of(event) for event in EVENT_TYPES} == {*_AREAS, "leads", "mail"}
-        unscoped = {event for each in operations() if not each.scope for event in each.emits}
+        emitted = {
+            (event, each.scope.partition(":")[0]) for each in all_operations() if each.scope for event in each.emits
+        }
+        assert {event: scope_area_of(event) for event, _ in emitted} == dict(emitted)
+        assert {scope_area_of(event) for event in EVENT_TYPES} == {*_AREAS, "leads", "mail"}
+        unscoped = {event for each in all_operations() if not each.scope for event in each.emits}
         assert {event for event in unscoped - {event for event, _ in emitted} if ".invitation." not in event} <= {
             *OWNER_EVENTS,
             "research.backfill.requested",
@@ -77,7 +79,7 @@ class TestAreas:
         }
 
     def test_members_read_the_areas_whose_records_they_may_all_read(self) -> None:
-        read_operations = [each for each in operations() if each.scope and each.scope.endswith(":read")]
+        read_operations = [each for each in all_operations() if each.scope and each.scope.endswith(":read")]
         closed_areas = {
             (each.scope or "").partition(":")[0]
             for each in read_operations
@@ -86,10 +88,19 @@ class TestAreas:
         assert closed_areas | {"spaces"} == _AREAS - _MEMBER_READABLE
 
     def test_readable_areas_follow_from_scopes(self) -> None:
-        assert readable_areas(None) is readable_areas(["admin"]) is readable_areas(["read", "admin"]) is None
-        assert readable_areas(["webhooks:write"]) == ["webhooks"]
-        assert {*(readable_areas(["read"]) or ())} == {*(readable_areas(["write"]) or ())} == _MEMBER_READABLE
-        assert readable_areas(["audit-log:read", "spaces:write"]) == ["audit-log", "spaces"]
+        assert (
+            completely_readable_areas(None)
+            is completely_readable_areas(["admin"])
+            is completely_readable_areas(["read", "admin"])
+            is None
+        )
+        assert completely_readable_areas(["webhooks:write"]) == ["webhooks"]
+        assert (
+            {*(completely_readable_areas(["read"]) or ())}
+            == {*(completely_readable_areas(["write"]) or ())}
+            == _MEMBER_READABLE
+        )
+        assert completely_readable_areas(["audit-log:read", "spaces:write"]) == ["audit-log", "spaces"]
 
 
 @pytest.mark.parametrize("area", [*PATHS])

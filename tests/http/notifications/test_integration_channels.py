@@ -53,7 +53,7 @@ class TestCreateIntegrationChannel:
 
     def test_the_table_does_not_contain_the_url(self, api: ApiClient, organization: CreatedOrganization) -> None:
         channel = create_channel(api, organization, SLACK_URL)
-        assert stored_channel(channel).url == SLACK_URL
+        assert stored_channel(channel).decrypted_url == SLACK_URL
         assert b"XXXXwxyz" not in repr(memory_aws.all_items()).encode()
 
     def test_a_short_url_is_masked_after_the_host(self, api: ApiClient, organization: CreatedOrganization) -> None:
@@ -123,7 +123,7 @@ class TestUpdateIntegrationChannel:
         changed = update_channel(api, channel, name="#looms").json
         expected = {**channel.record, "name": "#looms", "version": 2, "updatedAt": changed["updatedAt"]}
         assert changed == expected == get_channel(api, channel)
-        assert stored_channel(channel).url == SLACK_URL
+        assert stored_channel(channel).decrypted_url == SLACK_URL
 
     @pytest.mark.parametrize("config", [{}, {"webhookUrl": MASKED_URL}, {"webhookUrl": SLACK_URL}])
     def test_the_masked_or_current_url_changes_nothing(
@@ -133,7 +133,7 @@ class TestUpdateIntegrationChannel:
         assert update_channel(api, channel, config=config).json == channel.record
         assert update_channel(api, channel, **{**channel.record, "config": config}).json == channel.record
         assert list_entries(api, organization, type="organization.integration_channel.updated") == []
-        assert stored_channel(channel).url == SLACK_URL
+        assert stored_channel(channel).decrypted_url == SLACK_URL
 
     def test_another_masked_url_is_rejected(self, api: ApiClient, organization: CreatedOrganization) -> None:
         channel = create_channel(api, organization, SLACK_URL)
@@ -141,7 +141,7 @@ class TestUpdateIntegrationChannel:
         response = api.patch(channel.path, caller=organization.owner, json=body)
         assert response.errors == {"/config/webhookUrl": "malformed"}
         assert "masked" in response.json["errors"][0]["detail"]
-        assert stored_channel(channel).url == SLACK_URL
+        assert stored_channel(channel).decrypted_url == SLACK_URL
 
     def test_null_resets_a_field_to_its_default(self, api: ApiClient, organization: CreatedOrganization) -> None:
         channel = create_channel(api, organization, SLACK_URL, events=["organization.updated"], enabled=False)
@@ -159,7 +159,7 @@ class TestUpdateIntegrationChannel:
         masked = {"webhookUrl": "https://hooks.slack.com/…abcd"}
         assert entry["changes"] == [{"field": "config", "from": {"webhookUrl": MASKED_URL}, "to": masked}]
         assert "XXXX" not in json.dumps(entry)
-        assert stored_channel(channel).url == url
+        assert stored_channel(channel).decrypted_url == url
 
     def test_another_url_resets_the_retry_delay(
         self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
@@ -324,8 +324,8 @@ class TestErasure:
         complete_erasure(api, workers, clock, organization, email=edith.email)
         record = get_channel(api, channel_with_name)
         assert (record["name"], record["status"]) == ("Mail to …", "active")
-        assert stored_channel(channel_with_name).url == SLACK_URL
-        assert stored_channel(channel_with_url).url == receiver.url
+        assert stored_channel(channel_with_name).decrypted_url == SLACK_URL
+        assert stored_channel(channel_with_url).decrypted_url == receiver.url
         assert get_channel(api, channel_with_url)["config"] == {"webhookUrl": f"{receiver.url}…"}
         assert get_channel(api, channel_with_url)["status"] == "needs_attention"
         assert "erased" in get_channel(api, channel_with_url)["lastError"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operation_by_target, operations
+from chalicelib.entrypoints.catalogue import all_operations, load_operation
 from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
@@ -25,14 +25,14 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     called_operation_ids: set[str] = set()
 
     def record_operation(target: str) -> Operation:
-        operation = operation_by_target(target)
+        operation = load_operation(target)
         called_operation_ids.add(operation.id)
         return operation
 
-    monkeypatch.setattr("chalicelib.entrypoints.http.operation_by_target", record_operation)
+    monkeypatch.setattr("chalicelib.entrypoints.http.load_operation", record_operation)
     yield
     missing_operation_ids = {
-        operation.id for operation in operations() if operation.group in GROUPS
+        operation.id for operation in all_operations() if operation.group in GROUPS
     } - called_operation_ids
     assert missing_operation_ids == set()
 

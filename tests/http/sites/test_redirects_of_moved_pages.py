@@ -41,18 +41,18 @@ class TestRedirectsOfMovedPages:
         return looms
 
     def test_the_redirect_follows_the_page_and_its_children(
-        self, api: ApiClient, site: CreatedSite, space: CreatedPage
+        self, api: ApiClient, site: CreatedSite, looms: CreatedPage
     ) -> None:
         assert resolve_visit(api, site, "/looms") == (301, "/weavers")
         assert resolve_visit(api, site, "/looms/jacquard") == (301, "/weavers/jacquard")
         former_redirect = get_page_redirect(api, site, "/looms")
         assert api.get(former_redirect.path, caller=site.owner).json["toPath"] == "/weavers"
-        publish_at(api, space, "mills")
+        publish_at(api, looms, "mills")
         assert api.get(former_redirect.path, caller=site.owner).json["toPath"] == "/mills"
         assert resolve_visit(api, site, "/looms/jacquard") == (301, "/mills/jacquard")
 
     def test_deleting_the_redirect_ends_it_for_the_children_too(
-        self, api: ApiClient, site: CreatedSite, space: CreatedPage, organization: CreatedOrganization
+        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, organization: CreatedOrganization
     ) -> None:
         former_redirect = get_page_redirect(api, site, "/looms")
         assert delete_redirect(api, former_redirect).status == 204
@@ -60,10 +60,10 @@ class TestRedirectsOfMovedPages:
         assert resolve_visit(api, site, "/weavers/jacquard") == "Jacquard"
         (entry,) = list_entries(api, organization, targetId=former_redirect.id)
         assert (entry["type"], entry["data"]["toPath"]) == ("site.redirect.deleted", "/weavers")
-        assert space.id not in [item["id"] for item in list_redirects(api, site)]
+        assert looms.id not in [item["id"] for item in list_redirects(api, site)]
 
     def test_a_changed_redirect_becomes_manual_and_no_longer_follows_the_page(
-        self, api: ApiClient, site: CreatedSite, space: CreatedPage, organization: CreatedOrganization
+        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, organization: CreatedOrganization
     ) -> None:
         former_redirect = get_page_redirect(api, site, "/looms")
         assert patch_redirect(api, former_redirect).json == former_redirect.record
@@ -71,7 +71,7 @@ class TestRedirectsOfMovedPages:
         assert (response.status, response.json["origin"], response.json["toPath"]) == (200, "manual", "/weavers")
         assert resolve_visit(api, site, "/looms") == (302, "/weavers")
         assert resolve_visit(api, site, "/looms/jacquard") is None
-        publish_at(api, space, "mills")
+        publish_at(api, looms, "mills")
         assert resolve_visit(api, site, "/looms") == (302, "/weavers")
         (entry,) = list_entries(api, organization, targetId=former_redirect.id)
         assert entry["changes"] == [
@@ -80,9 +80,9 @@ class TestRedirectsOfMovedPages:
         ]
 
     def test_the_redirect_has_no_target_while_the_page_is_unpublished(
-        self, api: ApiClient, site: CreatedSite, space: CreatedPage
+        self, api: ApiClient, site: CreatedSite, looms: CreatedPage
     ) -> None:
-        update_page(api, space, unpublishAt="2020-01-01T00:00:00Z")
+        update_page(api, looms, unpublishAt="2020-01-01T00:00:00Z")
         former_redirect = get_page_redirect(api, site, "/looms")
         assert former_redirect.record["toPath"] is None
         assert resolve_visit(api, site, "/looms") is None
@@ -92,17 +92,17 @@ class TestRedirectsOfMovedPages:
         assert (response.json["origin"], response.json["toPath"]) == ("manual", "/")
 
     def test_the_redirect_is_removed_when_a_page_is_published_at_its_path(
-        self, api: ApiClient, site: CreatedSite, space: CreatedPage
+        self, api: ApiClient, site: CreatedSite, looms: CreatedPage
     ) -> None:
         create_published_page(api, site, "Looms again", slug="looms")
         assert resolve_visit(api, site, "/looms") == "Looms again"
         assert list_redirects(api, site) == []
-        assert space.record["path"] == "/looms"
+        assert looms.record["path"] == "/looms"
 
     def test_the_redirect_is_removed_with_its_page(
-        self, api: ApiClient, site: CreatedSite, space: CreatedPage, workers: Workers
+        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, workers: Workers
     ) -> None:
-        assert api.delete(space.path, caller=site.owner, query={"strategy": "cascade"}).status == 204
+        assert api.delete(looms.path, caller=site.owner, query={"strategy": "cascade"}).status == 204
         assert get_page_redirect(api, site, "/looms").record["toPath"] is None
         workers.run_until_idle()
         assert list_redirects(api, site) == []

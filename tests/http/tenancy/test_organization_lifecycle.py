@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.entrypoints.catalogue import operation_by_target
+from chalicelib.entrypoints.catalogue import load_operation
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import ApiClient, Json
@@ -61,11 +61,11 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     called_operation_ids: set[str] = set()
 
     def record_operation(target: str) -> Operation:
-        operation = operation_by_target(target)
+        operation = load_operation(target)
         called_operation_ids.add(operation.id)
         return operation
 
-    monkeypatch.setattr("chalicelib.entrypoints.http.operation_by_target", record_operation)
+    monkeypatch.setattr("chalicelib.entrypoints.http.load_operation", record_operation)
     yield
     assert called_operation_ids >= EXPECTED_OPERATION_IDS
 

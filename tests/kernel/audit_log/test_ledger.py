@@ -31,7 +31,7 @@ def check_log(size: int) -> None:
     assert [entry["sequence"] for entry in entries] == list(range(1, size + 1))
     leaves = [entry["leaf"] for entry in entries]
     head = Head.from_item(table.get(head_key(LOG_ID)))
-    assert (head.tree.size, head.tree.root()) == (size, rfc6962.tree_root(leaves))
+    assert (head.tree.size, head.tree.root_hash()) == (size, rfc6962.tree_root(leaves))
     assert count_pending(LOG_ID) == 0
     due_items = [item["sk"] for item in memory_aws.all_items() if item.get("task") == "ledger.wake"]
     assert due_items == [HEAD_SORT_KEY]  # The head is due until the log's consumer has read to its end.

@@ -16,8 +16,8 @@ from chalicelib.kernel.crypto.checkpoints import (
     NoteError,
     parse,
     public_key,
-    sign,
-    verify,
+    sign_checkpoint_note,
+    verify_checkpoint_note,
 )
 from tests.kernel.vectors import VECTORS
 
@@ -44,22 +44,22 @@ def test_the_public_key_of_the_vectors_seed_is_theirs() -> None:
 
 
 def test_signing_returns_the_note_of_the_vectors() -> None:
-    assert sign(HEAD, SEED) == NOTE
+    assert sign_checkpoint_note(HEAD, SEED) == NOTE
 
 
 def test_verification_returns_the_checkpoint() -> None:
-    assert verify(NOTE, [KEY]) == HEAD
+    assert verify_checkpoint_note(NOTE, [KEY]) == HEAD
 
 
 def test_an_empty_log_has_a_checkpoint() -> None:
     empty = Checkpoint("atrium/empty", 0, bytes(32))
-    assert verify(sign(empty, SEED), [KEY]) == empty
+    assert verify_checkpoint_note(sign_checkpoint_note(empty, SEED), [KEY]) == empty
 
 
 @given(st.integers(0, 2**53), st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
 def test_any_head_signed_with_any_key_verifies(size: int, root: bytes, seed: bytes) -> None:
     head = Checkpoint(HEAD.origin, size, root)
-    assert verify(sign(head, seed), [OTHER_KEY, public_key(seed)]) == head
+    assert verify_checkpoint_note(sign_checkpoint_note(head, seed), [OTHER_KEY, public_key(seed)]) == head
 
 
 @given(st.integers(0, len(NOTE) - 1), st.characters())
@@ -68,7 +68,7 @@ def test_no_character_of_a_note_can_be_changed(position: int, character: str) ->
     changed = NOTE[:position] + character + NOTE[position + 1 :]
     if changed != NOTE:
         with pytest.raises(NoteError):
-            verify(changed, [KEY])
+            verify_checkpoint_note(changed, [KEY])
 
 
 @given(st.text())
@@ -79,60 +79,60 @@ def test_any_other_text_is_malformed(text: str) -> None:
 
 def test_a_note_does_not_verify_with_another_key() -> None:
     with pytest.raises(BadSignature):
-        verify(NOTE, [OTHER_KEY])
+        verify_checkpoint_note(NOTE, [OTHER_KEY])
 
 
 def test_a_note_does_not_verify_without_keys() -> None:
     with pytest.raises(BadSignature):
-        verify(NOTE, [])
+        verify_checkpoint_note(NOTE, [])
 
 
 def test_a_note_verifies_with_a_retired_key() -> None:
-    assert verify(NOTE, [OTHER_KEY, KEY]) == HEAD
+    assert verify_checkpoint_note(NOTE, [OTHER_KEY, KEY]) == HEAD
 
 
 def test_a_signature_over_another_head_is_bad() -> None:
     forged = NOTE.replace("\n7\n", "\n6\n")
     with pytest.raises(BadSignature):
-        verify(forged, [KEY])
+        verify_checkpoint_note(forged, [KEY])
 
 
 def test_a_signature_by_another_key_with_this_keys_id_is_bad() -> None:
     with pytest.raises(BadSignature):
-        verify(f"{TEXT}\n\n{build_signature_line(OTHER_SEED, TEXT + chr(10), key_id_of=NOTE)}", [KEY])
+        verify_checkpoint_note(f"{TEXT}\n\n{build_signature_line(OTHER_SEED, TEXT + chr(10), key_id_of=NOTE)}", [KEY])
 
 
 def test_a_truncated_signature_is_bad() -> None:
     truncated = to_base64(from_base64(SIGNATURES.split(" ")[2].strip())[:-1])
     with pytest.raises(BadSignature):
-        verify(f"{TEXT}\n\n— {VECTOR['origin']} {truncated}\n", [KEY])
+        verify_checkpoint_note(f"{TEXT}\n\n— {VECTOR['origin']} {truncated}\n", [KEY])
 
 
 def test_a_signature_under_another_name_is_ignored() -> None:
     with pytest.raises(BadSignature):
-        verify(NOTE.replace("— atrium/", "— elsewhere/"), [KEY])
+        verify_checkpoint_note(NOTE.replace("— atrium/", "— elsewhere/"), [KEY])
 
 
 def test_signatures_of_unknown_witnesses_are_ignored() -> None:
     witness = "— witness.example/w Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe\n"
-    assert verify(NOTE + witness, [KEY]) == HEAD
-    assert verify(f"{TEXT}\n\n{witness}{SIGNATURES}", [KEY]) == HEAD
+    assert verify_checkpoint_note(NOTE + witness, [KEY]) == HEAD
+    assert verify_checkpoint_note(f"{TEXT}\n\n{witness}{SIGNATURES}", [KEY]) == HEAD
 
 
 def test_the_signatures_of_all_known_keys_must_be_valid() -> None:
-    doubly_signed = NOTE + sign(HEAD, OTHER_SEED).split("\n\n")[1]
-    assert verify(doubly_signed, [KEY, OTHER_KEY]) == HEAD
-    one_wrong = NOTE + build_signature_line(SEED, TEXT + "\n", key_id_of=sign(HEAD, OTHER_SEED))
-    assert verify(one_wrong, [KEY]) == HEAD
+    doubly_signed = NOTE + sign_checkpoint_note(HEAD, OTHER_SEED).split("\n\n")[1]
+    assert verify_checkpoint_note(doubly_signed, [KEY, OTHER_KEY]) == HEAD
+    one_wrong = NOTE + build_signature_line(SEED, TEXT + "\n", key_id_of=sign_checkpoint_note(HEAD, OTHER_SEED))
+    assert verify_checkpoint_note(one_wrong, [KEY]) == HEAD
     with pytest.raises(BadSignature):
-        verify(one_wrong, [KEY, OTHER_KEY])
+        verify_checkpoint_note(one_wrong, [KEY, OTHER_KEY])
 
 
 def test_extension_lines_are_signed_and_parsed() -> None:
     text = f"{TEXT}\nsomething more\n"
     note = f"{text}\n{build_signature_line(SEED, text, key_id_of=NOTE)}"
-    assert verify(note, [KEY]) == replace(HEAD, extensions=("something more",))
-    assert sign(verify(note, [KEY]), SEED) == note
+    assert verify_checkpoint_note(note, [KEY]) == replace(HEAD, extensions=("something more",))
+    assert sign_checkpoint_note(verify_checkpoint_note(note, [KEY]), SEED) == note
 
 
 def test_parsing_does_not_verify() -> None:
@@ -186,12 +186,12 @@ ROOT = to_base64(HEAD.root)
 )
 def test_a_note_in_another_format_is_malformed(note: str) -> None:
     with pytest.raises(MalformedNote):
-        verify(note, [KEY])
+        verify_checkpoint_note(note, [KEY])
 
 
 @pytest.mark.parametrize("seed", [b"", bytes(31), bytes(33)])
 def test_a_seed_has_32_bytes(seed: bytes) -> None:
     with pytest.raises(ValueError, match="32"):
-        sign(HEAD, seed)
+        sign_checkpoint_note(HEAD, seed)
     with pytest.raises(ValueError, match="32"):
         public_key(seed)

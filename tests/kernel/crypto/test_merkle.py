@@ -25,17 +25,17 @@ def test_the_first_entry_of_the_vectors_has_its_leaf_hash() -> None:
 @pytest.mark.parametrize("size", range(8))
 def test_each_size_of_the_vectors_has_its_root(size: int) -> None:
     hashes = [bytes.fromhex(leaf) for leaf in LOG["leafHashes"][:size]]
-    assert CompactRange().extend(hashes).root().hex() == LOG["rootsBySize"][size]
+    assert CompactRange().extend(hashes).root_hash().hex() == LOG["rootsBySize"][size]
 
 
 def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
-    assert CompactRange().root() == EMPTY_ROOT
+    assert CompactRange().root_hash() == EMPTY_ROOT
     assert EMPTY_ROOT.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @given(leaves)
 def test_the_root_equals_that_of_the_definition(hashes: list[bytes]) -> None:
-    assert CompactRange().extend(hashes).root() == rfc6962.tree_root(hashes)
+    assert CompactRange().extend(hashes).root_hash() == rfc6962.tree_root(hashes)
 
 
 @given(leaves, leaves)
@@ -56,7 +56,7 @@ def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObj
     position = data.draw(st.integers(0, len(hashes) - 1))
     changed = [*hashes]
     changed[position] = leaf_hash(b"something else entirely")
-    assert CompactRange().extend(changed).root() != CompactRange().extend(hashes).root()
+    assert CompactRange().extend(changed).root_hash() != CompactRange().extend(hashes).root_hash()
 
 
 def test_extending_does_not_change_the_original() -> None:
@@ -82,7 +82,7 @@ def test_a_range_consists_of_its_largest_complete_subtrees(hashes: list[bytes], 
 
 def test_a_range_that_does_not_start_at_zero_has_no_root() -> None:
     with pytest.raises(ValueError, match="no root"):
-        CompactRange(begin=1).extend([leaf_hash(b"second")]).root()
+        CompactRange(begin=1).extend([leaf_hash(b"second")]).root_hash()
 
 
 @pytest.mark.parametrize(

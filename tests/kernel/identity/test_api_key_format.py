@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.identity.api_key_format import api_key_hint, digest_api_key, generate_api_key, is_well_formed
+from chalicelib.kernel.identity.api_key_format import (
+    digest_api_key,
+    generate_api_key,
+    is_well_formed,
+    last_characters_hint,
+)
 from tests.kernel.vectors import VECTORS
 
 VECTOR = VECTORS["apiKey"]
@@ -14,7 +19,7 @@ KEY: str = VECTOR["key"]
 def test_the_keys_of_the_vectors_are_well_formed() -> None:
     assert is_well_formed(KEY)
     assert digest_api_key(KEY) == VECTOR["digest"]
-    assert api_key_hint(KEY) == VECTOR["hint"]
+    assert last_characters_hint(KEY) == VECTOR["hint"]
 
 
 def test_generated_keys_are_well_formed_and_distinct() -> None:
@@ -63,4 +68,4 @@ def test_a_correct_checksum_is_not_sufficient(text: str) -> None:
 
 def test_the_hint_shows_only_the_last_four_characters() -> None:
     key = generate_api_key()
-    assert api_key_hint(key) == "atr_…" + key[38:]
+    assert last_characters_hint(key) == "atr_…" + key[38:]

@@ -375,5 +375,5 @@ def test_an_invalid_source_is_a_failure(source: str) -> None:
 
 
 def test_a_process_has_one_set_of_keys_per_source() -> None:
-    assert jwks.issuer_keys("somewhere") is jwks.issuer_keys("somewhere")
-    jwks.issuer_keys.cache_clear()
+    assert jwks.get_issuer_keys("somewhere") is jwks.get_issuer_keys("somewhere")
+    jwks.get_issuer_keys.cache_clear()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.ip_addresses import is_public
-from chalicelib.kernel.outbound.webhook_urls import url_host
+from chalicelib.kernel.outbound.webhook_urls import target_url_host
 from tests.kernel.outbound.webhook_url_validation import PUBLIC_IPV4, deployed_stage, rejection_message, validate
 
 
@@ -68,7 +68,7 @@ def test_hosts_are_normalized(url: str, normalized: str) -> None:
     ],
 )
 def test_the_host_of_a_url_is_returned(url: str, host: str) -> None:
-    assert url_host(validate(url)) == host
+    assert target_url_host(validate(url)) == host
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from chalicelib.kernel.outbound.ip_addresses import is_public
-from chalicelib.kernel.outbound.webhook_urls import ALLOWED_PORTS, MAX_URL_CHARACTERS, url_host
+from chalicelib.kernel.outbound.webhook_urls import ALLOWED_PORTS, MAX_URL_CHARACTERS, target_url_host
 from tests.harness.fresh_process import run_in_fresh_process
 from tests.kernel.outbound.webhook_url_validation import PUBLIC_IPV4, deployed_stage, rejection_message, validate
 
@@ -177,9 +177,9 @@ def test_an_accepted_url_is_unambiguous_and_has_no_private_address(text: str) ->
     assert validate(url) == url
     assert (parts.scheme, parts.username, parts.password, parts.fragment) == ("https", None, None, "")
     assert parts.port in (None, *ALLOWED_PORTS)
-    assert parts.hostname == url_host(url)
-    if ":" in url_host(url) or url_host(url).rpartition(".")[2].isdigit():
-        assert is_public(url_host(url))
+    assert parts.hostname == target_url_host(url)
+    if ":" in target_url_host(url) or target_url_host(url).rpartition(".")[2].isdigit():
+        assert is_public(target_url_host(url))
 
 
 def test_validation_of_an_ascii_url_does_not_import_unicode_tables() -> None:

@@ -22,7 +22,7 @@ BY_PRINCIPAL = RateLimit("errands", limit=3, seconds=60, per="principal")
 def charge_once(rate_limit: RateLimit = BY_NETWORK, address: str = "192.0.2.7", principal: str = "ada") -> str:
     bucket = rate_limit.bucket_for(client_network(address) if rate_limit.per == "network" else principal)
     state = bucket.state(table.get(bucket.key), now())
-    table.write_transaction([state.write()])
+    table.write_transaction([state.count_request_write()])
     return state.headers["RateLimit"]
 
 
@@ -95,9 +95,9 @@ class TestRateLimit:
     def test_concurrent_requests_start_a_window_once(self) -> None:
         bucket = BY_NETWORK.bucket_for("192.0.2.7")
         first, second = (bucket.state(None, now()) for _ in range(2))
-        table.write_transaction([first.write()])
+        table.write_transaction([first.count_request_write()])
         with pytest.raises(TransactionCancelled):
-            table.write_transaction([second.write()])
+            table.write_transaction([second.count_request_write()])
 
     def test_several_buckets_are_charged_together_or_not_at_all(self) -> None:
         buckets = [BY_NETWORK.bucket_for("192.0.2.7"), BY_PRINCIPAL.bucket_for("ada")]

@@ -117,7 +117,7 @@ class TestReading:
 
     def test_a_presigned_url_expires_and_needs_no_call(self, bucket: str) -> None:
         with inject_fault(Fault.INTERNAL_ERROR, times=None) as injected:
-            url = files.presign_url(bucket, "a/file", name="report.gz", seconds=60)
+            url = files.presign_url(bucket, "a/file", file_name="report.gz", valid_seconds=60)
         assert injected.failed_call is None
         assert "/a/file?" in url
         assert "X-Amz-Expires=60&" in url
@@ -132,7 +132,7 @@ class TestReading:
     ) -> None:
         monkeypatch.setenv("AWS_REGION", region)
         aws.reset_clients()
-        url = files.presign_url(bucket, "a/1", name="a", seconds=900)
+        url = files.presign_url(bucket, "a/1", file_name="a", valid_seconds=900)
         aws.reset_clients()
         assert url.startswith(f"https://{bucket}.{host}/a/1?")
 
@@ -143,12 +143,12 @@ class TestDeletePrefix:
             files.write_file(bucket, name, b"")
             files.start_upload(bucket, name, "text/plain")
         files.start_upload(bucket, "a/1", "text/plain")
-        files.delete_prefix(bucket, "a/")
+        files.delete_files_with_prefix(bucket, "a/")
         assert list_keys(bucket) == ["ab/3", "b/4"]
         assert sorted(unfinished_uploads()) == ["ab/3", "b/4"]
 
     def test_it_succeeds_without_files(self, bucket: str) -> None:
-        files.delete_prefix(bucket, "nothing")
+        files.delete_files_with_prefix(bucket, "nothing")
         assert list_keys(bucket) == []
 
 
@@ -162,7 +162,7 @@ class TestUnresponsiveFileStore:
             lambda bucket: files.write_file_once(bucket, "file", b""),
             lambda bucket: read_content(bucket, "there"),
             lambda bucket: files.find_first_key(bucket, ""),
-            lambda bucket: files.delete_prefix(bucket, ""),
+            lambda bucket: files.delete_files_with_prefix(bucket, ""),
         ],
         ids=["start_upload", "write", "write_once", "read", "find_first", "delete_prefix"],
     )

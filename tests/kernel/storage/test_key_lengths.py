@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 def test_an_item_can_have_the_longest_key() -> None:
-    table.write_transaction([writes.put_new({"pk": LONGEST_KEY[0], "sk": LONGEST_KEY[1], "n": 1})])
+    table.write_transaction([writes.put_if_absent_write({"pk": LONGEST_KEY[0], "sk": LONGEST_KEY[1], "n": 1})])
     assert table.get(LONGEST_KEY)
     assert table.get_all([LONGEST_KEY, *INVALID_KEYS]).keys() == {LONGEST_KEY}
     assert len(table.query(LONGEST_KEY[0], prefix=LONGEST_KEY[1]).items) == 1
@@ -50,7 +50,7 @@ class TestInvalidKey:
         item = {"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]}
         update = Write("Update", ("P", "S"), update="SET #n = :n", names={"n": "facet1pk"}, values={"facet1pk": key[0]})
         with pytest.raises(Problem):
-            table.write_transaction([writes.put_new(item)])
+            table.write_transaction([writes.put_if_absent_write(item)])
         if key[0] != "P":
             with pytest.raises(Problem):
                 table.write_transaction([update])

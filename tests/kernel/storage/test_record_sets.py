@@ -119,8 +119,8 @@ def test_one_of_two_concurrent_replacements_conflicts(room: Room) -> None:
 
 def test_the_number_and_size_of_items_are_limited(room: Room) -> None:
     chairs = [build_chair(room, label) for label in "abc"]
-    Chairs.check_size(chairs)
+    Chairs.reject_oversized_set(chairs)
     with pytest.raises(Problem, match="At most 3 chairs are allowed"):
-        Chairs.check_size([*chairs, build_chair(room, "d")])
+        Chairs.reject_oversized_set([*chairs, build_chair(room, "d")])
     with pytest.raises(Problem, match="400 are allowed"):
-        Chairs.check_size([build_chair(room, "a", text="x" * 400)])
+        Chairs.reject_oversized_set([build_chair(room, "a", text="x" * 400)])

@@ -188,7 +188,7 @@ class TestRelease:
 
     def test_a_delayed_slice_is_started_by_the_sweep(self, clock: Clock) -> None:
         clock.freeze()
-        engine = jobs.release(claim(create_engine()), seconds=600)
+        engine = jobs.release(claim(create_engine()), delay_seconds=600)
         assert queued_bodies("jobs") == []
         clock.shift(seconds=599)
         assert scheduler.enqueue_due() == 0

@@ -26,59 +26,59 @@ _MAX_LAG_MS: Final = 2 * 60 * 1000
 _cached_checks: list[tuple[float, list[Check]]] = []
 
 
-def run_checks() -> list[Check]:
+def load_recent_checks() -> list[Check]:
     """Return the result of each check, at most a few seconds old."""
     if not _cached_checks or time.monotonic() - _cached_checks[0][0] > _CACHE_SECONDS:
-        _cached_checks[:] = [(time.monotonic(), _run_all())]
+        _cached_checks[:] = [(time.monotonic(), _run_all_checks())]
     return _cached_checks[0][1]
 
 
-def _run_all() -> list[Check]:
-    probes: dict[str, Callable[[], Backlog | None]] = {"table": _read_table, "backlog": scheduler.read_backlog}
+def _run_all_checks() -> list[Check]:
+    probes: dict[str, Callable[[], Backlog | None]] = {"table": _probe_table, "backlog": scheduler.read_backlog}
     probes |= {name: partial(queues.ping, url) for name, url in queues.queue_urls().items()}
     threads = ThreadPoolExecutor(len(probes), table.PARALLEL_READ_THREAD_PREFIX)
     futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
     threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
     wait(futures.values(), TIMEOUT_SECONDS)
-    errors = {name: _describe_error(name, future) for name, future in futures.items()}
+    errors = {name: _find_probe_error_text(name, future) for name, future in futures.items()}
     queue_errors = [f"{name}: {error}" for name, error in errors.items() if name in queues.queue_urls() and error]
     return [
         _build_check("table", errors["table"]),
         _build_check("queues", " ".join(queue_errors) or None),
-        *_backlog_checks(errors["backlog"], futures["backlog"]),
+        *_build_backlog_checks(errors["backlog"], futures["backlog"]),
     ]
 
 
-def _read_table() -> None:
+def _probe_table() -> None:
     table.get(("STATUS", "#"))
 
 
-def _describe_error(name: str, future: "Future[Backlog | None]") -> str | None:
+def _find_probe_error_text(probe_name: str, future: "Future[Backlog | None]") -> str | None:
     """Return what is wrong with a dependency, without internal details; None if it is healthy."""
     if not future.done():
         return f"It did not respond within {TIMEOUT_SECONDS:g} s."
     error = future.exception()
     if error is None or isinstance(error, Problem):
         return error.detail if error else None
-    logger().error("check", extra={"check": name}, exc_info=error)
+    logger().error("check", extra={"check": probe_name}, exc_info=error)
     return "The check failed. See the log for the reason."
 
 
-def _backlog_checks(error_text: str | None, future: "Future[Backlog | None]") -> list[Check]:
+def _build_backlog_checks(error_text: str | None, future: "Future[Backlog | None]") -> list[Check]:
     backlog = None if error_text else future.result()
     if backlog is None:
         return [_build_check("ledger", error_text), _build_check("due", error_text)]
-    is_lagging = _is_older(backlog.entry_since, _MAX_LAG_MS)
-    is_overdue = _is_older(backlog.due_since, _MAX_OVERDUE_MS)
+    is_lagging = _is_older_than(backlog.entry_since, _MAX_LAG_MS)
+    is_overdue = _is_older_than(backlog.due_since, _MAX_OVERDUE_MS)
     return [
         _build_check("ledger", f"A log entry has been pending since {backlog.entry_since}." if is_lagging else None),
         _build_check("due", f"A scheduled task has been due since {backlog.due_since}." if is_overdue else None),
     ]
 
 
-def _is_older(since: str | None, than_ms: int) -> bool:
-    return since is not None and now_ms() - timestamp_ms(since) > than_ms
+def _is_older_than(since: str | None, max_age_ms: int) -> bool:
+    return since is not None and now_ms() - timestamp_ms(since) > max_age_ms
 
 
-def _build_check(name: str, error_text: str | None) -> Check:
-    return Check(name=name, status="degraded" if error_text else "ok", detail=error_text)
+def _build_check(check_name: str, error_text: str | None) -> Check:
+    return Check(name=check_name, status="degraded" if error_text else "ok", detail=error_text)

@@ -1,6 +1,6 @@
 """The status of the service and its own audit log."""
 
-from chalicelib.features.admin.status.logic import run_checks
+from chalicelib.features.admin.status.logic import load_recent_checks
 from chalicelib.features.admin.status.models import ServiceStatus
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry, AuditQuery
@@ -11,7 +11,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
-from chalicelib.kernel.storage.entity import SYSTEM_LOGS, system_log
+from chalicelib.kernel.storage.entity import SYSTEM_LOGS, system_log_id
 
 routes = RouteGroup("system")
 
@@ -19,7 +19,7 @@ routes = RouteGroup("system")
 @routes.get("/status", access=Caller.PUBLIC, scope=None, emits=None)
 def get_status(ctx: Context) -> ServiceStatus:
     """Get the status of the service and the keys that sign its checkpoints."""
-    check_results, keys = run_checks(), [to_base64(key) for key in public_keys()]
+    check_results, keys = load_recent_checks(), [to_base64(key) for key in public_keys()]
     is_healthy = all(check.status == "ok" for check in check_results)
     return ServiceStatus(
         status="ok" if is_healthy else "degraded",
@@ -41,6 +41,6 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntr
     id modulo 16, so all entries about a target are in one log, in order. A list filtered by type, actor or target may
     lag for a moment.
     """
-    target_logs = query.target_id and [system_log(query.target_id)]
+    target_logs = query.target_id and [system_log_id(query.target_id)]
     entries, last = logs.list_entries(target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
     return ctx.build_page(logs.entries_to_json(entries), last, query)

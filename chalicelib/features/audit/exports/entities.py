@@ -72,7 +72,7 @@ class AuditExport(Job):
     omitted_runs: Item | None = None
 
     @property
-    def requested_state(self) -> "AuditExport":
+    def export_as_requested(self) -> "AuditExport":
         """Return the export as it was when it was requested, which is the diff base of its final log entry."""
         return AuditExport(
             id=self.id,
@@ -84,14 +84,14 @@ class AuditExport(Job):
         )
 
     @property
-    def key_prefix(self) -> str:
+    def file_key_prefix(self) -> str:
         """Return the common prefix of the keys of its files, which starts with the organization's id."""
         return f"{self.organization_id}/{self.id}/"
 
     @property
     def file_key(self) -> str:
         """Return the key of the finished file."""
-        return f"{self.key_prefix}audit-log.{self.format}.gz"
+        return f"{self.file_key_prefix}audit-log.{self.format}.gz"
 
     @property
     def is_expired(self) -> bool:
@@ -105,7 +105,7 @@ class AuditExport(Job):
             return super().scheduled_task
         return ScheduledTask("audit_exports.clear", self.delete_files_at) if self.delete_files_at else None
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. An export whose filters name the person expires."""
         issued_urls_at = {user_id: at for user_id, at in self.issued_urls_at.items() if user_id not in person.user_ids}
         has_changed = issued_urls_at != self.issued_urls_at

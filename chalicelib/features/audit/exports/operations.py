@@ -43,7 +43,7 @@ def export_audit_log(
     except ExportTooLarge as error:
         async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
-    name = _file_name(organization, ctx.now, query.format)
+    name = _export_file_name(organization, ctx.now, query.format)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
     return RawResponse(text, MEDIA_TYPES[query.format], headers)
 
@@ -89,12 +89,14 @@ def get_audit_export(ctx: Context, organization: Organization, export: AuditExpo
         raise Problem("export_expired", _EXPIRED_DETAIL.format(export.expires_at))
     if export.status != "completed":
         return AuditExportOut.of(export)
-    _log_download(ctx, export)
-    name = _file_name(organization, export.created_at, f"{export.format}.gz")
-    return AuditExportOut.of(export, download_url=async_export.presigned_url(export, name, _DOWNLOAD_URL_SECONDS))
+    _log_download_once(ctx, export)
+    name = _export_file_name(organization, export.created_at, f"{export.format}.gz")
+    return AuditExportOut.of(
+        export, download_url=async_export.presigned_download_url(export, name, _DOWNLOAD_URL_SECONDS)
+    )
 
 
-def _log_download(ctx: Context, export: AuditExport) -> None:
+def _log_download_once(ctx: Context, export: AuditExport) -> None:
     """Record the download in the log, unless the caller has a URL that is still valid."""
     valid_from = after(ctx.now, seconds=-_DOWNLOAD_URL_SECONDS)
     still_valid = {principal: at for principal, at in export.issued_urls_at.items() if at > valid_from}
@@ -103,5 +105,5 @@ def _log_download(ctx: Context, export: AuditExport) -> None:
         ctx.changes.set_event_subject(export)
 
 
-def _file_name(organization: Organization, timestamp: str, suffix: str) -> str:
+def _export_file_name(organization: Organization, timestamp: str, suffix: str) -> str:
     return f"{organization.slug}-audit-log-{timestamp[:10]}.{suffix}"

@@ -46,7 +46,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
     if export.failures > jobs.MAX_FAILURES:
         _fail_export(export, _GIVEN_UP_ERROR)
     else:
-        _make_file(export, jobs.slice_deadline())
+        _write_file_until(export, jobs.slice_deadline_monotonic())
 
 
 @task("audit_exports.clear")
@@ -62,7 +62,7 @@ def delete_audit_export_files(message: dict[str, Any]) -> None:
         changes.commit()
 
 
-def _make_file(export: AuditExport, deadline: float) -> None:
+def _write_file_until(export: AuditExport, deadline_monotonic: float) -> None:
     if not export.upload_id:
         try:
             export = _start_export(export)
@@ -72,9 +72,9 @@ def _make_file(export: AuditExport, deadline: float) -> None:
     if not export.is_uploaded:
         writer = ExportWriter(export)
         try:
-            export = writer.write(deadline)
+            export = writer.write_entries_until(deadline_monotonic)
         except UnreadableEntry as unreadable:
-            _wait_or_fail(writer.export, unreadable)
+            _retry_later_or_fail(writer.export, unreadable)
             return
     if export.is_uploaded:
         _complete_export(export)
@@ -95,9 +95,9 @@ def _start_export(export: AuditExport) -> AuditExport:
     )
 
 
-def _wait_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
+def _retry_later_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
     if unreadable.may_be_index_lag and export.failures < _MAX_INDEX_WAITS:
-        jobs.release(export, seconds=_INDEX_WAIT_SECONDS)
+        jobs.release(export, delay_seconds=_INDEX_WAIT_SECONDS)
     else:
         _fail_export(export, _UNREADABLE_ERROR.format(unreadable.sequence))
 
@@ -105,7 +105,7 @@ def _wait_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> None:
 def _complete_export(export: AuditExport) -> None:
     """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
     digest, size, checkpoint_due = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
-    for chunk in async_export.complete_upload(export):
+    for chunk in async_export.complete_upload_and_read(export):
         digest.update(chunk)
         size += len(chunk)
         if time.monotonic() > checkpoint_due:
@@ -134,5 +134,5 @@ def _fail_export(export: AuditExport, error: str) -> None:
 def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
     changes.update(export, status=status, lease_until=None, omitted_runs=None, **result_fields)
-    changes.set_diff_base(export.requested_state)
+    changes.set_diff_base(export.export_as_requested)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

@@ -53,12 +53,12 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     return IntegrityReport(
         valid=fault is None and not progress.suppressed_count,
         tree_size=progress.head_size,
-        root_hash=progress.root.hex(),
+        root_hash=progress.signed_root.hex(),
         checkpoint=progress.note or None,
         pending_entries=result.pending_count,
         checked_entries=progress.verified.tree.size,
         first_invalid_sequence=fault.sequence if fault else None,
         failure=fault.failure if fault else None,
         suppressed=progress.suppressed_count,
-        next_cursor=None if result.is_complete else ctx.encode_cursor(progress.to_cursor(), query),
+        next_cursor=None if result.is_complete else ctx.encode_cursor(progress.to_cursor_position(), query),
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.features.audit.log.logic import anchors
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
-from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, verify_through
+from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, verify_entries_through
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.core.logs import add_fields, add_metrics
@@ -55,15 +55,15 @@ def anchor_log(message: dict[str, Any]) -> None:
         latest_head = anchors.load_latest_anchor(log_id) or Head.from_item(None)
         head = Head.from_item(table.get(ledger.head_key(log_id)))
     except (BrokenAnchor, BrokenHead):
-        _report_refusal(Fault("bad_signature", None))
+        _report_refused_anchor(Fault("bad_signature", None))
         return
-    result = _verify_from_anchor(log_id, latest_head, head, _resume_progress(message, log_id, latest_head))
+    result = _verify_from_anchor(log_id, latest_head, head, _verified_prefix_from_message(message, log_id, latest_head))
     if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
-        queues.enqueue_message({**message, "again": "yes"}, seconds=_INDEX_LAG_SECONDS)
+        queues.enqueue_message({**message, "again": "yes"}, delay_seconds=_INDEX_LAG_SECONDS)
     elif isinstance(result, Fault):
-        _report_refusal(result)
+        _report_refused_anchor(result)
     elif result.tree.size < head.tree.size:
-        cursor = pagination.encode_cursor(result.to_cursor(), _cursor_binding(log_id, latest_head))
+        cursor = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
         queues.enqueue_message({**message, "reached": cursor})
     elif head.tree == latest_head.tree or anchors.store_anchor(log_id, head):
         ledger.mark_anchored(log_id, head.tree.size)
@@ -78,22 +78,22 @@ def _verify_from_anchor(
         return Fault("truncated", head.tree.size + 1)
     if head.tree.size > anchored_head.tree.size and (fault := find_head_fault(log_id, head)):
         return fault
-    ends_at = jobs.slice_deadline()
+    ends_at = jobs.slice_deadline_monotonic()
     while verified.tree.size < head.tree.size:
-        result = verify_through(log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES))
+        result = verify_entries_through(log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES))
         if isinstance(result, Fault):
             return result
         verified = result
         if time.monotonic() > ends_at:
             break
-    forked = verified.tree.size >= head.tree.size and verified.tree.root() != head.tree.root()
+    forked = verified.tree.size >= head.tree.size and verified.tree.root_hash() != head.tree.root_hash()
     return Fault("forked", None) if forked else verified
 
 
-def _resume_progress(message: dict[str, Any], log_id: str, anchored_head: Head) -> VerifiedPrefix:
+def _verified_prefix_from_message(message: dict[str, Any], log_id: str, anchored_head: Head) -> VerifiedPrefix:
     """Return the prefix that earlier runs verified from the same anchor, from the signed cursor in the message."""
     try:
-        return VerifiedPrefix.from_cursor(
+        return VerifiedPrefix.from_cursor_position(
             pagination.decode_cursor(message["reached"], _cursor_binding(log_id, anchored_head))
         )
     except (KeyError, Problem):
@@ -104,6 +104,6 @@ def _cursor_binding(log_id: str, anchored_head: Head) -> str:
     return f"{_TASK}:{log_id}:{anchored_head.note}"
 
 
-def _report_refusal(fault: Fault) -> None:
+def _report_refused_anchor(fault: Fault) -> None:
     add_fields(refused=fault.failure, sequence=fault.sequence)
     add_metrics(AnchorsRefused=1)

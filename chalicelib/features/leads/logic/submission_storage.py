@@ -8,7 +8,7 @@ from chalicelib.kernel.core.case_folding import email_from_claim
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.storage.entity import ItemKey, system_log
+from chalicelib.kernel.storage.entity import ItemKey, system_log_id
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
@@ -30,13 +30,13 @@ def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
         lead = ctx.changes.update(open_lead, **merge_fields(open_lead, submission))
     else:
         lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
-    return ctx.changes.create(LeadSubmission.from_lead(lead, submission["id"]))
+    return ctx.changes.create(LeadSubmission.of_lead(lead, submission["id"]))
 
 
 def build_honeypot_reply(ctx: Context, body: LeadCreate) -> LeadSubmission:
     """Return a submission that is not stored, so that a bot in the honeypot gets the usual response."""
     submission = _new_submission(ctx, body)
-    return LeadSubmission.from_lead(_new_lead(submission, body, None), submission["id"])
+    return LeadSubmission.of_lead(_new_lead(submission, body, None), submission["id"])
 
 
 def create_operator_lead(ctx: Context, body: LeadCreate) -> Lead:
@@ -52,7 +52,7 @@ def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
         return None
     lead_id = email_item["ref"]
     key = Lead.make_item_key(id=lead_id)
-    ctx.changes.chains, items = Chains.read_with(system_log(lead_id), [key])
+    ctx.changes.chains, items = Chains.read_with(system_log_id(lead_id), [key])
     return Lead.from_item(items[key]) if key in items else None
 
 

@@ -56,7 +56,7 @@ class IntegrationChannel(Subscriber):
     free_at: str | None = None
 
     @property
-    def endpoint(self) -> object:
+    def endpoint_identity(self) -> object:
         """Return the encrypted URL that receives the messages."""
         return self.sealed_url
 
@@ -66,14 +66,14 @@ class IntegrationChannel(Subscriber):
         return {"webhook_url": self.masked_url}
 
     @property
-    def url(self) -> str:
+    def decrypted_url(self) -> str:
         """Return the decrypted URL. Raises DecryptionError if the stored value was altered."""
         return encryption.decrypt(self.sealed_url, _encryption_context(self.id)).decode()
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. A URL that names the person keeps only its host."""
         redacted = person.redact_all({"name": self.name})
-        if not person.appears_in(url := self.url):
+        if not person.appears_in(url := self.decrypted_url):
             return redacted
         parts = urlsplit(url)
         return {

@@ -4,7 +4,7 @@ from typing import Any
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
 from chalicelib.features.notifications.channels.logic.chat_messages import MessageContent
-from chalicelib.features.notifications.channels.logic.message_delivery import apply_response, send_message
+from chalicelib.features.notifications.channels.logic.message_delivery import record_channel_response, send_message
 from chalicelib.features.notifications.channels.logic.provider_rules import (
     HEALTHY_FIELDS,
     failure_reason,
@@ -12,7 +12,7 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
 )
 from chalicelib.features.notifications.channels.models import MASK, ChannelCreate, ChannelOut, ChannelPatch, Provider
 from chalicelib.features.notifications.entities import SubscriberCleanup
-from chalicelib.features.notifications.logic.event_access import authorize_event_areas, limit_to_caller_areas
+from chalicelib.features.notifications.logic.event_access import limit_to_caller_areas, require_readable_event_areas
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
@@ -53,8 +53,8 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     Messages use the provider's format; at most one is sent each second. The provider `webhook` stands for any other
     program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
     """
-    _check_url(body.provider, body.config.webhook_url)
-    areas = authorize_event_areas(ctx, body.events)
+    _reject_unsuitable_url(body.provider, body.config.webhook_url)
+    areas = require_readable_event_areas(ctx, body.events)
     record_fields = ctx.new_record_fields()
     channel = IntegrationChannel(
         **record_fields,
@@ -100,7 +100,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
         name=body.name,
         events=body.events,
         enabled=body.enabled,
-        **_target_fields(channel, body),
+        **_url_and_status_fields(channel, body),
     )
     return ChannelOut.of(limit_to_caller_areas(ctx, changed, channel))
 
@@ -138,9 +138,9 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
 
     A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
-    content = MessageContent.create_test(ctx.principal.actor, channel, ctx.now)
+    content = MessageContent.create_test_message(ctx.principal.actor, channel, ctx.now)
     response = ctx.run_once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
-    apply_response(ctx.changes, channel, response)
+    record_channel_response(ctx.changes, channel, response)
     ctx.changes.set_event_subject(channel)
     return TrialOut(
         delivered=response.succeeded,
@@ -150,19 +150,19 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     )
 
 
-def _target_fields(channel: IntegrationChannel, body: ChannelPatch) -> dict[str, Any]:
+def _url_and_status_fields(channel: IntegrationChannel, body: ChannelPatch) -> dict[str, Any]:
     """Return the fields for the URL and the status after a change. Raises ValidationProblem for an unsuitable URL."""
     requested_url = body.config.webhook_url
-    url = channel.url if requested_url == channel.masked_url else requested_url
-    has_new_target = url != channel.url or body.provider != channel.provider
+    url = channel.decrypted_url if requested_url == channel.masked_url else requested_url
+    has_new_target = url != channel.decrypted_url or body.provider != channel.provider
     if has_new_target:
-        _check_url(body.provider, url)
-    url_fields = {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.url else {}
+        _reject_unsuitable_url(body.provider, url)
+    url_fields = {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.decrypted_url else {}
     is_reset = has_new_target or (body.enabled and not channel.enabled)
     return {**url_fields, **(HEALTHY_FIELDS if is_reset else {})}
 
 
-def _check_url(provider: Provider, url: str) -> None:
+def _reject_unsuitable_url(provider: Provider, url: str) -> None:
     """Raise ValidationProblem if the provider can't receive messages at a URL."""
     error = url_mismatch_reason(provider, url) if settings().stage != "local" else None
     if MASK in url:

@@ -28,7 +28,7 @@ def list_deliveries(
         limit=filters.limit,
         max_scanned=max(filters.limit, _FILTERED_PAGE_SIZE) if has_both_filters else filters.limit,
         after=after_position,
-        **_id_range(filters.since, filters.until),
+        **_delivery_id_range(filters.since, filters.until),
     )
     return [WebhookDelivery.from_item(item) for item in result.items], result.last_evaluated_key
 
@@ -44,7 +44,7 @@ def count_deliveries(webhook_id: str, statuses: Iterable[DeliveryStatus], since:
     )
 
 
-def _id_range(since: str | None, until: str | None) -> ids.IdRange:
+def _delivery_id_range(since: str | None, until: str | None) -> ids.IdRange:
     """Return the key range of delivery ids, without the deferral items, which sort before them."""
     id_range = ids.id_range(since, until)
     return {**id_range, "since": id_range["since"] or "0"}

@@ -2,10 +2,10 @@
 
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import QUEUE_TASK, requeue_fields
-from chalicelib.features.notifications.models.event_types import area_of
+from chalicelib.features.notifications.models.event_types import scope_area_of
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryOut
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -57,9 +57,9 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     A delivery that waits for its next attempt is sent now. If the webhook is not active, the problem is
     `invalid_transition`.
     """
-    require_active(webhook)
+    require_active_webhook(webhook)
     if not webhook.may_receive(delivery.event_type):
-        detail = f"The webhook may no longer receive events of {area_of(delivery.event_type)}. See its areas."
+        detail = f"The webhook may no longer receive events of {scope_area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
     requeued = ctx.changes.update(_require_unexpired(delivery), **requeue_fields(ctx.now))
     ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.notifications.entities import Delivery, Subscriber, redrive_at
+from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_due_at
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
@@ -66,8 +66,8 @@ class DeliveryEvent:
 def send_batch(
     subscriber_type: type[S],
     message: dict[str, Any],
-    attempt: Callable[[S, Delivery, DeliveryEvent], S],
-    on_start: Callable[[int], None] = lambda _number: None,
+    attempt_delivery: Callable[[S, Delivery, DeliveryEvent], S],
+    on_due_count: Callable[[int], None] = lambda _number: None,
 ) -> S | None:
     """Send the due deliveries of a queue message with `attempt`, and return the subscriber as it is afterwards.
 
@@ -76,23 +76,23 @@ def send_batch(
     (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events,
     and events that the subscriber may no longer receive, are skipped.
     """
-    subscriber, deliveries = _load_batch(subscriber_type, message)
+    subscriber, deliveries = _load_subscriber_and_deliveries(subscriber_type, message)
     if subscriber is None:
         _delete_deliveries(deliveries)
         return None
-    ready = sorted((d for d in deliveries if is_due(d)), key=lambda delivery: delivery.sequence)
-    on_start(len(ready))
-    events = _load_events(ready)
+    ready = sorted((d for d in deliveries if is_delivery_due(d)), key=lambda delivery: delivery.sequence)
+    on_due_count(len(ready))
+    events = _load_events_by_id(ready)
     for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
             if "ids" in message:
-                batches.queue_batches([(subscriber.item_key, ready[position:])])
+                batches.queue_delivery_batches([(subscriber.item_key, ready[position:])])
             break
         try:
             event = events.get(delivery.id)
             if event and subscriber.may_receive(delivery.event_type):
                 with correlate(event.request_id):
-                    subscriber = attempt(subscriber, delivery, event)
+                    subscriber = attempt_delivery(subscriber, delivery, event)
             else:
                 skip_delivery(delivery)
         except ConcurrentModification:
@@ -100,7 +100,7 @@ def send_batch(
     return subscriber
 
 
-def load_deferred(subscriber: Subscriber) -> list[Delivery]:
+def load_deferred_deliveries(subscriber: Subscriber) -> list[Delivery]:
     """Return the first deferred deliveries of a subscriber, at most one batch, in the order of the log.
 
     Reads the list of deferred deliveries from the table, so none is missing. Deliveries that were sent or skipped
@@ -121,11 +121,11 @@ def load_deferred(subscriber: Subscriber) -> list[Delivery]:
         }
         items = table.get_all(keys.values())
         deliveries = {key: delivery_type.from_item(item) for key, item in items.items()}
-        due = {key: delivery for key, delivery in deliveries.items() if is_due(delivery)}
+        due = {key: delivery for key, delivery in deliveries.items() if is_delivery_due(delivery)}
         obsolete = [deferral for deferral in deferrals if keys[deferral["sk"]] not in due]
         if obsolete:
             try:
-                table.write_transaction([_delete_deferral(deferral) for deferral in obsolete])
+                table.write_transaction([_deferral_delete_write(deferral) for deferral in obsolete])
             except TransactionCancelled:  # One of them was deferred again meanwhile.
                 back_off(conflicts)
                 conflicts += 1
@@ -134,13 +134,13 @@ def load_deferred(subscriber: Subscriber) -> list[Delivery]:
     raise ConcurrentModification
 
 
-def _delete_deferral(deferral: Item) -> Write:
+def _deferral_delete_write(deferral_item: Item) -> Write:
     return Write(
         "Delete",
-        (deferral["pk"], deferral["sk"]),
+        (deferral_item["pk"], deferral_item["sk"]),
         condition="attribute_not_exists(#pk) OR #put_at = :seen",
         names=["pk", "put_at"],
-        values={"seen": deferral["put_at"]},
+        values={"seen": deferral_item["put_at"]},
     )
 
 
@@ -160,7 +160,7 @@ def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S])
             back_off(attempt)
             item = table.get(subscriber.item_key)
             current = type(subscriber).from_item(item) if item else None
-            if current is None or current.endpoint != subscriber.endpoint:
+            if current is None or current.endpoint_identity != subscriber.endpoint_identity:
                 return current or subscriber
             subscriber = current
         else:
@@ -175,13 +175,13 @@ def skip_delivery(delivery: Delivery) -> None:
     changes.commit()
 
 
-def defer(subscriber: Subscriber, delivery: Delivery, seconds: int) -> None:
+def defer(subscriber: Subscriber, delivery: Delivery, scheduler_pause_seconds: int) -> None:
     """Defer a delivery until its subscriber is ready. The scheduler ignores it for a number of seconds.
 
     Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
-    changes.update_untracked(delivery, due_at=after(changes.now, seconds=seconds))
+    changes.update_untracked(delivery, due_at=after(changes.now, seconds=scheduler_pause_seconds))
     pk, sk = deferral_key(subscriber, delivery.sequence, delivery.id)
     deferral = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
     changes.add_write(Write("Put", (pk, sk), item=deferral))
@@ -215,7 +215,7 @@ def store_attempt(
     if job:
         with best_effort("start"):
             queues.enqueue(job.task, job.item_key)
-    batches.queue_at_next_attempt(changed)
+    batches.queue_delivery_at_next_attempt(changed)
     return changed
 
 
@@ -223,7 +223,7 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
     """Add the result of an attempt to the unit of work, and return the changed delivery."""
     next_at = None if response.succeeded else next_at
     status: DeliveryStatus = "succeeded" if response.succeeded else "pending" if next_at else "failed"
-    attempts = _append_attempts(delivery, response, changes.now)
+    attempts = _with_new_attempts(delivery, response, changes.now)
     log_event(
         "attempt",
         tenant=delivery.organization_id,
@@ -243,12 +243,12 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
         attempts=attempts,
         tries=delivery.tries + 1,
         next_attempt_at=next_at,
-        due_at=next_at and redrive_at(next_at, changes.now),
+        due_at=next_at and scheduler_due_at(next_at, changes.now),
         completed_at=None if next_at else changes.now,
     )
 
 
-def _append_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
+def _with_new_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
     responses = [*last_response.earlier_attempts, last_response]
@@ -276,10 +276,12 @@ def _delete_deliveries(deliveries: Sequence[Delivery]) -> None:
         changes.commit()
 
 
-def _load_batch(subscriber_type: type[S], message: dict[str, Any]) -> tuple[S | None, Sequence[Delivery]]:
+def _load_subscriber_and_deliveries(
+    subscriber_type: type[S], message: dict[str, Any]
+) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
         subscriber = tasks.load_record(subscriber_type, message)
-        return subscriber, load_deferred(subscriber) if subscriber else []
+        return subscriber, load_deferred_deliveries(subscriber) if subscriber else []
     subscriber_item_key = (message["pk"], message["sk"])
     fields = {subscriber_type.delivery_type.subscriber_field: message["subscriber"]}
     keys = [subscriber_type.delivery_type.make_item_key(**fields, id=delivery_id) for delivery_id in message["ids"]]
@@ -288,13 +290,13 @@ def _load_batch(subscriber_type: type[S], message: dict[str, Any]) -> tuple[S | 
     return subscriber_type.from_item(items[subscriber_item_key]) if subscriber_item_key in items else None, deliveries
 
 
-def is_due(delivery: Delivery) -> bool:
+def is_delivery_due(delivery: Delivery) -> bool:
     """Return whether an attempt should be made now."""
     latest = after(now(), seconds=_CLOCK_SKEW_SECONDS)
     return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= latest
 
 
-def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
+def _load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
     """Return the events of deliveries by id, without erased ones."""
     keys = {
         EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
@@ -302,7 +304,7 @@ def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
     items = table.get_all(keys)
     deliveries_with_items = [(keys[key], item) for key, item in items.items()]
     entries = (
-        logs.load_bodies(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
+        logs.load_stored_entries(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
         if deliveries_with_items
         else []
     )
@@ -313,8 +315,8 @@ def _load_events(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
     }
 
 
-def load_delivery(key: ItemKey) -> Delivery | None:
+def load_delivery(item_key: ItemKey) -> Delivery | None:
     """Return the delivery with an item key, of any type, or None if there is none."""
-    item = table.get(key)
+    item = table.get(item_key)
     kind = find_record_type(item["kind"]) if item else None
     return kind.from_item(item) if item and kind and issubclass(kind, Delivery) else None

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from chalicelib.features.notifications.entities import Subscriber
-from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_types
+from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_event_types
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.permissions.roles import readable_areas
+from chalicelib.kernel.permissions.roles import completely_readable_areas
 
 S = TypeVar("S", bound=Subscriber)
 
 
-def authorize_event_areas(ctx: Context, events: Sequence[str]) -> list[str] | None:
+def require_readable_event_areas(ctx: Context, event_patterns: Sequence[str]) -> list[str] | None:
     """Return the areas that the caller may read. None stands for all areas.
 
     Raises Problem 403 for exact event types outside these areas.
     """
-    areas = readable_areas(ctx.scopes)
-    reject_unreadable_types(events, areas)
+    areas = completely_readable_areas(ctx.scopes)
+    reject_unreadable_event_types(event_patterns, areas)
     return areas
 
 
@@ -29,4 +29,4 @@ def limit_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
     """
     if subscriber is previous:
         return subscriber
-    return ctx.changes.update(subscriber, areas=authorize_event_areas(ctx, subscriber.events))
+    return ctx.changes.update(subscriber, areas=require_readable_event_areas(ctx, subscriber.events))

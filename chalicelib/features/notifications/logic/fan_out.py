@@ -12,7 +12,7 @@ from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
-from chalicelib.kernel.audit_log.ledger import head_key, sequence_key
+from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_key
 from chalicelib.kernel.core.clock import back_off, now, now_ms
 from chalicelib.kernel.core.logs import add_fields, add_request_ids, best_effort, correlate
 from chalicelib.kernel.storage import table, writes
@@ -56,7 +56,7 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
         offset, size = ConsumerOffset.from_head(head), int(head.get("size", 0))
         if offset.sequence == size:
             return
-        entries = _next_entries(log_id, offset, size)
+        entries = _load_next_entries(log_id, offset, size)
         try:
             _commit_steps(
                 log_id, offset, size, SubscriptionSet.from_item(items.get(subscriptions_key(log_id))), entries
@@ -71,25 +71,27 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
             back_off(tries)
 
 
-def _next_entries(log_id: str, offset: ConsumerOffset, size: int) -> list[StoredEntry]:
+def _load_next_entries(log_id: str, offset: ConsumerOffset, log_size: int) -> list[StoredEntry]:
     """Return the next entries without a gap. Raises MissingEntry."""
-    entries = next(logs.iter_sequenced(log_id, offset.sequence, min(size, offset.sequence + _BATCH_SIZE)), [])
-    if not entries or entries[0].item["index1sk"] != sequence_key(log_id, offset.sequence + 1)[1]:
+    entries = next(
+        logs.iter_sequenced_entries(log_id, offset.sequence, min(log_size, offset.sequence + _BATCH_SIZE)), []
+    )
+    if not entries or entries[0].item["index1sk"] != sequence_index_key(log_id, offset.sequence + 1)[1]:
         raise MissingEntry(f"log {log_id}: the entry with sequence {offset.sequence + 1} is not there")
     return entries
 
 
 def _commit_steps(
-    log_id: str, offset: ConsumerOffset, size: int, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
+    log_id: str, offset: ConsumerOffset, log_size: int, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
 ) -> None:
     planned, request_ids = list[Delivery](), dict[str, str]()
     try:
         for step in _plan_steps(offset, subscriptions, entries):
             table.write_transaction(
                 [
-                    offset.advance(log_id, step.offset, size),
-                    *([_put(step.subscriptions.to_item(log_id))] if step.subscriptions != subscriptions else []),
-                    *(writes.put_new(delivery.item()) for delivery in step.deliveries),
+                    offset.advance(log_id, step.offset, log_size),
+                    *([_put_write(step.subscriptions.to_item(log_id))] if step.subscriptions != subscriptions else []),
+                    *(writes.put_if_absent_write(delivery.item()) for delivery in step.deliveries),
                 ]
             )
             offset, subscriptions = step.offset, step.subscriptions
@@ -97,7 +99,7 @@ def _commit_steps(
             request_ids |= step.request_ids
     finally:
         with best_effort("deliver"):
-            _queue_planned(planned, request_ids)
+            _queue_planned_deliveries(planned, request_ids)
 
 
 def _plan_steps(
@@ -106,12 +108,14 @@ def _plan_steps(
     timestamp, batch, request_ids = now(), list[Delivery](), dict[str, str]()
     for sequence, entry in enumerate(entries, offset.sequence + 1):
         event = _decode_entry(entry)
-        subscriptions = subscriptions.apply_entry(event) if event else subscriptions
+        subscriptions = subscriptions.with_entry(event) if event else subscriptions
         recipient_ids = subscriptions.recipient_ids(event) if event else []
         if event and (request_id := event["context"]["requestId"]):
             request_ids[event["id"]] = request_id
         for part in range(offset.part, len(recipient_ids)):
-            delivery, subscriptions = subscriptions.plan_delivery(recipient_ids[part], event, sequence, timestamp)
+            delivery, subscriptions = subscriptions.with_planned_delivery(
+                recipient_ids[part], event, sequence, timestamp
+            )
             batch.append(delivery)
             if len(batch) == _MAX_DELIVERIES:
                 offset = ConsumerOffset(sequence - 1, part + 1)
@@ -130,18 +134,18 @@ def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
     return {}
 
 
-def _queue_planned(deliveries: Sequence[Delivery], request_ids: Mapping[str, str]) -> None:
+def _queue_planned_deliveries(deliveries: Sequence[Delivery], request_ids_by_event: Mapping[str, str]) -> None:
     """Queue due deliveries by subscriber, and let SQS delay those that are due soon."""
-    add_request_ids(request_ids.values())
+    add_request_ids(request_ids_by_event.values())
     timestamp, ready = now(), dict[ItemKey, list[Delivery]]()
     for delivery in deliveries:
         if delivery.next_attempt_at and delivery.next_attempt_at <= timestamp:
             ready.setdefault(batches.subscriber_key(delivery), []).append(delivery)
         else:
-            with correlate(*batches.request_ids_of([delivery], request_ids)):
-                batches.queue_at_next_attempt(delivery)
-    batches.queue_batches(ready.items(), request_ids)
+            with correlate(*batches.list_request_ids([delivery], request_ids_by_event)):
+                batches.queue_delivery_at_next_attempt(delivery)
+    batches.queue_delivery_batches(ready.items(), request_ids_by_event)
 
 
-def _put(item: Item) -> Write:
+def _put_write(item: Item) -> Write:
     return Write("Put", (item["pk"], item["sk"]), item=item)

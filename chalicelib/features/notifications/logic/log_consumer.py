@@ -28,18 +28,18 @@ class ConsumerOffset:
         """Return the offset that the head of a log contains."""
         return cls(int(head.get("followed", 0)), int(head.get("followed_part", 0))) if head else cls()
 
-    def advance(self, log: str, target: "ConsumerOffset", size: int) -> Write:
+    def advance(self, log_id: str, new_offset: "ConsumerOffset", log_size: int) -> Write:
         """Return the write that moves the offset, on condition that neither it nor the size of the log has changed.
 
         At the end of the log, the write also removes the head from the schedule.
         """
-        is_at_end = target.sequence == size
+        is_at_end = new_offset.sequence == log_size
         started = self != ConsumerOffset()
         offset_condition = "#followed = :was AND #followed_part = :was_part" if started else _NOT_STARTED_CONDITION
         offset_values = {"was": self.sequence, "was_part": self.part} if started else {}
         update = ItemUpdate(
-            head_key(log),
-            set={"followed": target.sequence, "followed_part": target.part},
+            head_key(log_id),
+            set={"followed": new_offset.sequence, "followed_part": new_offset.part},
             remove=_SCHEDULE_ATTRIBUTES if is_at_end else (),
         )
-        return update.write(f"#size = :size AND {offset_condition}", size=size, **offset_values)
+        return update.to_write(f"#size = :size AND {offset_condition}", size=log_size, **offset_values)

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
-from chalicelib.features.notifications.models.event_types import area_of, is_in_areas
+from chalicelib.features.notifications.models.event_types import is_in_scope_areas, scope_area_of
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.rate_limits.buckets import RateLimit
@@ -34,12 +34,14 @@ def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:
     )
 
 
-def reject_unreadable_types(patterns: Sequence[str], areas: Container[str] | None) -> None:
+def reject_unreadable_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:
     """Raise Problem 403 for each exact event type outside the areas. Prefix patterns are always allowed."""
     errors = [
-        FieldError(f"/events/{index}", "insufficient_scope", f"This event requires the scope {area_of(pattern)}:read.")
+        FieldError(
+            f"/events/{index}", "insufficient_scope", f"This event requires the scope {scope_area_of(pattern)}:read."
+        )
         for index, pattern in enumerate(patterns)
-        if "*" not in pattern and not is_in_areas(pattern, areas)
+        if "*" not in pattern and not is_in_scope_areas(pattern, readable_areas)
     ]
     if errors:
         raise Problem("insufficient_scope", "The API key lacks the scope to read some of these events.", errors)

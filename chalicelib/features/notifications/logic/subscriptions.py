@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.features.notifications.logic.retry_schedule import matches_any_pattern
-from chalicelib.features.notifications.models.event_types import is_in_areas
+from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import find_record_type, record_type
@@ -38,9 +38,9 @@ class Subscription:
     free_at: str = ""
     areas: Sequence[str] | None = None
 
-    def accepts(self, event_type: str) -> bool:
+    def accepts_event_type(self, event_type: str) -> bool:
         """Return whether the subscriber wants events of a type, and may receive them."""
-        return matches_any_pattern(self.events, event_type) and is_in_areas(event_type, self.areas)
+        return matches_any_pattern(self.events, event_type) and is_in_scope_areas(event_type, self.areas)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class SubscriptionSet:
             {subscriber_id: Subscription(**fields) for subscriber_id, fields in item["of"].items()} if item else {}
         )
 
-    def apply_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
+    def with_entry(self, entry: Mapping[str, Any]) -> "SubscriptionSet":
         """Return the subscriptions after an entry, which may be about a subscriber."""
         target, data = entry["target"], entry["data"]
         subscriber_type = find_record_type(target["type"])
@@ -80,10 +80,10 @@ class SubscriptionSet:
         return [
             subscriber_id
             for subscriber_id, subscription in self.by_subscriber_id.items()
-            if subscription.accepts(entry["type"]) and subscriber_id != excluded_id
+            if subscription.accepts_event_type(entry["type"]) and subscriber_id != excluded_id
         ]
 
-    def plan_delivery(
+    def with_planned_delivery(
         self, subscriber_id: str, entry: Mapping[str, Any], sequence: int, now: str
     ) -> tuple[Delivery, "SubscriptionSet"]:
         """Return the delivery of an entry to a subscriber at the next free time, and the updated subscriptions."""

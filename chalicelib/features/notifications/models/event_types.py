@@ -343,12 +343,12 @@ _AREA_BY_PREFIX: Final = {
 """The area of event types by their prefix. The longest prefix wins. No key has a scope of `leads` or `mail`."""
 
 
-def area_of(event_type: str) -> str:
+def scope_area_of(event_type: str) -> str:
     """Return the area of an event type, whose read scope is needed to receive the event."""
     parts = event_type.split(".")
     return next(_AREA_BY_PREFIX[".".join(parts[:end])] for end in (2, 1) if ".".join(parts[:end]) in _AREA_BY_PREFIX)
 
 
-def is_in_areas(event_type: str, areas: Container[str] | None) -> bool:
+def is_in_scope_areas(event_type: str, areas: Container[str] | None) -> bool:
     """Return whether an event type belongs to one of the areas. None stands for all areas."""
-    return areas is None or area_of(event_type) in areas
+    return areas is None or scope_area_of(event_type) in areas

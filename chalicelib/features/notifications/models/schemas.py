@@ -28,7 +28,7 @@ _FAILED_ATTEMPT: Final = {
 }
 
 
-def _validate_pattern(pattern: str) -> str:
+def _validate_event_pattern(pattern: str) -> str:
     if pattern not in EVENT_PATTERNS:
         suggestion = f"{ascii_lower(pattern).removesuffix('.*').strip('.')}.*"
         hint = f"did you mean {suggestion!r}? " if suggestion in EVENT_PATTERNS else ""
@@ -40,7 +40,7 @@ def _deduplicate(patterns: list[str]) -> list[str]:
     return list(dict.fromkeys(patterns))
 
 
-_EventPattern = Annotated[str, Field(max_length=_MAX_PATTERN_CHARACTERS), AfterValidator(_validate_pattern)]
+_EventPattern = Annotated[str, Field(max_length=_MAX_PATTERN_CHARACTERS), AfterValidator(_validate_event_pattern)]
 EventPatterns = Annotated[
     list[_EventPattern],
     Field(

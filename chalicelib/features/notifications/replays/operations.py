@@ -5,7 +5,7 @@ from chalicelib.features.notifications.entities import RETENTION_DAYS
 from chalicelib.features.notifications.replays.entities import Replay, statuses_to_replay
 from chalicelib.features.notifications.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.notifications.webhooks.entities import Webhook
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
@@ -31,7 +31,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     The replay runs in the background: poll the record in the 202 response until it is completed or failed. At most 10
     replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
     """
-    require_active(webhook)
+    require_active_webhook(webhook)
     until = body.until or max(body.since, ctx.now)
     replay = Replay(
         **ctx.new_record_fields(),

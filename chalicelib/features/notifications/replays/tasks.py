@@ -27,16 +27,16 @@ _GIVEN_UP_ERROR: Final = "It could not be finished. What it has queued is sent; 
 @task(Replay.task)
 def replay_deliveries(message: dict[str, Any]) -> None:
     """Queue the deliveries of a time range that have a selected status again, oldest first."""
-    replay, ends_at = jobs.claim(Replay, message), jobs.slice_deadline()
+    replay, ends_at = jobs.claim(Replay, message), jobs.slice_deadline_monotonic()
     while replay and replay.lease_until:
         has_failed = replay.failures > jobs.MAX_FAILURES
-        replay = _end_replay(replay, _GIVEN_UP_ERROR) if has_failed else _advance(replay)
+        replay = _end_replay(replay, _GIVEN_UP_ERROR) if has_failed else _process_next_page(replay)
         if replay.lease_until and time.monotonic() > ends_at:
             jobs.release(replay)
             return
 
 
-def _advance(replay: Replay) -> Replay:
+def _process_next_page(replay: Replay) -> Replay:
     """Process one page of deliveries and return the updated replay."""
     item = table.get(Webhook.make_item_key(organization_id=replay.organization_id, id=replay.webhook_id))
     webhook = Webhook.from_item(item) if item else None
@@ -51,7 +51,7 @@ def _advance(replay: Replay) -> Replay:
         if _is_selected(replay, delivery) and webhook.may_receive(delivery.event_type)
     ]
     for start in range(0, len(selected), batches.MAX_BATCH_SIZE):
-        replay = _requeue(replay, selected[start : start + batches.MAX_BATCH_SIZE])
+        replay = _requeue_batch(replay, selected[start : start + batches.MAX_BATCH_SIZE])
     return (
         jobs.save_progress(replay, status="running", position=result.last_evaluated_key)
         if result.last_evaluated_key
@@ -63,24 +63,24 @@ def _is_selected(replay: Replay, delivery: WebhookDelivery) -> bool:
     return delivery.status in replay.selected_statuses and not delivery.is_expired
 
 
-def _requeue(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
-    """Queue a batch again, except for deliveries that changed meanwhile. Raises what `jobs.checkpoint` raises."""
+def _requeue_batch(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
+    """Queue a batch again, except for deliveries that changed meanwhile. Raises what `jobs.save_progress` raises."""
     position = {"pk": batch[-1].item_key[0], "sk": batch[-1].item_key[1]}
     try:
-        return _requeue_unchecked(replay, batch, position)
+        return _requeue_batch_and_save_position(replay, batch, position)
     except ConcurrentModification:
         items = table.get_all(delivery.item_key for delivery in batch)
         versions = {key: item["version"] for key, item in items.items()}
         unchanged = [delivery for delivery in batch if versions.get(delivery.item_key) == delivery.version]
-        return _requeue_unchecked(replay, unchanged, position)
+        return _requeue_batch_and_save_position(replay, unchanged, position)
 
 
-def _requeue_unchecked(replay: Replay, batch: Sequence[WebhookDelivery], position: Item) -> Replay:
+def _requeue_batch_and_save_position(replay: Replay, batch: Sequence[WebhookDelivery], position: Item) -> Replay:
     changes = UnitOfWork(now())
     requeued = [changes.update(delivery, **requeue_fields(changes.now)) for delivery in batch]
     stored = jobs.save_progress(replay, changes, status="running", position=position, done=replay.done + len(batch))
     with best_effort("replay"):
-        batches.queue_batches([(batches.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
+        batches.queue_delivery_batches([(batches.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
     return stored
 
 

@@ -81,7 +81,7 @@ class Webhook(Subscriber):
     pending_disable_reason: str | None = None
 
     @property
-    def endpoint(self) -> object:
+    def endpoint_identity(self) -> object:
         """Return the URL that receives the events."""
         return self.url
 
@@ -102,7 +102,7 @@ class Webhook(Subscriber):
         """Return the URL, which stands for the webhook in the log."""
         return self.url
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from description and URL. A changed URL disables the webhook."""
         redacted = person.redact_all({"description": self.description, "url": self.url})
         return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted
@@ -189,23 +189,23 @@ class ExhaustionJob(Job):
         return WebhookDelivery.make_item_key(webhook_id=self.webhook_id, id=self.delivery_id)
 
     @classmethod
-    def create(cls, before: Delivery, failed: Delivery, timestamp: str) -> "ExhaustionJob":
+    def create(cls, delivery_before: Delivery, failed_delivery: Delivery, timestamp: str) -> "ExhaustionJob":
         """Return the job that records a failed delivery in the log."""
         return cls(
             **new_record_fields(timestamp),
             lease_until=timestamp,
-            organization_id=failed.organization_id,
-            webhook_id=failed.subscriber_id,
-            delivery_id=failed.id,
-            attempt=failed.attempts[-1]["number"],
-            due_before=before.next_attempt_at,
-            completed_at=failed.completed_at,
+            organization_id=failed_delivery.organization_id,
+            webhook_id=failed_delivery.subscriber_id,
+            delivery_id=failed_delivery.id,
+            attempt=failed_delivery.attempts[-1]["number"],
+            due_before=delivery_before.next_attempt_at,
+            completed_at=failed_delivery.completed_at,
         )
 
-    def states_around_failure(self, current: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
+    def deliveries_around_failure(self, current_delivery: WebhookDelivery) -> tuple[WebhookDelivery, WebhookDelivery]:
         """Return the delivery before and after its last attempt, without any retry that was requested since."""
-        attempts = [attempt for attempt in current.attempts if attempt["number"] <= self.attempt]
-        failed = current.replace(
+        attempts = [attempt for attempt in current_delivery.attempts if attempt["number"] <= self.attempt]
+        failed = current_delivery.replace(
             status="failed", attempts=attempts, next_attempt_at=None, completed_at=self.completed_at
         )
         earlier_attempts = [attempt for attempt in attempts if attempt["number"] < self.attempt]

@@ -6,7 +6,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from chalicelib.features.notifications.entities import SubscriberCleanup
-from chalicelib.features.notifications.logic.event_access import authorize_event_areas, limit_to_caller_areas
+from chalicelib.features.notifications.logic.event_access import limit_to_caller_areas, require_readable_event_areas
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
@@ -63,7 +63,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     that an API key creates or changes receives events only within the areas that the key may read: `*` and `page.*` are
     limited to these, and an exact type outside them is rejected.
     """
-    areas = authorize_event_areas(ctx, body.events)
+    areas = require_readable_event_areas(ctx, body.events)
     record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate_secret()
     webhook = Webhook(
         **record_fields,
@@ -72,7 +72,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
         events=body.events,
         description=body.description,
         enabled=body.enabled,
-        secrets=[webhook_secrets.encrypt_secret(record_fields["id"], secret)],
+        secrets=[webhook_secrets.build_stored_secret(record_fields["id"], secret)],
         areas=areas,
     )
     return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
@@ -150,9 +150,9 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     The message is signed and sent like any other. It is not an event, is sent only once, and appears in no list:
     `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
     """
-    body = _test_body(webhook, organization, ctx.now)
+    body = _test_message_body(webhook, organization, ctx.now)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
-    response = ctx.run_once(lambda: _send_test(webhook, body, headers))
+    response = ctx.run_once(lambda: _send_test_message(webhook, body, headers))
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
@@ -165,7 +165,7 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     )
 
 
-def _test_body(webhook: Webhook, organization: Organization, timestamp: str) -> bytes:
+def _test_message_body(webhook: Webhook, organization: Organization, timestamp: str) -> bytes:
     content = {
         "type": "webhook.test",
         "timestamp": timestamp,
@@ -176,9 +176,9 @@ def _test_body(webhook: Webhook, organization: Organization, timestamp: str) -> 
     return to_json(content)
 
 
-def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+def _send_test_message(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
     """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
-    host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, 1)
+    host_rate_limit.acquire_send_slots(webhook.organization_id, webhook.url, 1)
     return webhook_client.post_webhook(webhook.url, body, headers, TEST_TIMEOUT_SECONDS)
 
 
@@ -193,7 +193,7 @@ def _send_test(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> Web
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
     """Replace the secret of a webhook. For some hours, the previous secret signs messages too."""
     secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
-    active_secrets = webhook_secrets.active_secrets(webhook, ctx.now) if body.grace_hours else []
+    active_secrets = webhook_secrets.active_stored_secrets(webhook, ctx.now) if body.grace_hours else []
     if len(active_secrets) == MAX_ACTIVE_SECRETS:
         detail = f"{MAX_ACTIVE_SECRETS} secrets are active. Wait until one expires, or rotate with graceHours 0."
         raise Problem("limit_exceeded", detail)
@@ -202,6 +202,6 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
         for item in active_secrets
     ]
     rotated = ctx.changes.update(
-        webhook, secrets=[webhook_secrets.encrypt_secret(webhook.id, secret), *previous_secrets]
+        webhook, secrets=[webhook_secrets.build_stored_secret(webhook.id, secret), *previous_secrets]
     )
     return WebhookOut.of(rotated, secret=secret)

@@ -22,8 +22,8 @@ from chalicelib.features.notifications.webhooks.logic import final_outcomes, hos
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
     find_disable_reason,
     half_open_circuit_fields,
+    next_misconfigured_since,
     next_probe_at,
-    update_misconfigured_since,
 )
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -58,14 +58,14 @@ class _HostAllowance:
     def __init__(self) -> None:
         self._requested, self._remaining, self.exhausted, self.next_at = 1, -1, False, ""
 
-    def start_batch(self, size: int) -> None:
+    def set_batch_size(self, event_count: int) -> None:
         """Set the number of events in the batch."""
-        self._requested = size
+        self._requested = event_count
 
-    def try_acquire(self, webhook: Webhook) -> bool:
+    def try_acquire_slot(self, webhook: Webhook) -> bool:
         """Return whether one more request may be sent now. Raises Problem `unavailable`."""
         if self._remaining < 0:
-            slots = host_rate_limit.acquire_slots(webhook.organization_id, webhook.url, self._requested)
+            slots = host_rate_limit.acquire_send_slots(webhook.organization_id, webhook.url, self._requested)
             self._remaining, self.next_at = slots.granted, slots.retry_at
         if self._remaining == 0:
             self.exhausted = True
@@ -83,24 +83,24 @@ def send_to_webhook(message: dict[str, Any]) -> None:
     """
     is_probe, sends_backlog, allowance = bool(message.get("probe")), bool(message.get("catch_up")), _HostAllowance()
 
-    def attempt(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
+    def attempt_delivery(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
         if not webhook.accepts_events:
             delivery_attempts.skip_delivery(delivery)
         elif webhook.backlog_drained or is_probe or (sends_backlog and webhook.responsive):
-            if allowance.try_acquire(webhook):
+            if allowance.try_acquire_slot(webhook):
                 return _send_event(webhook, delivery, event)
             if not sends_backlog:  # A delivery of the backlog is deferred already.
                 delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
-            return _pause_until(webhook, allowance.next_at)
+            return _defer_new_events_until(webhook, allowance.next_at)
         else:
             delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
             if webhook.probe_at is None:
-                return _send_probe(webhook, delivery)
+                return _queue_probe(webhook, delivery)
         return webhook
 
-    webhook = delivery_attempts.send_batch(Webhook, message, attempt, allowance.start_batch)
+    webhook = delivery_attempts.send_batch(Webhook, message, attempt_delivery, allowance.set_batch_size)
     if webhook and sends_backlog and not allowance.exhausted and (webhook.responsive or not webhook.accepts_events):
-        _continue_backlog(webhook)
+        _queue_backlog_or_mark_drained(webhook)
 
 
 @task(PROBE_TASK)
@@ -111,19 +111,19 @@ def probe_webhook(message: dict[str, Any]) -> None:
         return
     if webhook.responsive or not webhook.accepts_events:
         _queue_backlog(webhook)
-    elif deferred := delivery_attempts.load_deferred(webhook):
-        _send_probe(webhook, deferred[0])
+    elif deferred := delivery_attempts.load_deferred_deliveries(webhook):
+        _queue_probe(webhook, deferred[0])
     else:
         _set_probe_at(webhook, None)
 
 
-def _send_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
+def _queue_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
     # Queue before storing, so the stored time implies a queued probe. A duplicate probe finds nothing due.
     queues.enqueue_slow({**batches.build_queue_message(webhook.item_key, [delivery]), "probe": True})
     return _set_probe_at(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
 
 
-def _pause_until(webhook: Webhook, probe_at: str) -> Webhook:
+def _defer_new_events_until(webhook: Webhook, probe_at: str) -> Webhook:
     """Defer all new events of a webhook, in order, until its host can receive more requests."""
     if not webhook.backlog_drained and webhook.probe_at == probe_at:
         return webhook
@@ -145,13 +145,13 @@ def _queue_backlog(webhook: Webhook) -> None:
         queues.enqueue_deliveries([(webhook.id, {"task": SEND_TASK, "pk": pk, "sk": sk, "catch_up": True})])
 
 
-def _continue_backlog(webhook: Webhook) -> None:
+def _queue_backlog_or_mark_drained(webhook: Webhook) -> None:
     """Queue the next batch of the backlog, or mark the backlog as drained if there is none.
 
     This runs in the webhook's message group of the queue, so no other message is sent to it meanwhile; new events are
     deferred too.
     """
-    if delivery_attempts.load_deferred(webhook):
+    if delivery_attempts.load_deferred_deliveries(webhook):
         _queue_backlog(webhook)
     else:
         _mark_backlog_drained(webhook)
@@ -185,10 +185,10 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
     notice = jobs.claim(DisabledNotice, message)
     if notice is None:
         return
-    if email := _render_notice(notice):
-        for admin in _admins_to_notify(notice):
+    if email := _render_notice_email(notice):
+        for admin in _iter_admins_to_notify(notice):
             try:
-                _send_notice(admin, email)
+                _send_notice_email(admin, email)
             except Problem:
                 jobs.retry_later(notice)
                 return
@@ -199,13 +199,13 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
 @task(DisableJob.task, emits={final_outcomes.DISABLED_EVENT: Webhook})
 def disable_webhook(message: dict[str, Any]) -> None:
     """Disable a webhook that accepts no events, and notify the organization's admins."""
-    final_outcomes.commit_disable(message)
+    final_outcomes.commit_webhook_disabling(message)
 
 
 @task(ExhaustionJob.task, emits={final_outcomes.EXHAUSTED_EVENT: WebhookDelivery})
 def log_exhausted_delivery(message: dict[str, Any]) -> None:
     """Commit the log entry for a delivery whose last attempt failed."""
-    final_outcomes.commit_exhaustion(message)
+    final_outcomes.commit_exhaustion_entry(message)
 
 
 def _send_event(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
@@ -214,21 +214,21 @@ def _send_event(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> W
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
     response = webhook_client.post_webhook(webhook.url, body, headers)
     failing_since = None if response.succeeded else webhook.failing_since or now()
-    misconfigured_since = update_misconfigured_since(response, webhook.misconfigured_since, now())
+    misconfigured_since = next_misconfigured_since(response, webhook.misconfigured_since, now())
     if reason := find_disable_reason(response, failing_since, misconfigured_since, now()):
         record_last_attempt = partial(
             delivery_attempts.record_attempt, delivery=delivery, response=response, next_at=None
         )
-        return final_outcomes.schedule_disable(webhook, reason, failing_since, record_last_attempt)
+        return final_outcomes.queue_disabling(webhook, reason, failing_since, record_last_attempt)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
     # Stored before the attempt: if the worker dies in between, the attempt is repeated.
-    updated = _update_health(webhook, response, failing_since, misconfigured_since, next_at)
+    updated = _store_health_after_attempt(webhook, response, failing_since, misconfigured_since, next_at)
     delivery_attempts.store_attempt(delivery, response, next_at, final_outcomes.create_exhaustion_job)
     return updated
 
 
-def _update_health(
+def _store_health_after_attempt(
     webhook: Webhook,
     response: WebhookResponse,
     failing_since: str | None,
@@ -260,7 +260,7 @@ def _update_health(
     return updated
 
 
-def _render_notice(notice: DisabledNotice) -> mail.Email | None:
+def _render_notice_email(notice: DisabledNotice) -> mail.Email | None:
     """Return the email of a notice, or None if the webhook is deleted or enabled again."""
     webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
     organization_key = Organization.make_item_key(id=notice.organization_id)
@@ -279,7 +279,7 @@ def _render_notice(notice: DisabledNotice) -> mail.Email | None:
     )
 
 
-def _admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
+def _iter_admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and owner who were not notified yet."""
     members = Member.in_organization.partition(organization_id=notice.organization_id)
     for items in table.iter_pages(members, since=notice.last_notified_id):
@@ -289,7 +289,7 @@ def _admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
                 yield member
 
 
-def _send_notice(admin: Member, email: mail.Email) -> None:
+def _send_notice_email(admin: Member, email: mail.Email) -> None:
     if admin.email:
         try:
             mail.send_email(admin.email, email)

@@ -31,7 +31,7 @@ class Capability(Entity):
         """The capability key."""
         return self.capability_key
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
         return person.redact_all({"settings": self.settings})
 

@@ -32,7 +32,7 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
         detail = "The space has this capability. Replace the capabilities to change its settings."
         raise Problem.for_field("/capabilityKey", "already_exists", detail)
     capability = ctx.changes.create(Capability(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
-    CapabilitySet.check_size([*current, capability])
+    CapabilitySet.reject_oversized_set([*current, capability])
     ctx.changes.touch_if_changed(space)
     return CapabilityOut.of(capability)
 
@@ -51,7 +51,7 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
     new_capabilities = ctx.new_records(
         Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids
     )
-    CapabilitySet.check_size(new_capabilities)
+    CapabilitySet.reject_oversized_set(new_capabilities)
     stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), new_capabilities, CapabilitySet.create)
     return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 

@@ -27,7 +27,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, ItemKey
-from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
+from chalicelib.kernel.transactions.unique_items import guard_key, reserving_record_id
 
 routes = RouteGroup("platforms")
 
@@ -56,7 +56,11 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     records = ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     return ConfigOut.of(
         config_fields(
-            platform, records, None, is_anonymous=ctx.role is None, visible_fields=visibility.visible_fields(records)
+            platform,
+            records,
+            None,
+            is_anonymous=ctx.role is None,
+            visible_fields=visibility.visible_navigation_and_home(records),
         )
     )
 
@@ -96,7 +100,11 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     )
     capabilities = [ConfigCapabilityOut.of(capability) for capability in records.instances_of(Capability)]
     config = config_fields(
-        platform, records, space, is_anonymous=ctx.role is None, visible_fields=visibility.visible_fields(records)
+        platform,
+        records,
+        space,
+        is_anonymous=ctx.role is None,
+        visible_fields=visibility.visible_navigation_and_home(records),
     )
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
@@ -132,4 +140,4 @@ def _selected_space(ctx: Context, body: ResolveRequest) -> tuple[str | None, Lit
     slug_items = [
         ctx.access.prefetched[key] for key in _path_prefetch_keys(ctx.request) if key in ctx.access.prefetched
     ]
-    return next(filter(None, map(referenced_id, slug_items)), None), "path"
+    return next(filter(None, map(reserving_record_id, slug_items)), None), "path"

@@ -140,7 +140,7 @@ class CustomDomain(Entity):
         )
         return (entry.item(),)
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the copied platform name with the person's data redacted."""
         return person.redact_all({"platform_name": self.platform_name})
 

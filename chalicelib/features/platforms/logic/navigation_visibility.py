@@ -27,8 +27,8 @@ from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
 from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.record_types import record_subtype
-from chalicelib.kernel.transactions.unique_items import guard_key, referenced_id
+from chalicelib.kernel.storage.record_types import get_record_type_of_base
+from chalicelib.kernel.transactions.unique_items import guard_key, reserving_record_id
 
 
 def can_edit_navigation(ctx: Context) -> bool:
@@ -51,8 +51,8 @@ class NavigationVisibility:
         The process caches the space of a slug and the site of a page. The records that are read verify the cached ids.
         """
         slug_keys = [self._slug_key(slug) for slug in self._slugs]
-        pointer_keys = [ancestor_cache.pointer_key(page_id) for page_id in self._page_ids]
-        cached = [ancestor_cache.cached_ids(key) for key in (*slug_keys, *pointer_keys)]
+        pointer_keys = [ancestor_cache.ancestor_pointer_key(page_id) for page_id in self._page_ids]
+        cached = [ancestor_cache.find_cached_ancestor_ids(key) for key in (*slug_keys, *pointer_keys)]
         space_ids = self._space_ids | {ids[Space.parameter] for ids in cached if Space.parameter in ids}
         pages = [*zip(self._page_ids, cached[len(slug_keys) :], strict=True)]
         return [
@@ -63,7 +63,7 @@ class NavigationVisibility:
             *self._home_keys(),
         ]
 
-    def visible_fields(self, records: Records) -> dict[str, Any]:
+    def visible_navigation_and_home(self, records: Records) -> dict[str, Any]:
         """Return the visible `navigation` and `home` of the platform. `records` includes those at `prefetch_keys()`.
 
         Spaces and pages that are not cached yet take a second read.
@@ -130,15 +130,17 @@ class NavigationVisibility:
             if space_id := self._space_id(slug, records):
                 space_ids.add(space_id)
                 ancestor_cache.store(self._slug_key(slug), {Space.parameter: space_id})
-        pages = [(each, records.items_by_key.get(ancestor_cache.pointer_key(each), {})) for each in self._page_ids]
+        pages = [
+            (each, records.items_by_key.get(ancestor_cache.ancestor_pointer_key(each), {})) for each in self._page_ids
+        ]
         for _, pointer in pages:
-            ancestor_cache.store_pointer(pointer)
+            ancestor_cache.cache_pointer_ancestor_ids(pointer)
         needed = [*self._space_keys(space_ids), *_page_keys(pages)]
         missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
         return records.union(self.ctx.load(keys=missing)) if missing else records
 
     def _space_id(self, slug: str, records: Records) -> str | None:
-        return referenced_id(records.items_by_key.get(self._slug_key(slug)))
+        return reserving_record_id(records.items_by_key.get(self._slug_key(slug)))
 
     def _sees_space(self, space_id: str, records: Records) -> bool:
         return self._sees_all or visible_space_or_none(self.ctx, self.platform, space_id, records) is not None
@@ -182,11 +184,11 @@ def require_own_site(ctx: Context, organization_id: str, site_id: str) -> None:
 
 
 def _site_type() -> type[LinkTarget]:
-    return record_subtype(SITE_KIND, LinkTarget)
+    return get_record_type_of_base(SITE_KIND, LinkTarget)
 
 
 def _page_type() -> type[PageTarget]:
-    return record_subtype(PAGE_KIND, PageTarget)
+    return get_record_type_of_base(PAGE_KIND, PageTarget)
 
 
 def _page_id(item: Mapping[str, Any]) -> str | None:

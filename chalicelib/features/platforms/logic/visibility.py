@@ -16,7 +16,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Item, ItemKey
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_group
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, query_membership_group
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ def list_visible_platforms(
     """
     group, organization_ids = _organizations_on_page(ctx, query, organization_id)
     partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
-    if isinstance(ctx.principal, User) and group.is_first:
+    if isinstance(ctx.principal, User) and group.is_first_group:
         partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
     result = group.query_merged(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
     page_scope = _PageScope(group, organization_ids, organization_id)
@@ -90,7 +90,7 @@ def _organizations_on_page(
     if requested_id:
         member = table.get(Member.make_item_key(organization_id=requested_id, user_id=user_id))
         return MembershipGroup(position=position), [requested_id] if member else []
-    group = read_membership_group(Member.of_user.partition(user_id=user_id, list_name="active"), position)
+    group = query_membership_group(Member.of_user.partition(user_id=user_id, list_name="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
 

@@ -66,7 +66,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
         return (*super().derived_items, row)
 
     @classmethod
-    def row_prefix(cls, user_id: str) -> str:
+    def user_membership_sort_key_prefix(cls, user_id: str) -> str:
         """Return the common sort key prefix, in an organization's partition, of a user's platforms."""
         return platform_membership_sort_key(user_id)
 
@@ -88,9 +88,9 @@ class PlatformMember(ContainerMember, DescendantMembership):
         guard = table.get(key)
         return guard is not None and guard["ref"] != self.user_id
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the membership is the person's. Another member loses a username that names the person."""
-        changed = super().redact(person)
+        changed = super().redaction_changes(person)
         return {**changed, "username": None} if changed and changed.get("username") else changed
 
 
@@ -103,7 +103,7 @@ class PlatformRevocationMarker(RevocationMarker):
     platform_id: str
 
     @property
-    def dependents(self) -> Facet:
+    def dependents_index(self) -> Facet:
         """The index of the records that depend on the membership."""
         return DEPENDENTS_OF_PLATFORM_MEMBER
 

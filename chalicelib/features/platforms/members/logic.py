@@ -43,7 +43,11 @@ def find_invitation_by_email(ctx: Context, platform: Platform) -> ResolvedInvita
     inviter_id = guard.get("invited_by", "")
     membership_keys = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys.values())
     items = table.get_all(
-        [key, *membership_keys, *EpochSubject(organization_partition(platform.organization_id), inviter_id).keys]
+        [
+            key,
+            *membership_keys,
+            *EpochSubject(organization_partition(platform.organization_id), inviter_id).epoch_item_keys,
+        ]
     )
     if key not in items:
         return None

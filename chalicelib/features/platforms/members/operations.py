@@ -9,12 +9,12 @@ from chalicelib.features.platforms.members.entities import (
 )
 from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_prefetch_keys
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_RATE_LIMITS
-from chalicelib.features.tenancy.invitations.logic.responses import respond
-from chalicelib.features.tenancy.invitations.logic.sending import invite, recipient_prefetch_keys
+from chalicelib.features.tenancy.invitations.logic.responses import record_decision
+from chalicelib.features.tenancy.invitations.logic.sending import invite_address, recipient_prefetch_keys
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.tenancy.logic.joining import join, set_role
+from chalicelib.features.tenancy.logic.joining import create_membership, set_role_or_add_member
 from chalicelib.features.tenancy.logic.member_lists import list_members
-from chalicelib.features.tenancy.logic.membership_rules import member_presenter
+from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.members.logic.leaving import leave
 from chalicelib.features.tenancy.models.memberships import MemberOut, PlatformMemberPatch, Username
 from chalicelib.kernel.core.problems import Problem, not_found
@@ -49,7 +49,7 @@ def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]
 )
 def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
     """Get a member of a platform."""
-    return member_presenter(ctx)(member)
+    return create_member_presenter(ctx)(member)
 
 
 @routes.get(
@@ -60,7 +60,7 @@ def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
 )
 def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberOut:
     """Get a member of a platform by their user id."""
-    return member_presenter(ctx)(member)
+    return create_member_presenter(ctx)(member)
 
 
 @routes.get(
@@ -76,7 +76,7 @@ def get_platform_member_by_username(ctx: Context, platform: Platform, username: 
     member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:
         raise not_found()
-    return member_presenter(ctx)(member)
+    return create_member_presenter(ctx)(member)
 
 
 @routes.patch(
@@ -95,10 +95,10 @@ def update_platform_member(
     A user whose username is taken joins with a suffix added to it; an admin can change the username here. Usernames are
     unique on a platform, ignoring case. A username that another member has is `already_exists`.
     """
-    updated = set_role(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
+    updated = set_role_or_add_member(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
     if "username" in ctx.request.unvalidated_body:
         updated = _set_username(ctx, updated, body.username)
-    return member_presenter(ctx)(updated)
+    return create_member_presenter(ctx)(updated)
 
 
 @routes.delete(
@@ -133,7 +133,7 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
     The organization's invitations include it. A user who can accept it can also simply join. Its mails count toward the
     limits of invitations to organizations.
     """
-    return invite(ctx, PlatformInvitation, body, **platform.ancestor_ids)
+    return invite_address(ctx, PlatformInvitation, body, **platform.ancestor_ids)
 
 
 @routes.post(
@@ -152,17 +152,19 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     that the published platform requires an invitation. If another member has the caller's username, whatever the case
     of its letters, the caller's gets a suffix.
     """
-    if ctx.access.membership:
-        return member_presenter(ctx)(PlatformMember.from_item(ctx.access.membership))
+    if ctx.access.own_membership_item:
+        return create_member_presenter(ctx)(PlatformMember.from_item(ctx.access.own_membership_item))
     if resolved := find_invitation_by_email(ctx, platform):
-        accepted = respond(ctx, resolved, ctx.user, "accept")
+        accepted = record_decision(ctx, resolved, ctx.user, "accept")
         return MemberOut.of(accepted.member)
     if not platform.is_published:
         raise not_found()
     if platform.join_policy != "open":
         raise Problem("forbidden", "This platform requires an invitation. Ask one of its admins to invite you.")
-    return member_presenter(ctx)(
-        join(ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ancestor_ids)
+    return create_member_presenter(ctx)(
+        create_membership(
+            ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ancestor_ids
+        )
     )
 
 
@@ -180,9 +182,11 @@ def leave_platform(ctx: Context, platform: Platform) -> None:
     One log entry records the removal with all its consequences. A member of the organization can still take part in the
     platform as such. Without a membership of the platform the problem is `not_found`.
     """
-    if ctx.access.membership is None:
+    if ctx.access.own_membership_item is None:
         raise not_found()
-    leave(ctx, PlatformMember.from_item(ctx.access.membership), PlatformRevocationMarker, **platform.ancestor_ids)
+    leave(
+        ctx, PlatformMember.from_item(ctx.access.own_membership_item), PlatformRevocationMarker, **platform.ancestor_ids
+    )
 
 
 def _set_username(ctx: Context, member: PlatformMember, username: str | None) -> PlatformMember:

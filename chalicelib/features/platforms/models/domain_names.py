@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, StringConstraints
 
 from chalicelib.features.platforms.models.settings import PlatformSettings
-from chalicelib.kernel.core.case_folding import ascii_domain
+from chalicelib.kernel.core.case_folding import normalize_domain_as_dns
 from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.outbound.ip_addresses import is_local_name
 
@@ -88,7 +88,7 @@ def is_within(name: str, domain: str) -> bool:
 def _to_ascii(text: str) -> str:
     advice = "must be a valid domain name, such as shop.example.com"
     try:
-        name = ascii_domain(text.replace(_IDEOGRAPHIC_STOP, ".").removesuffix("."))
+        name = normalize_domain_as_dns(text.replace(_IDEOGRAPHIC_STOP, ".").removesuffix("."))
     except ValueError:
         raise ValueError(advice) from None
     if not _NAME.fullmatch(name):

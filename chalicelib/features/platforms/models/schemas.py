@@ -16,7 +16,7 @@ from chalicelib.kernel.http.fields import (
     Timestamp,
     Uuid,
     WebUrl,
-    lower_case,
+    lower_case_if_text,
     matching,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
@@ -34,7 +34,7 @@ _CSS_VALUE_ADVICE: Final = (
 
 Color = Annotated[
     str,
-    BeforeValidator(lower_case),
+    BeforeValidator(lower_case_if_text),
     *matching("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
 ]
 NavigationTarget = Annotated[str, StringConstraints(min_length=1, max_length=2000)]

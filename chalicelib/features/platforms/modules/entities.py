@@ -25,7 +25,7 @@ class PlatformModule(Entity):
     locked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
         return person.redact_all({"settings": self.settings})
 
@@ -61,7 +61,7 @@ class ModuleOverride(Entity):
         """The module id."""
         return self.module_id
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
         return person.redact_all({"settings": self.settings})
 

@@ -54,7 +54,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
     unchanged = [module for module in current if module.module_id not in states]
     new_modules = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
-    ModuleSet.check_size(new_modules)
+    ModuleSet.reject_oversized_set(new_modules)
 
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
         return ModuleSet.create(container, configured_modules(modules))
@@ -113,7 +113,7 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
         override = ctx.changes.update(existing, **body.fields())
     else:
         override = ctx.changes.create(ModuleOverride(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
-    ModuleOverrideSet.check_size([*(overrides | {body.module_id: override}).values()])
+    ModuleOverrideSet.reject_oversized_set([*(overrides | {body.module_id: override}).values()])
     ctx.changes.touch_if_changed(space)
     return OverrideOut.of(override)
 
@@ -130,7 +130,7 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
     new_overrides = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
-    ModuleOverrideSet.check_size(new_overrides)
+    ModuleOverrideSet.reject_oversized_set(new_overrides)
     stored = ctx.changes.replace_set(space, _overrides(ctx), new_overrides, ModuleOverrideSet.create)
     return ListPage([OverrideOut.of(override) for override in stored], None)
 

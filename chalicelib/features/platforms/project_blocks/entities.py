@@ -28,7 +28,7 @@ class ProjectBlock(Entity):
     enabled: bool = True
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the title and settings with the person's data redacted."""
         return person.redact_all({"title": self.title, "settings": self.settings})
 

@@ -48,7 +48,7 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
         ProjectBlock(**ctx.new_record_fields(), **platform.ancestor_ids, position=position, **block.fields())
         for position, block in enumerate(body.project_blocks or [])
     ]
-    ProjectBlockSet.check_size(new_blocks)
+    ProjectBlockSet.reject_oversized_set(new_blocks)
 
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
         return ProjectBlockSet.create(container, sort_by_position(blocks))

@@ -41,7 +41,7 @@ class Space(Container):
         """Whether only members of the space and admins of the platform can see it."""
         return self.visibility == "private"
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the name and description with the person's data redacted."""
         return person.redact_all({"name": self.name, "description": self.description})
 

@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
 from chalicelib.features.platforms.spaces.models import SpaceOut
-from chalicelib.kernel.authorization.effective_role import may_see_private
+from chalicelib.kernel.authorization.effective_role import can_see_private_containers
 from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.models import ListQuery
@@ -22,7 +22,7 @@ def may_see_private_spaces(ctx: Context) -> bool:
     """Return whether the caller sees all private spaces of the current platform."""
     if ctx.role is None:
         return False
-    has_key_access = isinstance(ctx.principal, ApiKeyPrincipal) and may_see_private(Space, ctx.principal)
+    has_key_access = isinstance(ctx.principal, ApiKeyPrincipal) and can_see_private_containers(Space, ctx.principal)
     return has_key_access or ctx.role.includes(Role.ADMIN)
 
 

@@ -4,11 +4,11 @@ from chalicelib.features.platforms.entities import Platform, require_platform_ro
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember, require_space_role
 from chalicelib.features.platforms.spaces.logic import list_visible_spaces, may_see_private_spaces
 from chalicelib.features.platforms.spaces.models import MAX_POSITION, SpaceCreate, SpaceOut, SpacePatch
-from chalicelib.features.tenancy.logic.joining import join, set_role
+from chalicelib.features.tenancy.logic.joining import create_membership, set_role_or_add_member
 from chalicelib.features.tenancy.logic.member_lists import list_members
-from chalicelib.features.tenancy.logic.membership_rules import member_presenter
+from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut, RolePatch
-from chalicelib.features.tenancy.purges.entities import purge_container
+from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -53,7 +53,9 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
     space = Space(**ctx.new_record_fields(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
     if isinstance(ctx.principal, User):
-        join(ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.memberships, **space.ancestor_ids)
+        create_membership(
+            ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.memberships, **space.ancestor_ids
+        )
     return SpaceOut.of(space)
 
 
@@ -78,7 +80,7 @@ def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
 )
 def delete_space(ctx: Context, space: Space) -> None:
     """Delete a space with its contents, effective immediately. Its slug becomes available at once."""
-    purge_container(ctx.changes, space)
+    delete_container_and_queue_purge(ctx.changes, space)
 
 
 def _position_or_last(ctx: Context, position: int | None) -> int:
@@ -102,10 +104,10 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
 
     Only members and admins see a private space. Admins can join it.
     """
-    if ctx.access.membership:
-        return member_presenter(ctx)(SpaceMember.from_item(ctx.access.membership))
-    return member_presenter(ctx)(
-        join(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **space.ancestor_ids)
+    if ctx.access.own_membership_item:
+        return create_member_presenter(ctx)(SpaceMember.from_item(ctx.access.own_membership_item))
+    return create_member_presenter(ctx)(
+        create_membership(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **space.ancestor_ids)
     )
 
 
@@ -119,9 +121,9 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
 )
 def leave_space(ctx: Context) -> None:
     """Leave a space. Without a membership of the space the problem is `not_found`."""
-    if ctx.access.membership is None:
+    if ctx.access.own_membership_item is None:
         raise not_found()
-    ctx.changes.delete(SpaceMember.from_item(ctx.access.membership))
+    ctx.changes.delete(SpaceMember.from_item(ctx.access.own_membership_item))
 
 
 @routes.get(
@@ -146,7 +148,7 @@ def list_space_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
 )
 def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
     """Get a member of a space."""
-    return member_presenter(ctx)(member)
+    return create_member_presenter(ctx)(member)
 
 
 @routes.patch(
@@ -159,7 +161,9 @@ def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
 )
 def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
     """Change the role of a space member. A user who takes part in the platform becomes a member of the space."""
-    return member_presenter(ctx)(set_role(ctx, SpaceMember, member, Role(body.role), **space.ancestor_ids))
+    return create_member_presenter(ctx)(
+        set_role_or_add_member(ctx, SpaceMember, member, Role(body.role), **space.ancestor_ids)
+    )
 
 
 @routes.delete(

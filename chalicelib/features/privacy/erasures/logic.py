@@ -63,18 +63,18 @@ def partitions_to_scan(container_type: type[Container], container_id: str) -> li
 
 def mentions_person(entry: StoredEntry, person: PersonalData) -> bool:
     """Return whether an entry names the person. An erased entry names nobody."""
-    return _personal_content(person, entry) is not None
+    return _content_naming_person(person, entry) is not None
 
 
-def identities_in(entries: Iterable[StoredEntry], log: str, person: PersonalData) -> Iterator[Identity]:
+def identities_in(entries: Iterable[StoredEntry], log_id: str, person: PersonalData) -> Iterator[Identity]:
     """Yield the identities in the entries that name the person. Altered entries are ignored."""
     for entry in entries:
-        content = _personal_content(person, entry)
-        if content is not None and has_valid_entry_mac(log, entry):
-            yield from _identities(content)
+        content = _content_naming_person(person, entry)
+        if content is not None and has_valid_entry_mac(log_id, entry):
+            yield from _iter_identities_in_content(content)
 
 
-def _personal_content(person: PersonalData, entry: StoredEntry) -> Any:
+def _content_naming_person(person: PersonalData, entry: StoredEntry) -> Any:
     """Return the content of an entry without the ids of non-persons if it names the person, or None."""
     text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
     if not person.may_appear_in(text):
@@ -98,7 +98,7 @@ def _without_impersonal_ids(content: Any) -> Any:
     return {**content, **_IMPERSONAL_IDS, "actor": actor, "target": target, "data": data}
 
 
-def _identities(content: Mapping[str, Any]) -> Iterator[Identity]:
+def _iter_identities_in_content(content: Mapping[str, Any]) -> Iterator[Identity]:
     """Yield the identity that an entry contains, if any.
 
     An entry about a membership contains both id and address. An entry about a response to an invitation contains the

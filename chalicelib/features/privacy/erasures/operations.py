@@ -9,7 +9,7 @@ from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_by_email
-from chalicelib.features.tenancy.logic.membership_rules import reject_owner
+from chalicelib.features.tenancy.logic.membership_rules import reject_owner_role
 from chalicelib.kernel.core.case_folding import email_address_spellings
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -46,7 +46,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       (`limit_exceeded`); completed ones do not count.
     """
     emails = email_address_spellings(body.email) if body.email else []
-    _validate_subject(ctx, organization, body, emails)
+    _validate_person_to_erase(ctx, organization, body, emails)
     erasure = Erasure(
         **ctx.new_record_fields(),
         organization_id=organization.id,
@@ -70,7 +70,9 @@ def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
     return ErasureOut.of(erasure)
 
 
-def _validate_subject(ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]) -> None:
+def _validate_person_to_erase(
+    ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]
+) -> None:
     """Raise Problem if the body names nobody, two people, or the owner of the organization."""
     if body.email is None and body.user_id is None:
         raise ValidationProblem([FieldError("", "required", "Give an email, a userId or both.")])
@@ -81,6 +83,6 @@ def _validate_subject(ctx: Context, organization: Organization, body: ErasureCre
             Member.make_item_key(**container_ids, user_id=body.user_id),
             ApiKey.make_item_key(**container_ids, id=body.user_id),
         )
-        reject_mismatched_user(ctx.find_all(*keys), body.email if member_ids else None)
+        reject_mismatched_user(ctx.find_by_keys(*keys), body.email if member_ids else None)
     if organization.owner_id in {body.user_id, *member_ids}:
-        reject_owner(Role.OWNER)
+        reject_owner_role(Role.OWNER)

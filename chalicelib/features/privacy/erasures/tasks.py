@@ -48,27 +48,27 @@ def run_erasure(message: dict[str, Any]) -> None:
     Both are searched once more after a pause, for records that were in flight. Later records can name the person only
     if somebody invites them again.
     """
-    erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_deadline()
+    erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_deadline_monotonic()
     while erasure and not erasure.is_over:
         if erasure.failures > jobs.MAX_FAILURES:
-            erasure = _finish(erasure, _RECHECK_ERROR if erasure.completed_at else _GAVE_UP_ERROR)
+            erasure = _end_erasure(erasure, _RECHECK_ERROR if erasure.completed_at else _GAVE_UP_ERROR)
         elif time.monotonic() > ends_at:
             jobs.release(erasure)
             erasure = None
         else:
-            erasure = _advance(erasure)
+            erasure = _process_next_page(erasure)
 
 
-def _advance(erasure: Erasure) -> Erasure | None:
+def _process_next_page(erasure: Erasure) -> Erasure | None:
     """Return the erasure after its next page, or None if this run is over."""
     if erasure.step == "records":
-        return _redact_records(erasure)
+        return _redact_record_page(erasure)
     if erasure.log_cursor is None:
         ledger.append_pending(erasure.organization_id)
-    return _redact_entries(erasure) if erasure.step == "entries" else _search_log(erasure)
+    return _redact_entry_page(erasure) if erasure.step == "entries" else _search_log_page_for_identities(erasure)
 
 
-def _search_log(erasure: Erasure) -> Erasure:
+def _search_log_page_for_identities(erasure: Erasure) -> Erasure:
     """Search a page of the log for identities: the users of the given addresses, then all addresses of those users.
 
     Other users of the latter addresses are not included, because addresses change hands.
@@ -77,16 +77,16 @@ def _search_log(erasure: Erasure) -> Erasure:
     person = erasure.person
     identities = [*identities_in(entries, erasure.organization_id, person)]
     if erasure.log_cursor is None:
-        identities += [*_member_identities(erasure), *_erasure_identities(erasure.organization_id)]
+        identities += [*_load_member_identities(erasure), *_iter_erasure_identities(erasure.organization_id)]
     if erasure.step == "accounts":
         matching = {identity for identity in identities if identity[1] in erasure.emails}
     else:
         matching = {identity for identity in identities if identity[0] in person.user_ids}
     all_identities = sorted([*identity] for identity in erasure.known_identities | matching)
-    return _checkpoint_page(erasure, cursor, status="running", identities=all_identities)
+    return _save_page_progress(erasure, cursor, status="running", identities=all_identities)
 
 
-def _member_identities(erasure: Erasure) -> list[Identity]:
+def _load_member_identities(erasure: Erasure) -> list[Identity]:
     """Return the identities of current members. The log does not contain the address of the organization's founder."""
     person, container_ids = erasure.person, {"organization_id": erasure.organization_id}
     items = [
@@ -100,7 +100,7 @@ def _member_identities(erasure: Erasure) -> list[Identity]:
     return [(item["user_id"], item["email"]) for item in items if "email" in item]
 
 
-def _erasure_identities(organization_id: str) -> Iterator[Identity]:
+def _iter_erasure_identities(organization_id: str) -> Iterator[Identity]:
     """Yield the identities of erasures that failed or are running. The log may not contain them any more."""
     pk, prefix = Erasure.make_item_key(organization_id=organization_id, id="")
     for items in table.iter_pages(pk, prefix=prefix):
@@ -108,10 +108,10 @@ def _erasure_identities(organization_id: str) -> Iterator[Identity]:
             yield from Erasure.from_item(item).known_identities
 
 
-def _redact_records(erasure: Erasure) -> Erasure:
+def _redact_record_page(erasure: Erasure) -> Erasure:
     """Redact a page of the organization's records, their children, and the containers in it."""
     if not erasure.pending_ranges and not erasure.completed_at and _owns_organization(erasure):
-        return _finish(erasure, _OWNER_ERROR)
+        return _end_erasure(erasure, _OWNER_ERROR)
     scan_range, *pending = erasure.pending_ranges or partitions_to_scan(Organization, erasure.organization_id)
     index, person = scan_range.get("index"), erasure.person
     page = table.query(
@@ -120,45 +120,47 @@ def _redact_records(erasure: Erasure) -> Erasure:
         limit=_CONTAINER_PAGE_SIZE if index else _PAGE_SIZE,
     )
     pending = [{**scan_range, "after": page.last_evaluated_key}, *pending] if page.last_evaluated_key else pending
-    for record in _load_records(page.items) if index else map(record_from_item, (i for i in page.items if "kind" in i)):
+    for record in (
+        _load_current_records(page.items) if index else map(record_from_item, (i for i in page.items if "kind" in i))
+    ):
         if index and isinstance(record, Container):  # Its partitions are searched next.
             pending = [*partitions_to_scan(type(record), record.id), *pending]
             continue
         pending = [*pending, {"pk": record.child_partition_key}] if record.child_partition_key else pending
-        erasure = _redact_record(erasure, record, person)
+        erasure = _redact_or_remove_record(erasure, record, person)
         if erasure.is_over:
             return erasure
     return (
         jobs.save_progress(erasure, pending_ranges=pending)
         if pending
-        else _checkpoint_page(erasure, None, pending_ranges=[])
+        else _save_page_progress(erasure, None, pending_ranges=[])
     )
 
 
-def _load_records(index_items: list[Item]) -> list[Entity]:
+def _load_current_records(index_items: list[Item]) -> list[Entity]:
     """Return the current records of a list that an index provided."""
     items = table.get_all((item["pk"], item["sk"]) for item in index_items)
     return [record_from_item(item) for item in items.values()]
 
 
-def _redact_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
+def _redact_or_remove_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
     """Redact or remove a record. The erasure ends if the person owns the organization."""
-    changed = record.redact(person) if _is_in_scope(erasure, record.created_at) else {}
+    changed = record.redaction_changes(person) if _is_before_completion(erasure, record.created_at) else {}
     if changed == {}:
         return erasure
     changes = UnitOfWork(now())
     if changed:
         changes.update(record, **changed)
-        _release_expired_guards(changes, record)
+        _add_expired_guard_deletes(changes, record)
     elif isinstance(record, Member) and record.role == Role.OWNER:
-        return _finish(erasure, _OWNER_ERROR)
+        return _end_erasure(erasure, _OWNER_ERROR)
     else:
         changes.delete(record)
-        _release_expired_guards(changes, record)
+        _add_expired_guard_deletes(changes, record)
     return jobs.save_progress(erasure, changes, erased_records=erasure.erased_records + 1)
 
 
-def _is_in_scope(erasure: Erasure, created_at: str) -> bool:
+def _is_before_completion(erasure: Erasure, created_at: str) -> bool:
     """Return whether a record or entry existed, or was in flight, when the erasure was completed."""
     return erasure.completed_at is None or created_at <= erasure.completed_at
 
@@ -168,7 +170,7 @@ def _owns_organization(erasure: Erasure) -> bool:
     return organization.get("owner_id") in erasure.person.user_ids
 
 
-def _release_expired_guards(changes: UnitOfWork, record: Entity) -> None:
+def _add_expired_guard_deletes(changes: UnitOfWork, record: Entity) -> None:
     """Remove the expired items that reserve the record's unique values. They reserve nothing but contain the values."""
     expiring = [unique for unique in record.uniques.values() if unique.expires_at_field]
     expired = [unique for unique in expiring if getattr(record, unique.expires_at_field) <= changes.now]
@@ -180,16 +182,16 @@ def _release_expired_guards(changes: UnitOfWork, record: Entity) -> None:
             )
 
 
-def _redact_entries(erasure: Erasure) -> Erasure | None:
+def _redact_entry_page(erasure: Erasure) -> Erasure | None:
     """Redact a page of the log. The run ends while an entry that names the person is pending."""
     log, person = erasure.organization_id, erasure.person
     entries, cursor = logs.list_stored_entries(log, erasure.log_cursor, _PAGE_SIZE)
     matching = [
         entry
         for entry in entries
-        if _is_in_scope(erasure, entry.item.get("created_at", "")) and mentions_person(entry, person)
+        if _is_before_completion(erasure, entry.item.get("created_at", "")) and mentions_person(entry, person)
     ]
-    ready = [entry for entry in matching if not logs.is_pending(log, entry.item)]
+    ready = [entry for entry in matching if not logs.is_pending_entry(log, entry.item)]
     for start in range(0, len(ready), _MAX_ENTRIES_PER_TRANSACTION):
         batch = ready[start : start + _MAX_ENTRIES_PER_TRANSACTION]
         changes = UnitOfWork(now())
@@ -201,27 +203,35 @@ def _redact_entries(erasure: Erasure) -> Erasure | None:
             changes.add_write(write)
         erasure = jobs.save_progress(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
     if len(ready) < len(matching):
-        jobs.release(erasure, seconds=_PAUSE_SECONDS)
+        jobs.release(erasure, delay_seconds=_PAUSE_SECONDS)
     elif cursor:
         return jobs.save_progress(erasure, log_cursor=cursor)
     elif erasure.completed_at:
-        return _finish(erasure)
+        return _end_erasure(erasure)
     else:
         timestamp = now()
         jobs.release(
-            erasure, seconds=_PAUSE_SECONDS, status="completed", completed_at=timestamp, step="records", log_cursor=None
+            erasure,
+            delay_seconds=_PAUSE_SECONDS,
+            status="completed",
+            completed_at=timestamp,
+            step="records",
+            log_cursor=None,
         )
     return None
 
 
-def _checkpoint_page(erasure: Erasure, last: Item | None, **progress: Any) -> Erasure:
+def _save_page_progress(erasure: Erasure, last_evaluated_key: Item | None, **progress: Any) -> Erasure:
     """Store the progress after a page. Without a further page the next step begins."""
     return jobs.save_progress(
-        erasure, log_cursor=last, step=erasure.step if last else _NEXT_STEP[erasure.step], **progress
+        erasure,
+        log_cursor=last_evaluated_key,
+        step=erasure.step if last_evaluated_key else _NEXT_STEP[erasure.step],
+        **progress,
     )
 
 
-def _finish(erasure: Erasure, error: str | None = None) -> Erasure:
+def _end_erasure(erasure: Erasure, error: str | None = None) -> Erasure:
     """End an erasure, and clear the person. With an error it keeps the identities for the next erasure.
 
     A completed erasure stays completed.

@@ -16,7 +16,7 @@ from chalicelib.features.research.entities import (
     Artefact,
     ResearchJob,
     ResearchOutput,
-    count_edition_outputs,
+    edition_count_write,
 )
 from chalicelib.features.research.logic import record_rules
 from chalicelib.features.research.logic.importing import reload_held_job
@@ -166,7 +166,7 @@ def _build_changes(
         _count_editions(editions, existing, output)
     for edition_id, delta in editions.items():
         if delta and job.library_id == PUBLIC_LIBRARY_ID:
-            changes.add_write(count_edition_outputs(PUBLIC_LIBRARY_ID, edition_id, delta))
+            changes.add_write(edition_count_write(PUBLIC_LIBRARY_ID, edition_id, delta))
     return changes, counts
 
 

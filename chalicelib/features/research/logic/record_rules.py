@@ -82,10 +82,10 @@ def _similar_pairs(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork
         ordered = sorted(similar_works, key=lambda each: each.year)
         yield from ((one, other) for one, other in pairwise(ordered) if other.year - one.year <= 1)
     for similar_works in by_researcher.values():
-        yield from _pairs_without_authors(similar_works)
+        yield from _candidate_pairs_without_authors(similar_works)
 
 
-def _pairs_without_authors(works: Sequence[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
+def _candidate_pairs_without_authors(works: Sequence[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
     """Yield pairs of works with a common title and researcher and nearby years, if at least one lists no authors."""
     no_authors = {each.year: each for each in works if not each.lists_authors}
     for each in works:

@@ -70,5 +70,7 @@ def suspend(name: str, seconds: float) -> None:
 def _claim_write(name: str, previous: str | None, free_at: str) -> Write:
     update = ItemUpdate(throttle_key(name), set={"free_at": free_at})
     return (
-        update.write("#free_at = :seen", seen=previous) if previous else update.write("attribute_not_exists(#free_at)")
+        update.to_write("#free_at = :seen", seen=previous)
+        if previous
+        else update.to_write("attribute_not_exists(#free_at)")
     )

@@ -33,7 +33,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_group
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, query_membership_group
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -144,8 +144,8 @@ def _libraries_of_page(ctx: Context, query: ListQuery) -> tuple[MembershipGroup,
     position = ctx.decode_cursor(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):
         return MembershipGroup(position=position), [PUBLIC_LIBRARY_ID, ctx.principal.credential.organization_id]
-    group = read_membership_group(Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position)
-    first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first else []
+    group = query_membership_group(Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position)
+    first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first_group else []
     return group, [*first_libraries, *(item["organization_id"] for item in group.memberships)]
 
 
@@ -161,7 +161,7 @@ def _current_role(principal: Principal, organization_id: str) -> Role | None:
     return Role(items[member]["role"]) if member in items else None
 
 
-def build_venue_list() -> list[VenueOut]:
+def list_venues_with_output_counts() -> list[VenueOut]:
     """Return all venues with the number of outputs of each edition in the public library. Takes one Query."""
     rows = table.query_all(EDITION_COUNTS_PARTITION.format(library_id=PUBLIC_LIBRARY_ID), "")
     counts: Mapping[str, int] = {row["sk"]: int(row["n"]) for row in rows}

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible
+from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible_character
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
@@ -33,7 +33,7 @@ ResearcherId = Annotated[
     str,
     StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS),
     BeforeValidator(_normalize_researcher_id),
-    AfterValidator(require_visible),
+    AfterValidator(require_visible_character),
 ]
 EditionId = Annotated[str, *matching("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")]
 

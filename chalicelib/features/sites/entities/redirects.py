@@ -59,7 +59,7 @@ class Redirect(Entity):
             return (by_path,)
         return by_path, {"pk": pk, "sk": target_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if a path names the person, because a path without the name would be another path."""
         return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 

@@ -88,7 +88,7 @@ class Site(Container, LinkTarget):
         """The URL of the site without a path."""
         return f"https://{self.host}"
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
         return person.redact_all({name: getattr(self, name) for name in ("name", "description", "robots")})
 
@@ -131,14 +131,14 @@ class SiteTree(Entity):
         }
 
 
-def page_tree(site_id: str, tree: TreeName) -> Tree:
+def page_tree_keys(site_id: str, tree_name: TreeName) -> Tree:
     """Return one of the two trees of a site."""
-    return Tree(TREE_PARTITION.format(site_id=site_id, tree=tree))
+    return Tree(TREE_PARTITION.format(site_id=site_id, tree=tree_name))
 
 
 def tree_state_keys(site_id: str) -> list[ItemKey]:
     """Return the item keys of the states of both trees of a site."""
-    return [page_tree(site_id, DRAFT_TREE).state_key, page_tree(site_id, PUBLISHED_TREE).state_key]
+    return [page_tree_keys(site_id, DRAFT_TREE).state_key, page_tree_keys(site_id, PUBLISHED_TREE).state_key]
 
 
 def sites_domain() -> str:

@@ -65,6 +65,6 @@ class Menu(Entity):
             if is_visible[item["type"]]:
                 yield {**item, "children": children}
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the name and items with the person's data redacted."""
         return person.redact_all({"name": self.name, "outline": self.outline})

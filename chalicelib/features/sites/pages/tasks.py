@@ -20,7 +20,7 @@ from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.pages.logic.page_changes import remove_from_trees
 from chalicelib.features.sites.pages.logic.publishing import PagePublisher, remove_orphaned_position
 from chalicelib.features.sites.pages.logic.tree_positions import EditablePage, SiteTreesUnitOfWork
-from chalicelib.features.tenancy.purges.logic import purge_references
+from chalicelib.features.tenancy.purges.logic import purge_references_to_record
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
@@ -108,7 +108,7 @@ def render_content(message: dict[str, Any]) -> None:
 @task(PageRemoval.task, emits={"page.unpublished": Page})
 def run_page_removal(message: dict[str, Any]) -> None:
     """Remove a deleted page's revisions, the redirects to it and all pages below it."""
-    job, deadline = jobs.claim(PageRemoval, message), jobs.slice_deadline()
+    job, deadline = jobs.claim(PageRemoval, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
     try:
@@ -120,7 +120,7 @@ def run_page_removal(message: dict[str, Any]) -> None:
     elif not is_complete:
         jobs.retry_later(job)
     elif job.passes + 1 < _PASS_COUNT:
-        jobs.release(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
+        jobs.release(job, delay_seconds=_PAUSE_SECONDS, passes=job.passes + 1)
     else:
         jobs.remove(job)
 
@@ -132,7 +132,7 @@ def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
     """
     while table.delete_batch(f"R#{page_id}"):
         pass
-    if not purge_references(Page.kind, page_id, deadline):
+    if not purge_references_to_record(Page.kind, page_id, deadline):
         return False
     redirects = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
     for items in table.iter_pages(redirects, limit=_BATCH_SIZE):

@@ -9,9 +9,9 @@ from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.url_paths import clean_path, normalize_path
 from chalicelib.features.sites.pages.logic.page_queries import (
     PageLocation,
-    find_by_path,
     load_draft,
     load_published,
+    locate_by_path,
     path_prefetch_keys,
     public_page_output,
 )
@@ -94,7 +94,7 @@ def get_page_by_path(
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
-        return _draft_response(ctx, site, find_by_path(site.id, path, items, draft=True))
+        return _draft_response(ctx, site, locate_by_path(site.id, path, items, draft=True))
     resolved = resolve_path(site.id, path, items, clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
         return _redirect_response(ctx, site, resolved)
@@ -112,8 +112,8 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
     """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft."""
     items = dict(ctx.access.prefetched)
     if query.draft and ctx.role is not None:
-        return _draft_response(ctx, site, find_by_path(site.id, _HOME, items, draft=True))
-    return _published_response(ctx, site, find_by_path(site.id, _HOME, items))
+        return _draft_response(ctx, site, locate_by_path(site.id, _HOME, items, draft=True))
+    return _published_response(ctx, site, locate_by_path(site.id, _HOME, items))
 
 
 @routes.get(

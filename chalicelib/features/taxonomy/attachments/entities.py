@@ -57,13 +57,15 @@ def attach_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Wr
     attachment_refs = _attachment_refs(entity_item)
     update = ItemUpdate(_entity_item_key(attachment), add={"nodes": frozenset({_attachment_ref(attachment)})})
     if attachment_refs:
-        return update.write("#nodes = :was", was=attachment_refs)
-    return update.write("attribute_not_exists(#nodes)")
+        return update.to_write("#nodes = :was", was=attachment_refs)
+    return update.to_write("attribute_not_exists(#nodes)")
 
 
 def detach_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
-    return ItemUpdate(_entity_item_key(attachment), discard={"nodes": frozenset({_attachment_ref(attachment)})}).write()
+    return ItemUpdate(
+        _entity_item_key(attachment), discard={"nodes": frozenset({_attachment_ref(attachment)})}
+    ).to_write()
 
 
 def _entity_item_key(attachment: TaxonomyAttachment) -> ItemKey:

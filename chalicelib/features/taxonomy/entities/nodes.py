@@ -64,7 +64,7 @@ class Taxonomy(Entity):
 
     def recent_moves_with(self, node_ids: Iterable[str]) -> dict[str, int]:
         """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
-        return trees.add_recent_moves(self.moved, self.version + 1, node_ids)
+        return trees.with_recent_moves(self.moved, self.version + 1, node_ids)
 
 
 class TaxonomyNode(Entity):
@@ -149,7 +149,7 @@ class TaxonomyNode(Entity):
     def from_reader(cls, reader: TreeReader, node_id: str) -> Self | None:
         """Return a node and its ancestors, which `reader` has loaded, or None if the node doesn't exist."""
         nodes: tuple[Self, ...] = ()
-        for item in reader.chain(node_id) or ():
+        for item in reader.nodes_from_root(node_id) or ():
             nodes = (*nodes, cls.from_item(item).replace(ancestors=nodes))
         return nodes[-1] if nodes else None
 
@@ -166,7 +166,7 @@ class TaxonomyNode(Entity):
             {**row, "sk": sort_key + self.id} for sort_key in sort_keys
         )
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
         fields = person.redact_all({"name": self.name, "description": self.description})
         labels = [person.redact(label) for label in self.alt_labels]

@@ -44,13 +44,13 @@ def slug_index_add_writes(key: ItemKey, index_item: Item | None, node_id: str) -
     if node_ids is None:
         return []
     if len(node_ids) >= MAX_NODES_PER_SLUG:
-        return [ItemUpdate(key, set={"wide": True}).write()]
-    return [ItemUpdate(key, add={"nodes": frozenset({node_id})}).write()]
+        return [ItemUpdate(key, set={"wide": True}).to_write()]
+    return [ItemUpdate(key, add={"nodes": frozenset({node_id})}).to_write()]
 
 
 def slug_index_remove_write(key: ItemKey, node_id: str) -> Write:
     """Return the write that removes a node from an item of the slug index."""
-    return ItemUpdate(key, discard={"nodes": frozenset({node_id})}).write()
+    return ItemUpdate(key, discard={"nodes": frozenset({node_id})}).to_write()
 
 
 def former_position_key(platform_id: str, parent_id: str | None, slug: str) -> ItemKey:

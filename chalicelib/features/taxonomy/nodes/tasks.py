@@ -24,7 +24,7 @@ def remove_deleted_subtree(message: dict[str, Any]) -> None:
 
     Each removal is a transaction that keeps the counts correct, so the task can resume at any point.
     """
-    job, deadline = jobs.claim(NodeRemovalJob, message), jobs.slice_deadline()
+    job, deadline = jobs.claim(NodeRemovalJob, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
     try:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, RevocationReason
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.identity.auth import api_key_pointer
+from chalicelib.kernel.identity.auth import build_api_key_pointer
 from chalicelib.kernel.permissions.grants import Credential
 from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
@@ -53,7 +53,7 @@ class ApiKey(Credential):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """Return the items that find the key by its secrets' SHA-256 and, of a live key, the item with its grantors."""
-        pointers = (api_key_pointer(digest, self.item_key) for digest in self.digests)
+        pointers = (build_api_key_pointer(digest, self.item_key) for digest in self.digests)
         dependency = {
             "pk": self.item_key[0],
             "sk": f"{KEY_DEPENDENCY_PREFIX}{self.id}",
@@ -72,7 +72,7 @@ class ApiKey(Credential):
         cause = {"revoked_because": {"reason": reason, "id": cause_id}} if reason else {}
         return {"revoked_at": timestamp, "is_live": False, **cause}
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person as creator and grantor, and from its name."""
         changed: dict[str, Any] = {**person.redact_all({"name": self.name})}
         if self.created_by in person.user_ids:
@@ -98,6 +98,6 @@ class KeyRevocation(Job):
     organization_id: str
     reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from the reasons."""
         return person.redact_all({"reasons": self.reasons})

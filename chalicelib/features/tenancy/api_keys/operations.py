@@ -50,7 +50,7 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
         **fields,
         organization_id=organization.id,
         created_by=ctx.principal.id,
-        hint=api_key_format.api_key_hint(secret),
+        hint=api_key_format.last_characters_hint(secret),
         digests={api_key_format.digest_api_key(secret): None},
         grantor_ids=key_creation.record_issuance(ctx, issuer),
     )
@@ -83,8 +83,10 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
     """
     if not api_key.revoked_at:
         plan = plan_revocation_by_key(api_key)
-        ctx.changes.update(api_key.replace(revoked_keys=plan.revoked_keys), **api_key.revocation_fields(ctx.now))
-        plan.revoke(ctx.changes)
+        ctx.changes.update(
+            api_key.replace(revoked_keys=plan.revoked_key_summaries), **api_key.revocation_fields(ctx.now)
+        )
+        plan.add_revocations(ctx.changes)
 
 
 @routes.post(
@@ -115,19 +117,21 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
         raise Problem("limit_exceeded", detail)
     digests = active_digests | {api_key_format.digest_api_key(secret): None}
     rotated = ctx.changes.update(
-        api_key, digests=digests, hint=api_key_format.api_key_hint(secret), grantor_ids=grantor_ids
+        api_key, digests=digests, hint=api_key_format.last_characters_hint(secret), grantor_ids=grantor_ids
     )
     return ApiKeyOut.of(rotated, key=secret)
 
 
-def _grantor_ids_after_rotation(ctx: Context, rotated: ApiKey) -> list[str] | None:
+def _grantor_ids_after_rotation(ctx: Context, rotated_key: ApiKey) -> list[str] | None:
     """Return the grantors of a key that the caller rotates. Raises Problem 403 if the key exceeds the caller."""
     issuer = key_creation.load_key_issuer(ctx)
     if isinstance(issuer, ApiKey):
-        if issuer.id == rotated.id:
-            return rotated.grantor_ids
-        key_creation.reject_excess_rights(issuer, rotated.scopes, rotated.expires_at, rotated.allowed_ips)
+        if issuer.id == rotated_key.id:
+            return rotated_key.grantor_ids
+        key_creation.reject_excess_rights(issuer, rotated_key.scopes, rotated_key.expires_at, rotated_key.allowed_ips)
     previous = (
-        rotated.grantor_ids if rotated.grantor_ids is not None else [each for each in [rotated.created_by] if each]
+        rotated_key.grantor_ids
+        if rotated_key.grantor_ids is not None
+        else [each for each in [rotated_key.created_by] if each]
     )
     return key_creation.record_issuance(ctx, issuer, previous)

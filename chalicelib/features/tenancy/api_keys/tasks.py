@@ -26,7 +26,7 @@ def stop_counting_expired_key(message: dict[str, Any]) -> None:
 @task(KeyRevocation.task, emits={"organization.api_key.revoked": ApiKey})
 def revoke_listed_keys(message: dict[str, Any]) -> None:
     """Revoke the listed keys, each with a log entry. They have been denied access since they were listed."""
-    job, ends_at = jobs.claim(KeyRevocation, message), jobs.slice_deadline()
+    job, ends_at = jobs.claim(KeyRevocation, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
     for key_id in job.reasons:
@@ -45,6 +45,6 @@ def _revoke_key(job: KeyRevocation, key_id: str) -> None:
         return
     changes, plan, cause = UnitOfWork(now()), plan_revocation_by_key(key), job.reasons[key_id]
     revoked = key.revocation_fields(changes.now, cause["reason"], cause["id"])
-    changes.update(key.replace(revoked_keys=plan.revoked_keys), **revoked)
-    plan.revoke(changes)
+    changes.update(key.replace(revoked_keys=plan.revoked_key_summaries), **revoked)
+    plan.add_revocations(changes)
     outbox.commit(changes, "organization.api_key.revoked", Origin.system(KeyRevocation.task))

@@ -1,7 +1,7 @@
 """The stored record of a suppressed e-mail address. It holds a keyed hash instead of the address."""
 
 from chalicelib.features.tenancy.email_suppressions.models import SuppressionOut
-from chalicelib.kernel.storage.entity import Entity, system_log
+from chalicelib.kernel.storage.entity import Entity, system_log_id
 
 
 class EmailSuppression(Entity):
@@ -16,4 +16,4 @@ class EmailSuppression(Entity):
     @property
     def log(self) -> str:
         """Return the id of the system log with the entries about the address."""
-        return system_log(self.address_hash)
+        return system_log_id(self.address_hash)

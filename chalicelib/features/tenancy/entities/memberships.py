@@ -62,7 +62,7 @@ class ContainerMember(Membership):
         """Return the member's name, username or e-mail address for chat messages."""
         return self.name or self.username or self.email or self.user_id
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the membership is the person's. Another member only loses values that name the person."""
         if self.user_id in person.user_ids:
             return None
@@ -137,7 +137,7 @@ class RevocationMarker(Job):
     user_id: str
 
     @property
-    def dependents(self) -> Facet:
+    def dependents_index(self) -> Facet:
         """Return the index of the records that depend on the membership."""
         return DEPENDENTS_OF_MEMBER
 

@@ -80,7 +80,7 @@ class Organization(Container):
         """Return the purge of a deleted organization."""
         return ScheduledTask("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from its texts, and their addresses from its contacts."""
         redacted = person.redact_all({name: getattr(self, name) for name in _TEXT_FIELDS})
         return {**redacted, **{name: None for name in _EMAIL_FIELDS if getattr(self, name) in person.emails}}

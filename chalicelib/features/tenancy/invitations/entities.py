@@ -9,7 +9,7 @@ from chalicelib.features.tenancy.invitations.models import InvitableRole, Invita
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
-from chalicelib.kernel.storage.record_types import record_subtype
+from chalicelib.kernel.storage.record_types import get_record_type_of_base
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
 
@@ -75,7 +75,7 @@ class Invitation(Entity):
     @classmethod
     def from_item(cls, item: Item) -> Self:
         """Return the invitation that an item contains, whatever its container's type."""
-        kind = record_subtype(item["kind"], Invitation)
+        kind = get_record_type_of_base(item["kind"], Invitation)
         return super(Invitation, kind).from_item(item)  # type: ignore[return-value]
 
     @property
@@ -103,7 +103,7 @@ class Invitation(Entity):
         """Return the task that runs when the invitation expires."""
         return None if self.outcome else ScheduledTask("invitations.expire", self.expires_at)
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the person was invited. Invitations sent by the person are revoked and no longer name them."""
         if self.email in person.emails or self.answered_by in person.user_ids:
             return None

@@ -11,12 +11,12 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     is_inviter_valid,
     reject_resend_too_soon,
 )
-from chalicelib.features.tenancy.invitations.logic.responses import respond
-from chalicelib.features.tenancy.invitations.logic.sending import invite, recipient_prefetch_keys, resend
+from chalicelib.features.tenancy.invitations.logic.responses import record_decision
+from chalicelib.features.tenancy.invitations.logic.sending import invite_address, recipient_prefetch_keys, resend
 from chalicelib.features.tenancy.invitations.logic.token_resolution import (
     ResolvedInvitation,
-    prefetch_keys_from_body,
-    resolve_token,
+    invitation_keys_from_body_token,
+    resolve_invitation_token,
 )
 from chalicelib.features.tenancy.invitations.models import (
     AcceptanceOut,
@@ -79,8 +79,12 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
     user = ctx.principal if isinstance(ctx.principal, User) else None
-    resolved = resolve_token(query.token, user)
-    return _respond(ctx, resolved, user, query.decision) if user and query.decision else resolved.describe(user)
+    resolved = resolve_invitation_token(query.token, user)
+    return (
+        _record_decision_once(ctx, resolved, user, query.decision)
+        if user and query.decision
+        else resolved.to_acceptance_output(user)
+    )
 
 
 @routes.post(
@@ -88,7 +92,7 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     success=200,
     access=Caller.USER,
     scope=None,
-    prefetch=prefetch_keys_from_body,
+    prefetch=invitation_keys_from_body_token,
     emits=_RESPONSE_EVENTS,
     grants_access=True,
 )
@@ -103,7 +107,9 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
     - `invitation_expired`: It has expired. The detail has the time.
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
-    return _respond(ctx, resolve_token(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision)
+    return _record_decision_once(
+        ctx, resolve_invitation_token(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision
+    )
 
 
 @routes.get("/organizations/{organization_id}/invitations", access=_REQUIRE_ADMIN, scope="members:read", emits=None)
@@ -137,7 +143,7 @@ def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
     """Revoke a pending invitation. It stays listed. Admins of a platform can revoke the invitations to it."""
     if invitation.status == "revoked":
         return
-    _reject_closed(invitation)
+    _reject_unless_pending(invitation)
     ctx.changes.event = f"{invitation.kind}.revoked"
     ctx.changes.update(invitation, **closing_fields("revoked"))
 
@@ -159,7 +165,7 @@ def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
     inviter could not grant its role today is `invalid_transition`. One whose role the caller cannot grant is
     `insufficient_role`. Admins of a platform can resend the invitations to it.
     """
-    _reject_closed(invitation)
+    _reject_unless_pending(invitation)
     _reject_ungrantable(ctx, invitation)
     reject_resend_too_soon(invitation, ctx.now)
     ctx.changes.event = f"{invitation.kind}.resent"
@@ -182,10 +188,10 @@ def invite_to_organization(ctx: Context, organization: Organization, body: Invit
     An address receives at most 5 mails an hour and 20 a day from all organizations together. Beyond that the invitation
     is created without a mail: `sentAt` is null and `mailWithheld` is true.
     """
-    return invite(ctx, Invitation, body, organization_id=organization.id)
+    return invite_address(ctx, Invitation, body, organization_id=organization.id)
 
 
-def _reject_closed(invitation: Invitation) -> None:
+def _reject_unless_pending(invitation: Invitation) -> None:
     if invitation.status == "accepted":
         raise Problem("invalid_transition", "The invitation is accepted. Remove the member instead.")
     if invitation.status != "pending":
@@ -204,6 +210,6 @@ def _reject_ungrantable(ctx: Context, invitation: Invitation) -> None:
         raise Problem("invalid_transition", detail)
 
 
-def _respond(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> AcceptanceOut:
+def _record_decision_once(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> AcceptanceOut:
     is_repeated = resolved.is_repeated_response(user, decision)
-    return (resolved if is_repeated else respond(ctx, resolved, user, decision)).describe(user)
+    return (resolved if is_repeated else record_decision(ctx, resolved, user, decision)).to_acceptance_output(user)

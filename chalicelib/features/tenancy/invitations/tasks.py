@@ -6,12 +6,12 @@ from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppres
 from chalicelib.features.tenancy.email_suppressions.logic import build_unsubscribe_url
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail, closing_fields
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
-    build_accept_url,
-    is_established,
-    plain_name_or_none,
+    build_acceptance_url,
+    is_established_organization,
+    mail_safe_name_or_none,
     reissue_token,
 )
-from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation, resolve_token
+from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation, resolve_invitation_token
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
@@ -51,10 +51,12 @@ def send_invitation(message: dict[str, Any]) -> None:
     if job is None:
         return
     try:
-        if (token := reissue_token(job)) and (resolved := _resolve_pending(token)):
+        if (token := reissue_token(job)) and (resolved := _resolve_acceptable_invitation(token)):
             url = build_unsubscribe_url(job.recipient_hash) if job.recipient_hash else None
             if not (job.recipient_hash and table.get(EmailSuppression.make_item_key(address_hash=job.recipient_hash))):
-                mail.send_email(resolved.invitation.email, _render_email(resolved, token, url), unsubscribe_url=url)
+                mail.send_email(
+                    resolved.invitation.email, _render_invitation_email(resolved, token, url), unsubscribe_url=url
+                )
     except mail.EmailRejected as rejected:
         add_fields(mail=f"given up: {rejected}")
     except Problem:
@@ -63,10 +65,10 @@ def send_invitation(message: dict[str, Any]) -> None:
     jobs.remove(job)
 
 
-def _resolve_pending(token: str) -> ResolvedInvitation | None:
+def _resolve_acceptable_invitation(token: str) -> ResolvedInvitation | None:
     """Return the invitation to which the mail's link leads, or None if the recipient could not accept it any more."""
     try:
-        resolved = resolve_token(token, None)
+        resolved = resolve_invitation_token(token, None)
     except Problem as problem:
         if problem.code == "unavailable":
             raise
@@ -74,19 +76,19 @@ def _resolve_pending(token: str) -> ResolvedInvitation | None:
     return resolved if resolved.invitation.status == "pending" else None
 
 
-def _render_email(resolved: ResolvedInvitation, token: str, unsubscribe_url: str | None) -> mail.Email:
+def _render_invitation_email(resolved: ResolvedInvitation, token: str, unsubscribe_url: str | None) -> mail.Email:
     """Return the mail. A new organization's mails contain no text that its members wrote."""
     invitation = resolved.invitation
-    may_include_texts = is_established(resolved.organization, now())
+    may_include_texts = is_established_organization(resolved.organization, now())
     return mail.render_email(
         "features/tenancy/invitations/mail.jinja",
-        inviter=resolved.inviter_name if may_include_texts else plain_name_or_none(resolved.inviter_name),
+        inviter=resolved.inviter_name if may_include_texts else mail_safe_name_or_none(resolved.inviter_name),
         place=resolved.container_name
         if may_include_texts
-        else plain_name_or_none(resolved.container_name) or f"a new {resolved.container.kind}",
+        else mail_safe_name_or_none(resolved.container_name) or f"a new {resolved.container.kind}",
         role=invitation.role,
         message=invitation.message if may_include_texts else None,
-        accept_url=build_accept_url(token),
+        accept_url=build_acceptance_url(token),
         unsubscribe_url=unsubscribe_url,
         email=invitation.email,
         expires_at=invitation.expires_at,

@@ -14,7 +14,7 @@ from chalicelib.kernel.storage.record_types import record_from_item
 MemberT = TypeVar("MemberT", bound=ContainerMember)
 
 
-def join(
+def create_membership(
     ctx: Context,
     membership_type: type[MemberT],
     user: User | ContainerMember,
@@ -41,7 +41,7 @@ def join(
     return ctx.changes.create(member)
 
 
-def set_role(
+def set_role_or_add_member(
     ctx: Context, membership_type: type[MemberT], member: MemberT | None, role: Role, **container_ids: str
 ) -> MemberT:
     """Give the user named by the path a role in a container. A user without a membership there becomes a member."""
@@ -52,7 +52,7 @@ def set_role(
         return ctx.changes.update(member, role=role.value)
     ctx.changes.event = f"{membership_type.kind}.added"
     nearest = [*ctx.access.subject_membership.memberships.values()][-1]
-    return join(
+    return create_membership(
         ctx,
         membership_type,
         ContainerMember.from_item(nearest),

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from chalicelib.features.tenancy.entities.memberships import ContainerMember
-from chalicelib.features.tenancy.logic.membership_rules import member_presenter
+from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.authorization.memberships import is_current_membership, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
@@ -43,5 +43,5 @@ def list_members(
         item for item in stored if is_current_membership(item["user_id"], (item["pk"], ""), ancestor_keys, items)
     ]
     return ctx.build_page(
-        [*map(member_presenter(ctx), map(membership_type.from_item, current))], page.last_evaluated_key, query
+        [*map(create_member_presenter(ctx), map(membership_type.from_item, current))], page.last_evaluated_key, query
     )

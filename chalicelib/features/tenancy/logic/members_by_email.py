@@ -30,6 +30,6 @@ def find_user_ids_by_email(
     return user_ids | {item["user_id"] for item in table.read_current(indexed) if item.get("email") in addresses}
 
 
-def _query_members(source: tuple[Partition, str]) -> QueryResult:
-    partition, prefix = source
+def _query_members(partition_and_prefix: tuple[Partition, str]) -> QueryResult:
+    partition, prefix = partition_and_prefix
     return table.query(partition, prefix=prefix, limit=_MAX_MATCHES)

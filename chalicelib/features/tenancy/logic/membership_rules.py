@@ -9,7 +9,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import Role
 
 
-def reject_owner(role: str) -> None:
+def reject_owner_role(role: str) -> None:
     """Raise Problem `owner_must_transfer` if the role is the owner's. An organization has exactly one owner."""
     if role == Role.OWNER:
         raise Problem("owner_must_transfer", "This is the owner. Transfer the ownership to another member first.")
@@ -27,12 +27,12 @@ def reject_ungrantable_role(role: Role, max_grantable_role: Role) -> None:
         )
 
 
-def member_presenter(ctx: Context) -> Callable[[ContainerMember], MemberOut]:
+def create_member_presenter(ctx: Context) -> Callable[[ContainerMember], MemberOut]:
     """Return the function that shows members to the caller. Only admins and the member see the e-mail address."""
     sees_all = ctx.role is not None and ctx.role.includes(Role.ADMIN)
 
-    def show(member: ContainerMember) -> MemberOut:
+    def member_to_output(member: ContainerMember) -> MemberOut:
         own = member.user_id == ctx.principal.id
         return MemberOut.of(member) if sees_all or own else MemberOut.of(member, email=None)
 
-    return show
+    return member_to_output

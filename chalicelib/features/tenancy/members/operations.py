@@ -3,7 +3,11 @@
 from chalicelib.features.tenancy.entities.memberships import Member, RevocationMarker
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.logic.member_lists import list_members
-from chalicelib.features.tenancy.logic.membership_rules import member_presenter, reject_owner, reject_ungrantable_role
+from chalicelib.features.tenancy.logic.membership_rules import (
+    create_member_presenter,
+    reject_owner_role,
+    reject_ungrantable_role,
+)
 from chalicelib.features.tenancy.members.logic.dependent_api_keys import plan_key_revocation
 from chalicelib.features.tenancy.members.logic.leaving import leave
 from chalicelib.features.tenancy.models.memberships import KeysQuery, MemberOut, MemberPatch, OwnershipTransfer
@@ -38,7 +42,7 @@ def list_organization_members(ctx: Context, query: ListQuery) -> ListPage[Member
 )
 def get_organization_member(ctx: Context, member: Member) -> MemberOut:
     """Get a member of an organization."""
-    return member_presenter(ctx)(member)
+    return create_member_presenter(ctx)(member)
 
 
 @routes.patch(
@@ -56,13 +60,13 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
     instead.
     """
     if body.role == member.role:
-        return member_presenter(ctx)(member)
-    reject_owner(member.role)
+        return create_member_presenter(ctx)(member)
+    reject_owner_role(member.role)
     reject_ungrantable_role(body.role, ctx.max_grantable_role)
     plan = plan_key_revocation(ctx, member, query, "member_demoted", body.role)
-    updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_keys), role=body.role.value)
-    plan.revoke(ctx.changes)
-    return member_presenter(ctx)(updated)
+    updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_key_summaries), role=body.role.value)
+    plan.add_revocations(ctx.changes)
+    return create_member_presenter(ctx)(updated)
 
 
 @routes.delete(
@@ -79,9 +83,9 @@ def remove_organization_member(ctx: Context, organization: Organization, member:
     another admin takes responsibility for those keys instead. One log entry records the removal with all its
     consequences, and lists the revoked keys.
     """
-    reject_owner(member.role)
+    reject_owner_role(member.role)
     plan = plan_key_revocation(ctx, member, query, "member_removed", None)
-    removed = member.replace(revoked_keys=plan.revoked_keys)
+    removed = member.replace(revoked_keys=plan.revoked_key_summaries)
     leave(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
 
 
@@ -99,10 +103,10 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     The API keys that they created or rotated are revoked, too. One log entry records the removal with all its
     consequences.
     """
-    reject_owner(ctx.role or Role.MEMBER)
-    member = Member.from_item(ctx.access.membership or {})
+    reject_owner_role(ctx.role or Role.MEMBER)
+    member = Member.from_item(ctx.access.own_membership_item or {})
     plan = plan_key_revocation(ctx, member, KeysQuery(), "member_left", None)
-    removed = member.replace(revoked_keys=plan.revoked_keys)
+    removed = member.replace(revoked_keys=plan.revoked_key_summaries)
     leave(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
 
 
@@ -118,7 +122,7 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     """Make another member the owner. The former owner becomes an admin."""
     if body.new_owner_id == organization.owner_id:
         return OrganizationOut.of(organization)
-    owner = Member.from_item(ctx.access.membership or {})
+    owner = Member.from_item(ctx.access.own_membership_item or {})
     successor = ctx.find(Member, user_id=body.new_owner_id)
     if successor is None:
         raise ValidationProblem(

@@ -34,27 +34,27 @@ def revoke_dependent_memberships(message: dict[str, Any]) -> None:
     The revocation marker denies access until then. It is removed only after the index has shown for long enough that
     nothing is left.
     """
-    marker, ends_at = jobs.claim(RevocationMarker, message), jobs.slice_deadline()
+    marker, ends_at = jobs.claim(RevocationMarker, message), jobs.slice_deadline_monotonic()
     if marker is None:
         return
     dependent_count = 0
-    for record in _iter_dependents(marker):
+    for record in _iter_dependent_records(marker):
         if time.monotonic() > ends_at:
             jobs.release(marker)
             return
         dependent_count += 1
-        _revoke(record)
+        _revoke_or_remove(record)
     if dependent_count or marker.created_at > after(now(), seconds=-_MAX_INDEX_LAG_SECONDS):
-        jobs.release(marker, seconds=_MAX_INDEX_LAG_SECONDS)
+        jobs.release(marker, delay_seconds=_MAX_INDEX_LAG_SECONDS)
     else:
         jobs.remove(marker)
 
 
-def _iter_dependents(marker: RevocationMarker) -> Iterator[Entity]:
+def _iter_dependent_records(marker: RevocationMarker) -> Iterator[Entity]:
     """Yield the records that depend on the ended membership, as the index shows them."""
-    for items in table.iter_pages(marker.dependents.partition(**marker.__dict__)):
+    for items in table.iter_pages(marker.dependents_index.partition(**marker.__dict__)):
         # The inviter's memberships are read after the invitations. A user who joined again has new membership ids.
-        current_ids = _current_membership_ids(marker, items)
+        current_ids = _current_inviter_membership_ids(marker, items)
         for record in map(record_from_item, items):
             if isinstance(record, Invitation):
                 if record.status == "pending" and record.inviter_membership_id not in current_ids:
@@ -63,7 +63,7 @@ def _iter_dependents(marker: RevocationMarker) -> Iterator[Entity]:
                 yield record
 
 
-def _current_membership_ids(marker: RevocationMarker, items: Iterable[Item]) -> set[str]:
+def _current_inviter_membership_ids(marker: RevocationMarker, items: Iterable[Item]) -> set[str]:
     """Return the ids of the current memberships on which the invitations among these items depend."""
     invitations = [Invitation.from_item(item) for item in items if "invited_as" in item]
     user_id = marker.user_id
@@ -76,7 +76,7 @@ def _current_membership_ids(marker: RevocationMarker, items: Iterable[Item]) -> 
     return {item["id"] for item in current}
 
 
-def _revoke(record: Entity) -> None:
+def _revoke_or_remove(record: Entity) -> None:
     changes = UnitOfWork(now())
     if isinstance(record, Invitation):
         event = f"{record.kind}.revoked"

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible
+from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible_character
 from chalicelib.kernel.http.models import Input, Output, Patch, Query, RecordOutput
 from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.roles import Role
@@ -43,7 +43,8 @@ class PlatformMemberPatch(RolePatch):
     """The fields of a platform member that can be changed."""
 
     username: (
-        Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible)] | None
+        Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible_character)]
+        | None
     ) = Field(
         None,
         description="Unique on this platform, whatever the case of its letters.",

@@ -25,7 +25,7 @@ class Purge(Job):
     passes: int = 0
 
 
-def purge_container(changes: UnitOfWork, container: Container) -> None:
+def delete_container_and_queue_purge(changes: UnitOfWork, container: Container) -> None:
     """Delete a container. Its contents are inaccessible after the commit, and a task removes them soon after."""
     changes.delete(container)
     record_fields: dict[str, Any] = new_record_fields(changes.now)

@@ -20,46 +20,50 @@ _container_hooks: Final[list[PurgeContainer]] = []
 _record_hooks: Final[list[PurgeRecord]] = []
 
 
-def on_container_purge(purge: PurgeContainer) -> PurgeContainer:
+def on_container_purge(hook: PurgeContainer) -> PurgeContainer:
     """Register a function that removes items that refer to a container but are stored elsewhere.
 
     It is called with the container's type, its id and a deadline (`time.monotonic`), and returns whether it removed all
     of them in time.
     """
-    _container_hooks.append(purge)
-    return purge
+    _container_hooks.append(hook)
+    return hook
 
 
-def on_record_purge(purge: PurgeRecord) -> PurgeRecord:
+def on_record_purge(hook: PurgeRecord) -> PurgeRecord:
     """Register a function that removes items that refer to a record but are stored elsewhere.
 
     It is called before the record is removed, with the record's kind, its id and a deadline (`time.monotonic`), and
     returns whether it removed all of them in time.
     """
-    _record_hooks.append(purge)
-    return purge
+    _record_hooks.append(hook)
+    return hook
 
 
-def purge_references(kind: str, record_id: str, deadline: float = float("inf")) -> bool:
+def purge_references_to_record(record_kind: str, record_id: str, deadline_monotonic: float = float("inf")) -> bool:
     """Remove all items that refer to a record but are stored elsewhere. Return False if the deadline has passed."""
-    return all(purge(kind, record_id, deadline) for purge in _record_hooks)
+    return all(purge(record_kind, record_id, deadline_monotonic) for purge in _record_hooks)
 
 
-def purge_contents(container_type: type[Container], container_id: str, deadline: float = float("inf")) -> bool:
+def purge_container_contents(
+    container_type: type[Container], container_id: str, deadline_monotonic: float = float("inf")
+) -> bool:
     """Remove the contents of a container, including the containers in it, but not the container itself.
 
     `deadline` is compared with `time.monotonic`. Return False if it has passed.
     """
     for child_type in child_types(container_type):
-        for item in _iter_child_containers(child_type, container_type.parameter, container_id):
+        for item in _iter_child_container_items(child_type, container_type.parameter, container_id):
             child = child_type.from_item(item)
-            if not purge_contents(child_type, child.id, deadline):
+            if not purge_container_contents(child_type, child.id, deadline_monotonic):
                 return False
             remove_records([child])
     partition = container_type.make_item_key(id=container_id)[0]
     extra_partitions = [template.format(id=container_id) for template in container_type.extra_partitions]
-    is_complete = all(purge_hook(container_type, container_id, deadline) for purge_hook in _container_hooks)
-    return is_complete and all(_clear_partition(pk, deadline) for pk in [*extra_partitions, partition])
+    is_complete = all(purge_hook(container_type, container_id, deadline_monotonic) for purge_hook in _container_hooks)
+    return is_complete and all(
+        _remove_partition_contents(pk, deadline_monotonic) for pk in [*extra_partitions, partition]
+    )
 
 
 def purge_children(record: Entity) -> None:
@@ -68,13 +72,15 @@ def purge_children(record: Entity) -> None:
         pass
 
 
-def _iter_child_containers(container_type: type[Container], parameter: str, parent_id: str) -> Iterator[Item]:
-    for items in table.iter_pages(container_type.sibling_index.partition(**{parameter: parent_id})):
+def _iter_child_container_items(
+    container_type: type[Container], parent_parameter: str, parent_id: str
+) -> Iterator[Item]:
+    for items in table.iter_pages(container_type.sibling_index.partition(**{parent_parameter: parent_id})):
         yield from table.read_current(items)
 
 
-def _clear_partition(pk: str, deadline: float) -> bool:
-    while time.monotonic() < deadline:
+def _remove_partition_contents(pk: str, deadline_monotonic: float) -> bool:
+    while time.monotonic() < deadline_monotonic:
         items = [item for item in table.query(pk, limit=_BATCH_SIZE + 1).items if item["sk"] != _CONTAINER_SORT_KEY]
         if not items:
             return True
@@ -92,7 +98,7 @@ def remove_records(records: list[Entity]) -> None:
     changes = UnitOfWork(now())
     for record in records:
         purge_children(record)
-        purge_references(record.kind, record.id)
+        purge_references_to_record(record.kind, record.id)
         changes.delete(record, grants_no_access=True)
     if changes.write_count > table.MAX_TRANSACT_ITEMS:
         half = len(records) // 2

@@ -3,7 +3,7 @@
 from typing import Any, Final, cast
 
 from chalicelib.features.tenancy.purges.entities import Purge
-from chalicelib.features.tenancy.purges.logic import purge_contents
+from chalicelib.features.tenancy.purges.logic import purge_container_contents
 from chalicelib.kernel.storage.entity import Container
 from chalicelib.kernel.storage.record_types import record_type
 from chalicelib.kernel.work import jobs
@@ -17,13 +17,13 @@ _PAUSE_SECONDS: Final = 60
 @task(Purge.task)
 def run_purge(message: dict[str, Any]) -> None:
     """Remove the contents of a deleted container. A second pass covers requests in flight at its deletion."""
-    job, deadline = jobs.claim(Purge, message), jobs.slice_deadline()
+    job, deadline = jobs.claim(Purge, message), jobs.slice_deadline_monotonic()
     if job is None:
         return
     container_type = cast("type[Container]", record_type(job.container_kind))
-    if not purge_contents(container_type, job.container_id, deadline):
+    if not purge_container_contents(container_type, job.container_id, deadline):
         jobs.release(job)
     elif job.passes + 1 < _PASS_COUNT:
-        jobs.release(job, seconds=_PAUSE_SECONDS, passes=job.passes + 1)
+        jobs.release(job, delay_seconds=_PAUSE_SECONDS, passes=job.passes + 1)
     else:
         jobs.remove(job)

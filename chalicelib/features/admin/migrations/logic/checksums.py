@@ -13,11 +13,13 @@ CHECKSUM_CHANGED_ERROR: Final = (
 )
 
 
-def migration_states(migrations: Sequence[Migration], records: Mapping[str, MigrationRecord]) -> list[MigrationOut]:
+def build_migration_states(
+    migrations: Sequence[Migration], records_by_id: Mapping[str, MigrationRecord]
+) -> list[MigrationOut]:
     """Return the state of each migration in order, including those that only a newer release knows."""
-    states = [_migration_state(migration, records.get(migration.id)) for migration in migrations]
+    states = [_migration_state(migration, records_by_id.get(migration.id)) for migration in migrations]
     ids = {migration.id for migration in migrations}
-    others = [MigrationOut.of(record) for record in records.values() if record.id not in ids]
+    others = [MigrationOut.of(record) for record in records_by_id.values() if record.id not in ids]
     return sorted([*states, *others], key=lambda migration: migration.id)
 
 

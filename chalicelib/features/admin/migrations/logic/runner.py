@@ -37,9 +37,9 @@ class MigrationOutcome:
     error: str | None = None
 
 
-def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[MigrationOutcome]:
+def iter_applied_migrations(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[MigrationOutcome]:
     """Apply pending migrations, and yield the outcome of each. A failure ends the run."""
-    records, lease = migration_history.read_records()
+    records, lease = migration_history.load_records_and_lease()
     if not any(_is_pending(migration, records.get(migration.id)) for migration in migrations):
         return
     try:
@@ -47,11 +47,11 @@ def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Migr
     except _LeaseHeld as error:
         yield MigrationOutcome("", "held", error=str(error))
         return
-    records, _ = migration_history.read_records()  # Another runner may have made progress.
+    records, _ = migration_history.load_records_and_lease()  # Another runner may have made progress.
     try:
         for migration in migrations:
             if _is_pending(migration, records.get(migration.id)):
-                outcome = runner.apply(migration, records.get(migration.id))
+                outcome = runner.apply_remaining_steps(migration, records.get(migration.id))
                 yield outcome
                 if outcome.state != "applied":
                     break
@@ -61,9 +61,9 @@ def apply_pending(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[Migr
         runner.release_lease()
 
 
-def apply_and_report() -> list[dict[str, Any]]:
+def apply_and_list_outcomes() -> list[dict[str, Any]]:
     """Apply pending migrations, and return the outcomes for the response of the function."""
-    return [asdict(outcome) for outcome in apply_pending()]
+    return [asdict(outcome) for outcome in iter_applied_migrations()]
 
 
 class _LeaseHeld(Exception):
@@ -95,7 +95,7 @@ class _Runner:
 
     lease: MigrationLease
 
-    def apply(self, migration: Migration, record: MigrationRecord | None) -> MigrationOutcome:
+    def apply_remaining_steps(self, migration: Migration, record: MigrationRecord | None) -> MigrationOutcome:
         """Perform the remaining steps of a migration, and return the outcome. Raises _LeaseHeld."""
         if checksum_changed(migration, record):
             return MigrationOutcome(migration.id, "failed", error=CHECKSUM_CHANGED_ERROR)
@@ -126,11 +126,11 @@ class _Runner:
                 next_position = migration.step(position, changes)
                 return self._store_progress(changes, migration, record, next_position, None, started_at_monotonic)
             except ConcurrentModification:
-                self._check_lease()
+                self._require_lease()
                 back_off(attempt)
             except Exception as failure:  # noqa: BLE001 - outermost handler: the record gets the reason, the log the traceback
                 logger().exception("migration", extra={"migration": migration.id})
-                error = _describe_failure(failure)
+                error = _step_failure_text(failure)
                 break
         else:
             error = f"Other changes conflicted with it {_MAX_ATTEMPTS} times in a row. Run it again."
@@ -170,14 +170,14 @@ class _Runner:
         self.lease = lease
         return stored
 
-    def _check_lease(self) -> None:
+    def _require_lease(self) -> None:
         """Raise _LeaseHeld if another runner has taken over."""
         item = get(self.lease.item_key)
         if item is None or item["version"] != self.lease.version:
             raise _LeaseHeld(_LEASE_LOST)
 
 
-def _describe_failure(error: Exception) -> str:
+def _step_failure_text(error: Exception) -> str:
     """Return why a step failed. Messages of libraries are omitted, because they may contain secrets."""
     if isinstance(error, Problem):
         return error.detail

@@ -11,13 +11,13 @@ from contextlib import suppress
 from typing import Final
 
 from chalicelib.features.audit.exports.entities import AuditExport
-from chalicelib.features.audit.exports.logic.entry_formats import file_header, format_entry
+from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes, format_entry
 from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
 from chalicelib.features.audit.exports.models import EntrySelection
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_displayable_entry
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.audit_log.ledger import sequence_key
+from chalicelib.kernel.audit_log.ledger import sequence_index_key
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.storage import files
@@ -45,7 +45,7 @@ class GzipPart:
         self._compressed = bytearray(compressed_prefix)
         self._compressor = zlib.compressobj(_COMPRESSION_LEVEL, wbits=_GZIP_WINDOW_BITS)
 
-    def write(self, data: bytes) -> None:
+    def compress_and_append(self, data: bytes) -> None:
         """Compress and append data."""
         self._compressed += self._compressor.compress(data)
 
@@ -68,17 +68,17 @@ class ExportWriter:
         self._filters = EntrySelection.model_validate(export.filters)
         self._omitted_runs = OmittedRuns.from_item(export.omitted_runs)
         self._last_sequence, self._entry_count = export.processed_sequence, export.entry_count or 0
-        self._start_part(_read_rest(export))
+        self._start_part(_read_rest_file(export))
         if not export.processed_sequence:
-            self._part.write(file_header(export.format))
+            self._part.compress_and_append(file_header_bytes(export.format))
 
-    def write(self, deadline: float) -> AuditExport:
+    def write_entries_until(self, deadline_monotonic: float) -> AuditExport:
         """Process entries to the end or until the deadline, and return the stored export. Raises UnreadableEntry."""
-        for entries in logs.iter_sequenced(
-            self.export.organization_id, self._last_sequence, self.export.last_sequence, reread=True
+        for entries in logs.iter_sequenced_entries(
+            self.export.organization_id, self._last_sequence, self.export.last_sequence, reread_from_table=True
         ):
             self._add_entries(entries)
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline_monotonic:
                 return jobs.release(self._store_progress())
             if self._part.is_full or time.monotonic() > self._checkpoint_deadline:
                 self._store_progress()
@@ -98,7 +98,7 @@ class ExportWriter:
                 skipped_leaves.append(entry.leaf)
             self._last_sequence = sequence
         self._omitted_runs.add_leaves(self._last_sequence + 1 - len(skipped_leaves), skipped_leaves)
-        self._part.write(b"".join(formatted))
+        self._part.compress_and_append(b"".join(formatted))
         self._entry_count += len(formatted)
 
     def _store_progress(self, *, is_complete: bool = False) -> AuditExport:
@@ -106,10 +106,10 @@ class ExportWriter:
         export, data = self.export, self._part.finish()
         number, part_numbers, rest_number = export.next_number + export.failures, export.part_numbers, None
         if is_complete or len(data) >= files.MIN_PART_BYTES:
-            files.upload_part(_bucket(), export.file_key, export.upload_id or "", number, data)
+            files.upload_part(_bucket_name(), export.file_key, export.upload_id or "", number, data)
             part_numbers = [*part_numbers, number]
         else:
-            files.write_file(_bucket(), _rest_key(export, number), data)
+            files.write_file(_bucket_name(), _rest_file_key(export, number), data)
             rest_number = number
         self.export = jobs.save_progress(
             export,
@@ -131,38 +131,42 @@ class ExportWriter:
 
 def start_upload(export: AuditExport) -> str:
     """Start the multipart upload and return its id."""
-    return files.start_upload(_bucket(), export.file_key, "application/gzip")
+    return files.start_upload(_bucket_name(), export.file_key, "application/gzip")
 
 
-def complete_upload(export: AuditExport) -> Iterator[bytes]:
+def complete_upload_and_read(export: AuditExport) -> Iterator[bytes]:
     """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
     with suppress(files.FileNotFound):  # Already completed, or deleted. In that case, reading fails.
-        files.complete_upload(_bucket(), export.file_key, export.upload_id or "", export.part_numbers)
-    return files.read_file(_bucket(), export.file_key)
+        files.complete_upload(_bucket_name(), export.file_key, export.upload_id or "", export.part_numbers)
+    return files.read_file(_bucket_name(), export.file_key)
 
 
 def delete_files(export: AuditExport) -> None:
     """Delete all files of an export, including incomplete uploads."""
-    files.delete_prefix(_bucket(), export.key_prefix)
+    files.delete_files_with_prefix(_bucket_name(), export.file_key_prefix)
 
 
-def presigned_url(export: AuditExport, name: str, seconds: int) -> str:
+def presigned_download_url(export: AuditExport, file_name: str, valid_seconds: int) -> str:
     """Return a URL with which anyone can download the file as `name`, for a number of seconds."""
-    return files.presign_url(_bucket(), export.file_key, name=name, seconds=seconds)
+    return files.presign_url(_bucket_name(), export.file_key, file_name=file_name, valid_seconds=valid_seconds)
 
 
-def _read_rest(export: AuditExport) -> bytes:
-    return b"".join(files.read_file(_bucket(), _rest_key(export, export.rest_number))) if export.rest_number else b""
+def _read_rest_file(export: AuditExport) -> bytes:
+    return (
+        b"".join(files.read_file(_bucket_name(), _rest_file_key(export, export.rest_number)))
+        if export.rest_number
+        else b""
+    )
 
 
-def _rest_key(export: AuditExport, number: int | None) -> str:
-    return f"{export.key_prefix}rest/{number}"
+def _rest_file_key(export: AuditExport, number: int | None) -> str:
+    return f"{export.file_key_prefix}rest/{number}"
 
 
 def _parse_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
     """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
     item = stored_entry.item
-    _, sort_key = sequence_key(log_id, sequence)
+    _, sort_key = sequence_index_key(log_id, sequence)
     if item["index1sk"] > sort_key:
         raise UnreadableEntry(sequence, may_be_index_lag=True)
     if item["index1sk"] < sort_key or not is_displayable_entry(item) or len(item["leaf"]) != HASH_BYTES:
@@ -180,5 +184,5 @@ def _format_entry(export: AuditExport, sequence: int, entry: EntryItem, body: ob
         raise UnreadableEntry(sequence, may_be_index_lag=False) from error
 
 
-def _bucket() -> str:
+def _bucket_name() -> str:
     return settings().exports_bucket

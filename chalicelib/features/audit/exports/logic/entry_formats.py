@@ -27,9 +27,9 @@ at another separator than the comma sees a new cell after each of those characte
 """
 
 
-def file_header(export_format: ExportFormat) -> bytes:
+def file_header_bytes(export_format: ExportFormat) -> bytes:
     """Return the bytes before the first entry: the CSV header row, or nothing."""
-    return _row(list(_COLUMNS)) if export_format == "csv" else b""
+    return _csv_row(list(_COLUMNS)) if export_format == "csv" else b""
 
 
 def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
@@ -37,10 +37,10 @@ def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
     entry = from_json(entry_json)
     if b"\n" in entry_json:
         raise ValueError("the entry contains a newline")
-    return _row([column(entry) for column in _COLUMNS.values()]) if export_format == "csv" else entry_json + b"\n"
+    return _csv_row([column(entry) for column in _COLUMNS.values()]) if export_format == "csv" else entry_json + b"\n"
 
 
-def _row(cells: list[Any]) -> bytes:
+def _csv_row(cells: list[Any]) -> bytes:
     text = StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(escape_formulas, cells))
     return text.getvalue().encode()
@@ -51,25 +51,25 @@ def escape_formulas(cell: Any) -> str:
     return _FORMULA.sub(r"\1'", "" if cell is None else str(cell))
 
 
-def _member_column(name: str, member: str) -> Callable[[Any], Any]:
+def _member_column_getter(name: str, member: str) -> Callable[[Any], Any]:
     return lambda entry: (entry[name] or {}).get(member)
 
 
-def _json_column(name: str) -> Callable[[Any], str | None]:
+def _json_column_getter(name: str) -> Callable[[Any], str | None]:
     return lambda entry: None if entry[name] is None else to_json(entry[name]).decode()
 
 
-def _plain_column(name: str) -> Callable[[Any], Any]:
+def _plain_column_getter(name: str) -> Callable[[Any], Any]:
     return lambda entry: entry[name]
 
 
 _COLUMNS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    **{name: _plain_column(name) for name in ("sequence", "id", "occurredAt", "type")},
-    **{f"actor{member.capitalize()}": _member_column("actor", member) for member in ("type", "id", "name")},
-    **{f"target{member.capitalize()}": _member_column("target", member) for member in ("type", "id", "name")},
-    **{name: _member_column("context", name) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
-    **{name: _json_column(name) for name in ("changes", "data")},
-    **{name: _member_column("integrity", name) for name in ("leafHash", "treeSize")},
+    **{name: _plain_column_getter(name) for name in ("sequence", "id", "occurredAt", "type")},
+    **{f"actor{member.capitalize()}": _member_column_getter("actor", member) for member in ("type", "id", "name")},
+    **{f"target{member.capitalize()}": _member_column_getter("target", member) for member in ("type", "id", "name")},
+    **{name: _member_column_getter("context", name) for name in ("operationId", "requestId", "ipAddress", "userAgent")},
+    **{name: _json_column_getter(name) for name in ("changes", "data")},
+    **{name: _member_column_getter("integrity", name) for name in ("leafHash", "treeSize")},
     "erased": lambda entry: "true" if "erased" in entry else None,
 }
 """The value of each column, by its name in the header row."""

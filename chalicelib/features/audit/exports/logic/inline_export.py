@@ -6,7 +6,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
-from chalicelib.features.audit.exports.logic.entry_formats import file_header, format_entry
+from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes, format_entry
 from chalicelib.features.audit.exports.models import ExportFormat
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import EntryFilters
@@ -38,9 +38,9 @@ class ExportTooLarge(Exception):
 def build_inline_export(log_id: str, filters: EntryFilters, export_format: ExportFormat) -> str:
     """Return the matching entries, oldest first, and entries without a sequence last. Raises ExportTooLarge."""
     entries = sorted(
-        _load_entries(log_id, filters), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id)
+        _load_matching_entries(log_id, filters), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id)
     )
-    text = bytearray(file_header(export_format))
+    text = bytearray(file_header_bytes(export_format))
     for start in range(0, len(entries), _BATCH_SIZE):
         for line in logs.entries_to_json(entries[start : start + _BATCH_SIZE]):
             with suppress(ValueError):  # It is too damaged to show. Verification reports it.
@@ -52,10 +52,10 @@ def build_inline_export(log_id: str, filters: EntryFilters, export_format: Expor
     return text.decode()
 
 
-def _load_entries(log_id: str, filters: EntryFilters) -> list[EntryItem]:
+def _load_matching_entries(log_id: str, filters: EntryFilters) -> list[EntryItem]:
     result: list[EntryItem] = []
     min_bytes = 0
-    for page in iter_entry_pages(log_id, filters):
+    for page in iter_matching_entry_pages(log_id, filters):
         result += page
         min_bytes += sum(len(entry.body or b"") or INLINE_BYTES * (not entry.erased) for entry in page)
         if len(result) > MAX_ENTRIES:
@@ -65,12 +65,12 @@ def _load_entries(log_id: str, filters: EntryFilters) -> list[EntryItem]:
     return result
 
 
-def iter_entry_pages(log_id: str, filters: EntryFilters) -> Iterator[list[EntryItem]]:
+def iter_matching_entry_pages(log_id: str, filters: EntryFilters) -> Iterator[list[EntryItem]]:
     """Yield matching entries page by page, newest first, without gaps. Raises ExportTooLarge.
 
     Indexes serve the filters but lag, so recent entries are read from the table itself.
     """
-    uses_index, recent_from = logs.uses_index(filters), ids.id_lower_bound(now_ms() - MAX_INDEX_LAG_SECONDS * 1000)
+    uses_index, recent_from = logs.has_index_for(filters), ids.id_lower_bound(now_ms() - MAX_INDEX_LAG_SECONDS * 1000)
     position: Item | None = None
     query_counts: Counter[bool] = Counter()
     while True:
@@ -79,6 +79,6 @@ def iter_entry_pages(log_id: str, filters: EntryFilters) -> Iterator[list[EntryI
         if query_counts[exact] > (MAX_RECENT_QUERIES if exact else MAX_QUERIES):
             raise ExportTooLarge("The log is too long to be searched within one request.")
         page, position = logs.list_entries([log_id], filters, position, MAX_ENTRIES + 1, exact=exact)
-        yield page if exact or not uses_index else logs.refetch_matching(log_id, filters, page)
+        yield page if exact or not uses_index else logs.refetch_matching_entries(log_id, filters, page)
         if position is None:
             return

@@ -35,31 +35,31 @@ def load_latest_anchor(log_id: str) -> Head | None:
         return None
     try:
         data = b"".join(files.read_file(bucket, file_name))
-        head = _decode(data.decode())
+        head = _decode_anchor(data.decode())
     except (ValueError, NoteError, FileNotFound) as error:
         raise BrokenAnchor(file_name) from error
-    if (file_name, data) != (_file_name(log_id, head), _encode(head)) or find_head_fault(log_id, head):
+    if (file_name, data) != (_anchor_file_name(log_id, head), _encode_anchor(head)) or find_head_fault(log_id, head):
         raise BrokenAnchor(file_name)
     return head
 
 
 def store_anchor(log_id: str, head: Head) -> bool:
     """Store the anchor of a head and return whether it is new. Raises Problem `unavailable`."""
-    return files.write_file_once(settings().anchors_bucket, _file_name(log_id, head), _encode(head))
+    return files.write_file_once(settings().anchors_bucket, _anchor_file_name(log_id, head), _encode_anchor(head))
 
 
-def _encode(head: Head) -> bytes:
+def _encode_anchor(head: Head) -> bytes:
     peak_lines = "".join(f"{to_base64(peak)}\n" for peak in head.tree.peaks)
     return f"{head.note}\n{peak_lines}".encode()
 
 
-def _decode(text: str) -> Head:
+def _decode_anchor(anchor_text: str) -> Head:
     """Return the head in an anchor, without verifying it. Raises ValueError or NoteError."""
-    signed, _, peak_lines = text.rpartition("\n\n")
+    signed, _, peak_lines = anchor_text.rpartition("\n\n")
     note = f"{signed}\n"
     size = checkpoints.parse(note).checkpoint.size
     return Head(CompactRange(size, tuple(from_base64(peak) for peak in peak_lines.split())), note)
 
 
-def _file_name(log_id: str, head: Head) -> str:
+def _anchor_file_name(log_id: str, head: Head) -> str:
     return f"{log_id}/{_SIZE_CEILING - head.tree.size:012d}"

@@ -11,7 +11,7 @@ from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
-from chalicelib.kernel.audit_log.ledger import find_entry_ids, sequence_key
+from chalicelib.kernel.audit_log.ledger import find_entry_ids, sequence_index_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
@@ -59,25 +59,25 @@ def list_entries(
     return [EntryItem.from_item(item) for item in result.items], result.last_evaluated_key
 
 
-def uses_index(filters: EntryFilters) -> bool:
+def has_index_for(filters: EntryFilters) -> bool:
     """Return whether an index serves these filters, unless the caller asks for an exact read."""
     return _narrowest_index(filters) is not None
 
 
-def refetch_matching(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
+def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterable[EntryItem]) -> list[EntryItem]:
     """Return the current table version of the entries that still match, because an index lags behind an erasure."""
     items = table.get_all(entry.item_key for entry in entries).values()
     return [EntryItem.from_item(item) for item in items if _is_visible_match([log_id], filters, item)]
 
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
-    is_valid = is_displayable_entry(item) and item["log_id"] in log_ids and _is_committed(item["log_id"], item)
+    is_valid = is_displayable_entry(item) and item["log_id"] in log_ids and _is_in_tree_or_pending(item["log_id"], item)
     return is_valid and entry_matches(filters, EntryItem.from_item(item))
 
 
-def _is_committed(log_id: str, item: Item) -> bool:
+def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     """Return whether an entry is in the tree, or is authentic and will be."""
-    return "sequence" in item or is_pending(log_id, item)
+    return "sequence" in item or is_pending_entry(log_id, item)
 
 
 def _narrowest_index(filters: EntryFilters) -> Facet | None:
@@ -98,7 +98,7 @@ def entries_to_json(entries: Iterable[EntryItem]) -> list[bytes]:
     Entries whose body is missing are omitted. Verification reports them.
     """
     entries = list(entries)
-    long_bodies = _load_long_bodies(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
+    long_bodies = _load_long_bodies_by_id(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
     bodies = [(entry, entry.body or long_bodies.get(entry.id)) for entry in entries]
     return [entry_to_json(entry, body) for entry, body in bodies if body or entry.erased]
 
@@ -110,13 +110,13 @@ def entry_to_json(entry: EntryItem, body: bytes | None) -> bytes:
     gets the data of the Merkle leaf. An erased entry has no body. Its remaining fields and their signature are shown
     instead.
     """
-    body = canonical_json(_erased_entry(entry)) if body is None or entry.erased else body
-    signature = {"erasureSignature": redaction.redaction_signature(entry)} if entry.erased else {}
+    body = canonical_json(_erased_entry_json(entry)) if body is None or entry.erased else body
+    signature = {"erasureSignature": redaction.redaction_signature_base64(entry)} if entry.erased else {}
     integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signature} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 
 
-def _erased_entry(entry: EntryItem) -> dict[str, Any]:
+def _erased_entry_json(entry: EntryItem) -> dict[str, Any]:
     return {
         "id": entry.id,
         "type": entry.type,
@@ -131,8 +131,8 @@ def _erased_entry(entry: EntryItem) -> dict[str, Any]:
     }
 
 
-def iter_sequenced(
-    log_id: str, after_sequence: int, last_sequence: int, *, reread: bool = False
+def iter_sequenced_entries(
+    log_id: str, after_sequence: int, last_sequence: int, *, reread_from_table: bool = False
 ) -> Iterator[list[StoredEntry]]:
     """Yield the sequenced entries after one sequence and up to another, in chunks that fit into memory.
 
@@ -142,26 +142,26 @@ def iter_sequenced(
     """
     retry_delays = iter(_INDEX_RETRY_SECONDS)
     while after_sequence < last_sequence:
-        items = _query_index(log_id, after_sequence, last_sequence)
-        if consecutive := items[: _dense_prefix_length(log_id, items, after_sequence)] or _load_from_table(
+        items = _query_sequence_index(log_id, after_sequence, last_sequence)
+        if consecutive := items[: _gapless_prefix_length(log_id, items, after_sequence)] or _load_next_from_table(
             log_id, after_sequence, last_sequence
         ):
-            for chunk in _chunk_by_long_bodies(consecutive):
-                yield load_bodies(log_id, _refetch(chunk) if reread else chunk)
+            for chunk in _iter_chunks_by_long_bodies(consecutive):
+                yield load_stored_entries(log_id, _refetch_sequenced_items(chunk) if reread_from_table else chunk)
             after_sequence += len(consecutive)
         elif (delay_seconds := next(retry_delays, None)) is not None:
             time.sleep(delay_seconds)  # Entries sequenced before the ledger stored batches are found by the index only.
         else:
-            yield load_bodies(log_id, items[:1])
+            yield load_stored_entries(log_id, items[:1])
             return
 
 
-def _query_index(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
-    (pk, first), (_, last) = sequence_key(log_id, after_sequence + 1), sequence_key(log_id, last_sequence)
+def _query_sequence_index(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
+    (pk, first), (_, last) = sequence_index_key(log_id, after_sequence + 1), sequence_index_key(log_id, last_sequence)
     return table.query(Partition(pk, "index1"), since=first, until=last).items
 
 
-def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
+def _load_next_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
     """Return the next consecutive entries, located by the ledger's batches."""
     ids_by_sequence = find_entry_ids(log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE))
     keys = {
@@ -170,13 +170,13 @@ def _load_from_table(log_id: str, after_sequence: int, last_sequence: int) -> li
     items = table.get_all(keys.values())
     consecutive: list[Item] = []
     for sequence, key in keys.items():
-        if items.get(key, {}).get("index1sk") != sequence_key(log_id, sequence)[1]:
+        if items.get(key, {}).get("index1sk") != sequence_index_key(log_id, sequence)[1]:
             break
         consecutive.append(items[key])
     return consecutive
 
 
-def _refetch(items: list[Item]) -> list[Item]:
+def _refetch_sequenced_items(items: list[Item]) -> list[Item]:
     """Return the table's version of items from an index. Those without a sequence in the table stay unchanged."""
     stored_items = table.get_all((item["pk"], item["sk"]) for item in items)
     sequenced = {key: item for key, item in stored_items.items() if "index1sk" in item}
@@ -190,32 +190,34 @@ def list_stored_entries(log_id: str, after_position: Item | None, limit: int) ->
     included.
     """
     result = table.query(EntryItem.pk.format(log_id=log_id), after=after_position, limit=limit)
-    return load_bodies(log_id, result.items), result.last_evaluated_key
+    return load_stored_entries(log_id, result.items), result.last_evaluated_key
 
 
-def is_pending(log_id: str, item: Item) -> bool:
+def is_pending_entry(log_id: str, item: Item) -> bool:
     """Return whether an entry is authentic and has no sequence yet. An entry without a valid MAC never gets one."""
     return "sequence" not in item and is_authentic(log_id, item)
 
 
-def load_bodies(log_id: str, items: list[Item]) -> list[StoredEntry]:
+def load_stored_entries(log_id: str, items: list[Item]) -> list[StoredEntry]:
     """Return the entries in these items, with long bodies loaded from items of their own."""
-    long_bodies = _load_long_bodies(
+    long_bodies = _load_long_bodies_by_id(
         body_key(log_id, item["sk"]) for item in items if "body" not in item and "erased" not in item
     )
     missing_ids = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long_bodies]
-    erased = _load_erased(log_id, missing_ids)
+    erased = _load_erased_items(log_id, missing_ids)
     items = [erased.get(item["sk"], item) for item in items]
     return [StoredEntry(item, item["body"] if "body" in item else long_bodies.get(item["sk"])) for item in items]
 
 
-def _dense_prefix_length(log_id: str, items: list[Item], after_sequence: int) -> int:
+def _gapless_prefix_length(log_id: str, items: list[Item], after_sequence: int) -> int:
     # Two entries with one sequence are no gap: verification has to see both.
-    gaps = (n for n, item in enumerate(items) if item["index1sk"] > sequence_key(log_id, after_sequence + n + 1)[1])
+    gaps = (
+        n for n, item in enumerate(items) if item["index1sk"] > sequence_index_key(log_id, after_sequence + n + 1)[1]
+    )
     return next(gaps, len(items))
 
 
-def _chunk_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
+def _iter_chunks_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
     # One Query returns a megabyte of items, but the bodies stored elsewhere can be a hundred times larger.
     start, long_body_count = 0, 0
     for end, item in enumerate(items):
@@ -227,12 +229,12 @@ def _chunk_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
     yield items[start:]
 
 
-def _load_erased(log_id: str, ids: Iterable[str]) -> dict[str, Item]:
+def _load_erased_items(log_id: str, entry_ids: Iterable[str]) -> dict[str, Item]:
     # The index lags, so it may return an entry from before its erasure.
-    items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in ids)
+    items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in entry_ids)
     return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}
 
 
-def _load_long_bodies(keys: Iterable[ItemKey]) -> dict[str, bytes]:
-    items = table.get_all(keys)
+def _load_long_bodies_by_id(body_keys: Iterable[ItemKey]) -> dict[str, bytes]:
+    items = table.get_all(body_keys)
     return {sk: item["body"] for (_, sk), item in items.items() if "body" in item}

@@ -8,7 +8,13 @@ from chalicelib.features.audit.log.models import Failure
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.entry_macs import public_keys, verify_entry_mac
-from chalicelib.kernel.audit_log.ledger import Head, checkpoint_origin, sequence_attributes, sequence_key, split_hashes
+from chalicelib.kernel.audit_log.ledger import (
+    Head,
+    checkpoint_origin,
+    sequence_attributes,
+    sequence_index_key,
+    split_hashes,
+)
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import NoteError
@@ -43,40 +49,40 @@ class VerifiedPrefix:
     tree: CompactRange = field(default_factory=CompactRange)
     chained_since_size: int | None = None
 
-    def extend(self, log_id: str, entries: Iterable[StoredEntry]) -> "VerifiedPrefix | Fault":
+    def verify_and_extend(self, log_id: str, entries: Iterable[StoredEntry]) -> "VerifiedPrefix | Fault":
         """Return the prefix extended by the following entries, or the first fault among them.
 
         A gap is a fault, and so is a second entry with the same sequence.
         """
         leaves: list[bytes] = []
         for sequence, entry in enumerate(entries, self.tree.size + 1):
-            _, sort_key = sequence_key(log_id, sequence)
+            _, sort_key = sequence_index_key(log_id, sequence)
             if entry.item["index1sk"] < sort_key:
                 return Fault("modified", sequence - 1)
             erased = "erased" in entry.item
             if entry.item["index1sk"] > sort_key or (entry.body is None and not erased):
                 return Fault("missing", sequence)
             failure = (
-                _erased_entry_failure(log_id, sequence, entry)
+                _find_erased_entry_failure(log_id, sequence, entry)
                 if erased
-                else _entry_failure(log_id, sequence, entry, self.chained_since_size)
+                else _find_entry_failure(log_id, sequence, entry, self.chained_since_size)
             )
             if failure:
                 return Fault(failure, sequence)
             leaves.append(entry.item["leaf"])
         return VerifiedPrefix(self.tree.extend(leaves), self.chained_since_size)
 
-    def to_cursor(self) -> dict[str, Any]:
+    def to_cursor_position(self) -> dict[str, Any]:
         """Return the state as it is stored in a cursor."""
         return {"at": self.tree.size, "peaks": to_base64(b"".join(self.tree.peaks)), "since": self.chained_since_size}
 
     @classmethod
-    def from_cursor(cls, position: dict[str, Any]) -> "VerifiedPrefix":
+    def from_cursor_position(cls, position: dict[str, Any]) -> "VerifiedPrefix":
         """Return the state that a cursor holds."""
         return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position.get("since"))
 
 
-def _entry_failure(
+def _find_entry_failure(
     log_id: str, sequence: int, entry: StoredEntry, chained_since_size: int | None = None
 ) -> Failure | None:
     """Return the failure of an entry at its sequence, or None. Trusts none of the stored attributes.
@@ -105,7 +111,7 @@ def _entry_failure(
     return None if expected.items() <= item.items() else "modified"
 
 
-def _erased_entry_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
+def _find_erased_entry_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return the failure of an entry that claims to be erased; only the service's signature confirms that."""
     return (
         None if is_displayable_entry(entry.item) and redaction.is_intact(log_id, sequence, entry.item) else "modified"
@@ -115,18 +121,18 @@ def _erased_entry_failure(log_id: str, sequence: int, entry: StoredEntry) -> Fai
 def has_valid_entry_mac(log_id: str, entry: StoredEntry) -> bool:
     """Return whether an entry has a valid MAC for the sequence that it claims."""
     sequence = entry.item.get("sequence")
-    return isinstance(sequence, int) and _entry_failure(log_id, sequence, entry) is None
+    return isinstance(sequence, int) and _find_entry_failure(log_id, sequence, entry) is None
 
 
 def find_head_fault(log_id: str, head: Head) -> Fault | None:
     """Return the fault in the head of a non-empty log: its signature, its size or its root."""
     try:
-        signed = checkpoints.verify(head.note, public_keys())
+        signed = checkpoints.verify_checkpoint_note(head.note, public_keys())
     except NoteError:
         return Fault("bad_signature", None)
     if (signed.origin, signed.size) != (checkpoint_origin(log_id), head.tree.size):
         return Fault("bad_signature", None)
-    return None if signed.root == head.tree.root() else Fault("forked", None)
+    return None if signed.root == head.tree.root_hash() else Fault("forked", None)
 
 
 def is_displayable_entry(item: Item) -> bool:

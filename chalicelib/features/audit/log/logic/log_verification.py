@@ -18,7 +18,7 @@ from chalicelib.kernel.audit_log.ledger import (
     checkpoint_origin,
     count_pending,
     head_key,
-    sequence_key,
+    sequence_index_key,
 )
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_of
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, MissingLinks, Statement
@@ -51,7 +51,7 @@ class VerificationProgress:
     verified: VerifiedPrefix
     suppressed_count: int = 0
 
-    def to_cursor(self) -> dict[str, Any]:
+    def to_cursor_position(self) -> dict[str, Any]:
         """Return the state as it is stored in a cursor."""
         head_fields = {
             "note": self.note,
@@ -59,10 +59,10 @@ class VerificationProgress:
             "anchor": self.anchor_note,
             "suppressed": self.suppressed_count,
         }
-        return {**head_fields, **self.verified.to_cursor()}
+        return {**head_fields, **self.verified.to_cursor_position()}
 
     @property
-    def root(self) -> bytes:
+    def signed_root(self) -> bytes:
         """Return the root in the signed head or, without a head, the root of the empty tree."""
         try:
             return checkpoints.parse(self.note).checkpoint.root
@@ -70,11 +70,15 @@ class VerificationProgress:
             return EMPTY_ROOT
 
     @classmethod
-    def from_cursor(cls, position: dict[str, Any]) -> "VerificationProgress":
+    def from_cursor_position(cls, position: dict[str, Any]) -> "VerificationProgress":
         """Return the state that a cursor holds."""
         suppressed = position.get("suppressed", 0)
         return cls(
-            position["note"], position["size"], position["anchor"], VerifiedPrefix.from_cursor(position), suppressed
+            position["note"],
+            position["size"],
+            position["anchor"],
+            VerifiedPrefix.from_cursor_position(position),
+            suppressed,
         )
 
 
@@ -92,21 +96,27 @@ class VerificationResult:
         return self.fault is not None or self.progress.verified.tree.size == self.progress.head_size
 
 
-def verify_next_window(log_id: str, position: dict[str, Any] | None, client_note: str | None) -> VerificationResult:
+def verify_next_window(
+    log_id: str, cursor_position: dict[str, Any] | None, client_note: str | None
+) -> VerificationResult:
     """Verify one window of a log, from a cursor position or from the beginning.
 
     The log has to begin with its newest anchor and with the client's checkpoint. Raises ValidationProblem if
     `client_note` is not a checkpoint of this log, and Problem `unavailable` if the anchors can't be read.
     """
-    if position:
-        progress, fault, pending_count = VerificationProgress.from_cursor(position), None, count_pending(log_id)
+    if cursor_position:
+        progress, fault, pending_count = (
+            VerificationProgress.from_cursor_position(cursor_position),
+            None,
+            count_pending(log_id),
+        )
     else:
         outbox = Outbox.read(log_id)  # Read before the head, so entries appended meanwhile are already in the tree.
         (progress, fault), pending_count = (
             _start_verification(log_id, outbox),
             len(outbox.pointers) + len(outbox.forged),
         )
-    trusted = _trusted_checkpoints(log_id, progress, client_note)
+    trusted = _list_trusted_checkpoints(log_id, progress, client_note)
     if isinstance(trusted, Fault):
         return VerificationResult(progress, trusted, pending_count)
     if any(checkpoint.size > progress.head_size for checkpoint in trusted):
@@ -128,7 +138,7 @@ def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgre
     except BrokenAnchor as error:
         add_fields(brokenAnchor=str(error))
         anchor, anchor_fault = None, forged_fault
-    head = _load_head(log_id)
+    head = _load_valid_head(log_id)
     if head is None:
         return VerificationProgress("", 0, "", VerifiedPrefix()), forged_fault
     progress = VerificationProgress(head.note, head.tree.size, anchor.note if anchor else "", VerifiedPrefix())
@@ -142,47 +152,49 @@ def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgre
     except BrokenStatement:
         return progress, forged_fault
     chained_since_size = statement.since if statement else progress.head_size
-    suppressed_count = _count_suppressed(log_id, statement, outbox) if statement else 0
+    suppressed_count = _count_suppressed_entries(log_id, statement, outbox) if statement else 0
     return replace(
         progress, verified=VerifiedPrefix(chained_since_size=chained_since_size), suppressed_count=suppressed_count
     ), None
 
 
-def _count_suppressed(log_id: str, statement: Statement, outbox: Outbox) -> int:
+def _count_suppressed_entries(log_id: str, statement: Statement, outbox: Outbox) -> int:
     """Return how many entries were removed before they received a sequence. The statement is newer than the outbox.
 
     A Query may show half of a transaction, so entries that seem to be missing are looked for again.
     """
-    missing = _missing_links(log_id, statement, outbox)
+    missing = _find_missing_links(log_id, statement, outbox)
     for seconds in _RECHECK_SECONDS:
         if not missing.count:
             break
         time.sleep(seconds)
         outbox_now = Outbox.read(log_id)
         statement_now = _load_statement(log_id)
-        missing = missing.intersect(_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
+        missing = (
+            missing.intersect(_find_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
+        )
     return statement.lost + missing.count
 
 
 def _load_statement(log_id: str) -> Statement | None:
     try:
-        head = _load_head(log_id)
+        head = _load_valid_head(log_id)
         return head.read_statement(log_id) or Statement() if head else None
     except BrokenStatement:
         return None
 
 
-def _missing_links(log_id: str, statement: Statement, outbox: Outbox) -> MissingLinks:
+def _find_missing_links(log_id: str, statement: Statement, outbox: Outbox) -> MissingLinks:
     """Return the missing chain links, or none if the outbox was not read completely."""
     if not outbox.complete:
         return MissingLinks()
-    lagging_shards = statement.chains_behind(outbox.ends)
+    lagging_shards = statement.list_shards_behind_tree(outbox.ends)
     items = table.get_all(chain_keys(log_id, lagging_shards)) if lagging_shards else {}
     current_ends = {shard: ChainEnd.from_item(items.get(chain_key(log_id, shard))) for shard in lagging_shards}
-    return statement.find_missing(outbox.ends, _pending_links(log_id, statement, outbox), current_ends)
+    return statement.find_missing_links(outbox.ends, _find_pending_links(log_id, statement, outbox), current_ends)
 
 
-def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Link]:
+def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Link]:
     """Return the links of entries that are still pending.
 
     A pointer that is late, or no longer scheduled, may have been put back without its entry. Its entry is loaded to
@@ -192,7 +204,7 @@ def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Lin
     links_to_check = {
         link: EntryItem.make_item_key(log_id=log_id, id=pointer["sk"])
         for link, pointer in pointers.items()
-        if "duesk" not in pointer or statement.chain_state(link.shard).is_missing(link.number)
+        if "duesk" not in pointer or statement.chain_state(link.shard).is_link_number_missing(link.number)
     }
     entries = table.get_all(links_to_check.values(), ("pk", "sk", "sequence")) if links_to_check else {}
     return {
@@ -202,7 +214,7 @@ def _pending_links(log_id: str, statement: Statement, outbox: Outbox) -> set[Lin
     }
 
 
-def _load_head(log_id: str) -> Head | None:
+def _load_valid_head(log_id: str) -> Head | None:
     """Return the head of a log, or None if it is invalid."""
     try:
         return Head.from_item(table.get(head_key(log_id)))
@@ -210,18 +222,20 @@ def _load_head(log_id: str) -> Head | None:
         return None
 
 
-def _trusted_checkpoints(log_id: str, progress: VerificationProgress, note: str | None) -> list[Checkpoint] | Fault:
+def _list_trusted_checkpoints(
+    log_id: str, progress: VerificationProgress, client_note: str | None
+) -> list[Checkpoint] | Fault:
     """Return the checkpoints that the log has to begin with. The anchor was verified when the verification began."""
     from_anchor = [checkpoints.parse(progress.anchor_note).checkpoint] if progress.anchor_note else []
-    from_client = _verify_client_checkpoint(log_id, note) if note else None
+    from_client = _verify_client_checkpoint(log_id, client_note) if client_note else None
     if isinstance(from_client, Fault):
         return from_client
     return [*from_anchor, from_client] if from_client else from_anchor
 
 
-def _verify_client_checkpoint(log_id: str, note: str) -> Checkpoint | Fault:
+def _verify_client_checkpoint(log_id: str, client_note: str) -> Checkpoint | Fault:
     try:
-        checkpoint = checkpoints.verify(note, public_keys())
+        checkpoint = checkpoints.verify_checkpoint_note(client_note, public_keys())
     except BadSignature:
         return Fault("bad_signature", None)
     except NoteError as error:
@@ -240,51 +254,55 @@ def _verify_client_checkpoint(log_id: str, note: str) -> Checkpoint | Fault:
 
 
 def _verify_window(
-    log_id: str, progress: VerificationProgress, trusted: Sequence[Checkpoint]
+    log_id: str, progress: VerificationProgress, trusted_checkpoints: Sequence[Checkpoint]
 ) -> VerificationProgress | Fault:
     verified = progress.verified
     stop = min(progress.head_size, verified.tree.size + WINDOW_ENTRIES)
     # Compare each trusted checkpoint at exactly its own size.
-    comparison_sizes = {checkpoint.size for checkpoint in trusted if verified.tree.size < checkpoint.size < stop}
+    comparison_sizes = {
+        checkpoint.size for checkpoint in trusted_checkpoints if verified.tree.size < checkpoint.size < stop
+    }
     for end in [*sorted(comparison_sizes), stop]:
-        result = verify_through(log_id, verified, end)
+        result = verify_entries_through(log_id, verified, end)
         if isinstance(result, Fault):
             return (
-                result if _has_entries_from(log_id, result, progress.head_size) else Fault("truncated", result.sequence)
+                result
+                if _has_entries_from_fault_on(log_id, result, progress.head_size)
+                else Fault("truncated", result.sequence)
             )
         verified = result
-        if any(c.size == verified.tree.size and c.root != verified.tree.root() for c in trusted):
+        if any(c.size == verified.tree.size and c.root != verified.tree.root_hash() for c in trusted_checkpoints):
             return Fault("forked", None)
-    if verified.tree.size == progress.head_size and (fault := _final_fault(log_id, progress, verified)):
+    if verified.tree.size == progress.head_size and (fault := _find_final_fault(log_id, progress, verified)):
         return fault
     return replace(progress, verified=verified)
 
 
-def _final_fault(log_id: str, progress: VerificationProgress, verified: VerifiedPrefix) -> Fault | None:
+def _find_final_fault(log_id: str, progress: VerificationProgress, verified: VerifiedPrefix) -> Fault | None:
     """Return the fault at the end of the log: a root that differs from the signed one, or entries after the head."""
-    if verified.tree.root() != progress.root:
+    if verified.tree.root_hash() != progress.signed_root:
         return Fault("forked", None)
-    pk, next_sort_key = sequence_key(log_id, progress.head_size + 1)
+    pk, next_sort_key = sequence_index_key(log_id, progress.head_size + 1)
     later_items = table.query(Partition(pk, "index1"), since=next_sort_key, limit=1).items
-    current_head = _load_head(log_id) if later_items else None
+    current_head = _load_valid_head(log_id) if later_items else None
     has_grown = current_head is not None and current_head.tree.size > progress.head_size
     return Fault("forked", progress.head_size + 1) if later_items and not has_grown else None
 
 
-def verify_through(log_id: str, verified: VerifiedPrefix, last_sequence: int) -> VerifiedPrefix | Fault:
+def verify_entries_through(log_id: str, verified: VerifiedPrefix, last_sequence: int) -> VerifiedPrefix | Fault:
     """Return the prefix extended up to a sequence, or the first fault."""
-    for entries in logs.iter_sequenced(log_id, verified.tree.size, last_sequence):
+    for entries in logs.iter_sequenced_entries(log_id, verified.tree.size, last_sequence):
         if not entries:
             return Fault("missing", verified.tree.size + 1)
-        result = verified.extend(log_id, entries)
+        result = verified.verify_and_extend(log_id, entries)
         if isinstance(result, Fault):
             return result
         verified = result
     return verified
 
 
-def _has_entries_from(log_id: str, fault: Fault, last_sequence: int) -> bool:
+def _has_entries_from_fault_on(log_id: str, fault: Fault, last_sequence: int) -> bool:
     """Return whether any entry exists at or after the fault. If none does, the log was truncated there."""
     if fault.failure != "missing" or fault.sequence is None:
         return True
-    return any(logs.iter_sequenced(log_id, fault.sequence - 1, last_sequence))
+    return any(logs.iter_sequenced_entries(log_id, fault.sequence - 1, last_sequence))

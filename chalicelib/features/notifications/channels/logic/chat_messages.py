@@ -52,10 +52,14 @@ class MessageContent:
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], sequence: int) -> "MessageContent":
         """Return the content for a log entry with its sequence."""
-        return cls(EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), _public_event(entry, sequence))
+        return cls(
+            EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), _event_payload(entry, sequence)
+        )
 
     @classmethod
-    def create_test(cls, actor: Mapping[str, Any], channel: IntegrationChannel, timestamp: str) -> "MessageContent":
+    def create_test_message(
+        cls, actor: Mapping[str, Any], channel: IntegrationChannel, timestamp: str
+    ) -> "MessageContent":
         """Return the content of a test message, which is not an event of the log."""
         entry = {
             "type": "channel.test",
@@ -65,7 +69,7 @@ class MessageContent:
             "target": {"name": channel.name},
             "data": {"channelId": channel.id},
         }
-        return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), _public_event(entry, None))
+        return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), _event_payload(entry, None))
 
     @property
     def plain_text(self) -> str:
@@ -77,12 +81,12 @@ class MessageContent:
         return self.sentence.format(actor=escape(self.actor), target=escape(self.target))
 
 
-def build_body(provider: Provider, content: MessageContent) -> bytes:
+def build_message_body(provider: Provider, content: MessageContent) -> bytes:
     """Return the body of a message in the provider's format."""
     return to_json(_FORMATS[provider](content))
 
 
-def delivery_url(provider: Provider, url: str) -> str:
+def build_delivery_url(provider: Provider, url: str) -> str:
     """Return the URL for a message. Discord reports the result only with `wait=true`."""
     if provider != "discord":
         return url
@@ -94,39 +98,39 @@ def delivery_url(provider: Provider, url: str) -> str:
 def escape_slack(text: str) -> str:
     """Return text that Slack's mrkdwn shows as it is, except for bold and the like, which have no escape."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _break_mentions(text)
+    return _disable_mentions(text)
 
 
 def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is (CommonMark, section 2.4), as in Discord and Teams."""
-    return _break_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
+    return _disable_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
 
 
-def _break_mentions(text: str) -> str:
+def _disable_mentions(text: str) -> str:
     return _MENTIONS.sub("@" + _ZERO_WIDTH_SPACE, text)
 
 
-def _format_slack(content: MessageContent) -> dict[str, Any]:
+def _slack_payload(content: MessageContent) -> dict[str, Any]:
     timestamp, event = content.event["timestamp"], content.event["type"]
     when = f"<!date^{timestamp_ms(timestamp) // 1000}^{{date_short_pretty}} {{time}}|{timestamp}>"
     text = content.render(escape_slack)
     return {
         "text": text,
         "blocks": [
-            {"type": "section", "text": _mrkdwn(text)},
-            {"type": "context", "elements": [_mrkdwn(f"{when} · {event}")]},
+            {"type": "section", "text": _mrkdwn_text_object(text)},
+            {"type": "context", "elements": [_mrkdwn_text_object(f"{when} · {event}")]},
         ],
         "unfurl_links": False,
         "unfurl_media": False,
     }
 
 
-def _mrkdwn(text: str) -> dict[str, Any]:
+def _mrkdwn_text_object(text: str) -> dict[str, Any]:
     # `verbatim` keeps Slack from turning plain text into links or mentions.
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
-def _format_discord(content: MessageContent) -> dict[str, Any]:
+def _discord_payload(content: MessageContent) -> dict[str, Any]:
     return {
         "embeds": [
             {
@@ -139,7 +143,7 @@ def _format_discord(content: MessageContent) -> dict[str, Any]:
     }
 
 
-def _format_teams(content: MessageContent) -> dict[str, Any]:
+def _teams_payload(content: MessageContent) -> dict[str, Any]:
     text = content.render(escape_markdown)
     # An Adaptive Card shows times in the reader's zone, and rejects fractions of a second.
     timestamp = re.sub(r"\.\d+", "", content.event["timestamp"])
@@ -159,19 +163,19 @@ def _format_teams(content: MessageContent) -> dict[str, Any]:
     return {"type": "message", "attachments": [attachment]}
 
 
-def _format_webhook(content: MessageContent) -> dict[str, Any]:
+def _generic_webhook_payload(content: MessageContent) -> dict[str, Any]:
     return {"text": content.plain_text, "event": content.event}
 
 
 _FORMATS: Final[Mapping[Provider, Callable[[MessageContent], dict[str, Any]]]] = {
-    "slack": _format_slack,
-    "discord": _format_discord,
-    "teams": _format_teams,
-    "webhook": _format_webhook,
+    "slack": _slack_payload,
+    "discord": _discord_payload,
+    "teams": _teams_payload,
+    "webhook": _generic_webhook_payload,
 }
 
 
-def _public_event(entry: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
+def _event_payload(entry: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
     return {
         "type": entry["type"],
         "timestamp": entry["occurredAt"],

@@ -4,8 +4,15 @@ import time
 from typing import Final
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel
-from chalicelib.features.notifications.channels.logic.chat_messages import MessageContent, build_body, delivery_url
-from chalicelib.features.notifications.channels.logic.provider_rules import fields_after_response, retry_after_seconds
+from chalicelib.features.notifications.channels.logic.chat_messages import (
+    MessageContent,
+    build_delivery_url,
+    build_message_body,
+)
+from chalicelib.features.notifications.channels.logic.provider_rules import (
+    retry_after_seconds,
+    status_fields_after_response,
+)
 from chalicelib.kernel.core.clock import after, now, now_ms, timestamp_ms
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -30,11 +37,16 @@ def send_message(
     remaining_seconds = None if timeout_seconds is None else timeout_seconds - wait_seconds
     headers = {"content-type": "application/json"}
     return webhook_client.post_webhook(
-        delivery_url(channel.provider, channel.url), build_body(channel.provider, content), headers, remaining_seconds
+        build_delivery_url(channel.provider, channel.decrypted_url),
+        build_message_body(channel.provider, content),
+        headers,
+        remaining_seconds,
     )
 
 
-def apply_response(changes: UnitOfWork, channel: IntegrationChannel, response: WebhookResponse) -> IntegrationChannel:
+def record_channel_response(
+    changes: UnitOfWork, channel: IntegrationChannel, response: WebhookResponse
+) -> IntegrationChannel:
     """Add the new state of a channel after a response to the unit of work, and return the changed channel.
 
     The public status creates a new version of the record. The time when the channel is free does not.
@@ -45,7 +57,7 @@ def apply_response(changes: UnitOfWork, channel: IntegrationChannel, response: W
         else min(retry_after_seconds(response) or 0, _MAX_BACKOFF_SECONDS)
     )
     free_at = after(now(), seconds=max(backoff_seconds, channel.min_interval_seconds))
-    state = fields_after_response(channel.provider, response)
+    state = status_fields_after_response(channel.provider, response)
     if any(getattr(channel, name) != value for name, value in state.items()):
         return changes.update(channel, **state, free_at=free_at)
     changes.update_untracked(channel, free_at=free_at)

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.outbound.webhook_urls import url_host
+from chalicelib.kernel.outbound.webhook_urls import target_url_host
 
 RETRY_SECONDS: Final = (5, 300, 1_800, 7_200)
 """Pauses between the attempts of a message. They are short, because a chat message is useless a day later."""
@@ -46,14 +46,14 @@ def url_mismatch_reason(provider: Provider, url: str) -> str | None:
     if provider not in _PROVIDER_URLS:
         return None
     hosts, example = _PROVIDER_URLS[provider]
-    if not re.fullmatch(hosts, url_host(url)):
+    if not re.fullmatch(hosts, target_url_host(url)):
         return f"must be a URL of {_PROVIDER_NAMES[provider]}, such as {example}"
     if provider == "discord" and not _DISCORD_PATH.fullmatch(url):
         return f"must be the URL of a Discord webhook, exactly as copied from Discord, such as {example}"
     return None
 
 
-def fields_after_response(provider: Provider, response: WebhookResponse) -> Mapping[str, Any]:
+def status_fields_after_response(provider: Provider, response: WebhookResponse) -> Mapping[str, Any]:
     """Return the changed fields of a channel after a response: healthy, needing attention, or none."""
     if response.succeeded:
         return HEALTHY_FIELDS
@@ -64,7 +64,7 @@ def fields_after_response(provider: Provider, response: WebhookResponse) -> Mapp
 def _rejection_reason(provider: Provider, response: WebhookResponse) -> str | None:
     """Return the reason why the provider would reject the next message too, or None if that is unknown."""
     status, name = response.status, _PROVIDER_NAMES[provider]
-    if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent(status):
+    if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent_status(status):
         return None
     if status in _UNAUTHORIZED_STATUSES:
         return f"{name} refused the message ({status}): its URL may have been revoked. Give the channel another."
@@ -77,7 +77,7 @@ def _rejection_reason(provider: Provider, response: WebhookResponse) -> str | No
 
 def is_permanent_failure(response: WebhookResponse) -> bool:
     """Return whether a failed attempt would fail again at any time."""
-    return response.status is not None and not response.succeeded and _is_permanent(response.status)
+    return response.status is not None and not response.succeeded and _is_permanent_status(response.status)
 
 
 def retry_after_seconds(response: WebhookResponse) -> int | None:
@@ -105,5 +105,5 @@ def failure_reason(provider: Provider, response: WebhookResponse) -> str | None:
     )
 
 
-def _is_permanent(status: int) -> bool:
+def _is_permanent_status(status: int) -> bool:
     return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT_STATUSES

@@ -32,14 +32,14 @@ def find_disable_reason(
     return None
 
 
-def update_misconfigured_since(response: WebhookResponse, previous: str | None, now: str) -> str | None:
+def next_misconfigured_since(response: WebhookResponse, previous_since: str | None, now: str) -> str | None:
     """Return the time since when the host name or certificate is invalid, updated by a response.
 
     Any HTTP response proves both valid. A time-out or a failing name server proves nothing.
     """
     if response.misconfigured:
-        return previous or now
-    return None if response.status is not None else previous
+        return previous_since or now
+    return None if response.status is not None else previous_since
 
 
 def next_probe_at(next_attempt_at: str | None, consecutive_timeouts: int, now: str) -> str:
@@ -52,7 +52,7 @@ def next_probe_at(next_attempt_at: str | None, consecutive_timeouts: int, now: s
     return min(max(next_attempt_at or latest, after(now, seconds=delay_seconds)), latest)
 
 
-def require_active(webhook: Webhook) -> None:
+def require_active_webhook(webhook: Webhook) -> None:
     """Raise Problem `invalid_transition` unless the webhook is active."""
     if webhook.status != "active":
         detail = f'The webhook is {webhook.status} and receives no events. Set {{"enabled": true}} first.'

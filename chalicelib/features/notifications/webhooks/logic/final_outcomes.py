@@ -30,7 +30,7 @@ EXHAUSTED_EVENT: Final = "organization.webhook.delivery_exhausted"
 _MAX_ATTEMPTS: Final = 4
 
 
-def schedule_disable(
+def queue_disabling(
     webhook: Webhook, reason: str, failing_since: str | None, record_last_attempt: Callable[[UnitOfWork], object]
 ) -> Webhook:
     """Stop all deliveries to a webhook and queue the job that disables it, unless the webhook changed meanwhile.
@@ -51,12 +51,12 @@ def schedule_disable(
     return changed
 
 
-def create_exhaustion_job(changes: UnitOfWork, before: Delivery, failed: Delivery) -> ExhaustionJob:
+def create_exhaustion_job(changes: UnitOfWork, delivery_before: Delivery, failed_delivery: Delivery) -> ExhaustionJob:
     """Add the job that records a failed delivery in the log, and return it."""
-    return changes.create(ExhaustionJob.create(before, failed, changes.now))
+    return changes.create(ExhaustionJob.create(delivery_before, failed_delivery, changes.now))
 
 
-def commit_disable(message: dict[str, Any]) -> None:
+def commit_webhook_disabling(message: dict[str, Any]) -> None:
     """Disable a webhook that accepts no events, and notify the organization's admins.
 
     A webhook that was enabled again, or has another URL by now, stays as it is. Raises ConcurrentModification.
@@ -98,7 +98,7 @@ def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
     outbox.commit(changes, DISABLED_EVENT, Origin.system(DisableJob.task))
 
 
-def commit_exhaustion(message: dict[str, Any]) -> None:
+def commit_exhaustion_entry(message: dict[str, Any]) -> None:
     """Commit the log entry for a failed delivery, unless the delivery is deleted.
 
     Raises ConcurrentModification if another worker committed first.
@@ -110,7 +110,7 @@ def commit_exhaustion(message: dict[str, Any]) -> None:
     if item is None:
         jobs.remove(job)
         return
-    before, failed = job.states_around_failure(WebhookDelivery.from_item(item))
+    before, failed = job.deliveries_around_failure(WebhookDelivery.from_item(item))
     changes = UnitOfWork(now())
     changes.set_event_subject(failed)
     changes.set_diff_base(before)

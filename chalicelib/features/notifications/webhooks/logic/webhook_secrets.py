@@ -8,12 +8,12 @@ from chalicelib.kernel.core.clock import timestamp_ms
 from chalicelib.kernel.crypto import encryption
 
 
-def encrypt_secret(webhook_id: str, secret: str) -> dict[str, Any]:
+def build_stored_secret(webhook_id: str, secret: str) -> dict[str, Any]:
     """Return a secret (`whsec_…`) as stored in its webhook, encrypted and without an end."""
     return {"sealed": encryption.encrypt(secret.encode(), _encryption_context(webhook_id)), "until": None}
 
 
-def active_secrets(webhook: Webhook, timestamp: str) -> list[dict[str, Any]]:
+def active_stored_secrets(webhook: Webhook, timestamp: str) -> list[dict[str, Any]]:
     """Return the stored secrets that sign at a time, with the current one first."""
     return [item for item in webhook.secrets if item["until"] is None or item["until"] > timestamp]
 
@@ -23,7 +23,7 @@ def signed_headers(webhook: Webhook, message_id: str, body: bytes, timestamp: st
 
     Raises DecryptionError if a stored secret was altered.
     """
-    decrypted = [_decrypt(webhook, item) for item in active_secrets(webhook, timestamp)]
+    decrypted = [_decrypt_secret(webhook, item) for item in active_stored_secrets(webhook, timestamp)]
     signed = standard_webhooks.signed_headers(
         map(standard_webhooks.decode_secret, decrypted), message_id, timestamp_ms(timestamp) // 1000, body
     )
@@ -32,10 +32,10 @@ def signed_headers(webhook: Webhook, message_id: str, body: bytes, timestamp: st
 
 def reencrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> dict[str, Any]:
     """Return a stored secret encrypted with the current key. Raises DecryptionError."""
-    return encrypt_secret(webhook.id, _decrypt(webhook, stored_secret)) | {"until": stored_secret["until"]}
+    return build_stored_secret(webhook.id, _decrypt_secret(webhook, stored_secret)) | {"until": stored_secret["until"]}
 
 
-def _decrypt(webhook: Webhook, stored_secret: dict[str, Any]) -> str:
+def _decrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> str:
     return encryption.decrypt(stored_secret["sealed"], _encryption_context(webhook.id)).decode()
 
 

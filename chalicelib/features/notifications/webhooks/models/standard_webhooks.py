@@ -37,12 +37,14 @@ def decode_secret(text: str) -> bytes:
     return key
 
 
-def signed_headers(keys: Iterable[bytes], message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+def signed_headers(
+    secret_keys: Iterable[bytes], message_id: str, timestamp_seconds: int, body: bytes
+) -> dict[str, str]:
     """Return the headers of a message with one signature for each secret; `timestamp` in seconds since 1970."""
-    signed = f"{message_id}.{timestamp}.".encode() + body
-    signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in keys]
+    signed = f"{message_id}.{timestamp_seconds}.".encode() + body
+    signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in secret_keys]
     return {
         "webhook-id": message_id,
-        "webhook-timestamp": str(timestamp),
+        "webhook-timestamp": str(timestamp_seconds),
         "webhook-signature": " ".join(signatures),
     }

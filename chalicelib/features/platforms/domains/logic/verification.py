@@ -79,7 +79,7 @@ UNCLAIMED_FIELDS: Final[dict[str, Any]] = {
 
 def claim_fields(platform_id: str, domain: str, timestamp: str) -> dict[str, Any]:
     """Return the fields of a platform's claim of a domain. Repeating a claim yields the same proof."""
-    tag = signatures.make_tag(f"{platform_id} {domain}".encode(), "custom domain")
+    tag = signatures.make_authentication_tag(f"{platform_id} {domain}".encode(), "custom domain")
     proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
         **UNCLAIMED_FIELDS,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_keys
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
 from chalicelib.features.sites.pages.logic.page_queries import locate_published
@@ -43,7 +43,7 @@ def menu_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the positions of the pages in the body, for prefetching."""
     items = request.unvalidated_body.get("items")
     ids = [each for each in _page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
-    trees = [page_tree(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
+    trees = [page_tree_keys(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
     return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
 
 
@@ -72,7 +72,7 @@ class PagePathReader:
     ) -> None:
         self._items, self._read_keys = {**items}, {*read_keys}
         names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if include_drafts else (PUBLISHED_TREE,)
-        self._trees = [TreeReader(page_tree(site_id, name), self._items, self._read_keys) for name in names]
+        self._trees = [TreeReader(page_tree_keys(site_id, name), self._items, self._read_keys) for name in names]
 
     def load_paths(self, page_ids: Sequence[str], hints: Iterable[str]) -> dict[str, str | None]:
         """Return the existing pages, each with its published path or None.
@@ -83,7 +83,7 @@ class PagePathReader:
             self._load_positions({*page_ids, *hints, *self._stored_ancestor_ids(page_ids)})
             self._load_positions({*self._stored_ancestor_ids(page_ids)})
         for tree in self._trees:
-            tree.load_ancestors([page_id for page_id in page_ids if tree.node(page_id)])
+            tree.load_ancestors([page_id for page_id in page_ids if tree.find_read_node(page_id)])
         paths = {page_id: self._path(page_id) for page_id in page_ids}
         return {page_id: path for page_id, path in paths.items() if path or self._chains(page_id)}
 
@@ -101,12 +101,12 @@ class PagePathReader:
 
     def _stored_ancestor_ids(self, page_ids: Iterable[str]) -> Iterator[str]:
         """Yield the ids of the ancestors of pages, as stored in their positions."""
-        nodes = (tree.node(page_id) for tree in self._trees for page_id in page_ids)
+        nodes = (tree.find_read_node(page_id) for tree in self._trees for page_id in page_ids)
         yield from (ancestor_id for node in nodes if node for ancestor_id in node["lineage"])
 
     def _chains(self, page_id: str) -> list[list[Item]]:
         """Return the breadcrumbs of a page in each tree that contains it."""
-        return [chain for tree in self._trees if (chain := tree.chain(page_id))]
+        return [chain for tree in self._trees if (chain := tree.nodes_from_root(page_id))]
 
     def _path(self, page_id: str) -> str | None:
         location = locate_published(self._trees[0], page_id)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.platforms.entities import PAGE_KIND, PageTarget
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_keys
 from chalicelib.features.sites.pages.entities.renderings import Rendering
 from chalicelib.features.sites.pages.models.paths import build_path
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, PageOut, RevisionOut
@@ -182,7 +182,7 @@ class Page(PageTarget):
     @property
     def draft_position(self) -> Item:
         """The item of the page in the tree of drafts."""
-        pk, sk = page_tree(self.site_id, DRAFT_TREE).node_key(self.id)
+        pk, sk = page_tree_keys(self.site_id, DRAFT_TREE).node_key(self.id)
         return {
             "pk": pk,
             "sk": sk,
@@ -197,7 +197,7 @@ class Page(PageTarget):
     @property
     def published_position(self) -> Item:
         """The item of the page in the tree of published pages. It has a revision if the page itself is published."""
-        pk, sk = page_tree(self.site_id, PUBLISHED_TREE).node_key(self.id)
+        pk, sk = page_tree_keys(self.site_id, PUBLISHED_TREE).node_key(self.id)
         return {
             "pk": pk,
             "sk": sk,
@@ -236,13 +236,13 @@ class Page(PageTarget):
         `items` holds the items that were read before, and is extended by further reads. `extra_keys` are read together
         with the ancestors.
         """
-        reader = TreeReader.from_items(page_tree(self.site_id, DRAFT_TREE), items)
+        reader = TreeReader.from_items(page_tree_keys(self.site_id, DRAFT_TREE), items)
         reader.add_items([self.draft_position])
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reader.tree.state_key} - items.keys():
             reader.load(keys)
         reader.load_ancestors([self.id])
-        breadcrumbs = reader.chain(self.id)
+        breadcrumbs = reader.nodes_from_root(self.id)
         if breadcrumbs is None:
             return None
         content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
@@ -252,7 +252,7 @@ class Page(PageTarget):
             blocks=Content.from_item(content).blocks if content else (),
         )
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""
         return person.redact_all({"title": self.title, "seo": self.seo})
 
@@ -287,7 +287,7 @@ class Revision(Entity):
         content = read.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted, without a creator who is the person."""
         redacted = person.redact_all({"title": self.title, "seo": self.seo})
         return {**redacted, "created_by": None} if self.created_by in person.user_ids else redacted
@@ -345,7 +345,7 @@ class Content(Entity):
         record_fields = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
         return tuple(self.rendering.build_items(**record_fields))
 
-    def redact(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the blocks as JSON with the person's data redacted."""
         blocks = [*self.blocks]
         return {"text": to_json(person.redact_value(blocks))} if person.appears_in_value(blocks) else {}

@@ -111,4 +111,4 @@ class SlugIndexWriter:
             elif item.get(_OVERFLOW):
                 continue
             if changed or removed:
-                yield ItemUpdate(key, set=changed, remove=sorted(removed)).write()
+                yield ItemUpdate(key, set=changed, remove=sorted(removed)).to_write()

@@ -14,7 +14,7 @@ from chalicelib.features.sites.entities.sites import (
     PUBLISHED_TREE,
     Site,
     TreeName,
-    page_tree,
+    page_tree_keys,
     tree_state_keys,
 )
 from chalicelib.features.sites.pages.entities.pages import (
@@ -39,7 +39,7 @@ from chalicelib.features.sites.rendering.logic.limits import TooComplex
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, derive_slug
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -58,9 +58,9 @@ def page_prefetch_keys(request: Request) -> list[ItemKey]:
     keys = tree_state_keys(site_id)
     parent, slug, title = (body.get(field) for field in ("parentId", "slug", "title"))
     if slug is None and isinstance(title, str) and request.method == "POST":
-        slug = slug_from(title)
+        slug = derive_slug(title)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(slug_key(page_tree(site_id, DRAFT_TREE), slug.strip()))
+        keys.append(slug_key(page_tree_keys(site_id, DRAFT_TREE), slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
         keys.append(Page.make_item_key(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
@@ -239,7 +239,9 @@ def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page
     if child_count > MAX_CHILDREN_OF_NEW_HOME:
         detail = f"The page has {child_count} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
-    slugs = sorted(str(position["slug"]) for position in read_children(page_tree(trees.site_id, tree_name), page.id))
+    slugs = sorted(
+        str(position["slug"]) for position in read_children(page_tree_keys(trees.site_id, tree_name), page.id)
+    )
     if len(slugs) != child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
     guard_keys = {slug: slug_guard_key(trees.site_id, tree_name, None, slug) for slug in slugs}

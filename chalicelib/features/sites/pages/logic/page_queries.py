@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_keys
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
 from chalicelib.features.sites.pages.logic.path_resolution import Breadcrumbs, PathResolver, slug_index_keys
 from chalicelib.features.sites.pages.models.paths import build_path, split_path
@@ -42,15 +42,19 @@ class PageLocation:
 
 def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
     """Return the item keys that `find_by_path` needs, for prefetching."""
-    return slug_index_keys(page_tree(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), split_path(path))
+    return slug_index_keys(page_tree_keys(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), split_path(path))
 
 
-def find_by_path(site_id: str, path: str, items: dict[ItemKey, Item], *, draft: bool = False) -> PageLocation | None:
+def locate_by_path(
+    site_id: str, path: str, prefetched: dict[ItemKey, Item], *, draft: bool = False
+) -> PageLocation | None:
     """Return the page at a path, among the drafts or the published pages. `items` are at `path_prefetch_keys`."""
     slugs = split_path(path)
     if slugs is None:
         return None
-    resolver = PathResolver(site_id, page_tree(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, items)
+    resolver = PathResolver(
+        site_id, page_tree_keys(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, prefetched
+    )
     breadcrumbs = resolver.resolve_current()
     if breadcrumbs is None or not (draft or breadcrumbs[-1].get("revision_id")):
         return None
@@ -65,7 +69,7 @@ def find_by_former_path(site_id: str, path: str, items: dict[ItemKey, Item]) -> 
     slugs = split_path(path)
     if slugs is None:
         return None
-    tree = page_tree(site_id, PUBLISHED_TREE)
+    tree = page_tree_keys(site_id, PUBLISHED_TREE)
     resolver, reader = PathResolver(site_id, tree, slugs, items), TreeReader.from_items(tree, items)
     for candidate_count, page_id in enumerate(resolver.resolve_former()):
         if candidate_count >= _MAX_CANDIDATES:
@@ -79,7 +83,7 @@ def find_by_former_path(site_id: str, path: str, items: dict[ItemKey, Item]) -> 
 
 def locate_page(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a page in a tree that was read; None if the page or an ancestor is deleted."""
-    breadcrumbs = reader.chain(page_id)
+    breadcrumbs = reader.nodes_from_root(page_id)
     if breadcrumbs is None:
         return None
     return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reader.state.get("home"))
@@ -165,7 +169,7 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
 def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
     page_list = [*pages]
-    reader = TreeReader.from_items(page_tree(site_id, DRAFT_TREE), dict(items))
+    reader = TreeReader.from_items(page_tree_keys(site_id, DRAFT_TREE), dict(items))
     reader.add_items(page.draft_position for page in page_list)
     if (
         ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
@@ -173,7 +177,7 @@ def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey
     ):
         reader.load(ancestor_keys)
     reader.load_ancestors([page.id for page in page_list])
-    chains = ((page, reader.chain(page.id)) for page in page_list)
+    chains = ((page, reader.nodes_from_root(page.id)) for page in page_list)
     return [
         page.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home"))
         for page, chain in chains

@@ -25,7 +25,7 @@ from chalicelib.features.sites.pages.entities.slug_index import (
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import CONCURRENT_MOVES, Tree, is_settled
+from chalicelib.kernel.storage.trees import CONCURRENT_MOVES, Tree, has_consistent_last_move
 
 _MAX_STEPS: Final = 200
 """Maximum number of pages visited along a former path, where each level has current and former children."""
@@ -73,7 +73,7 @@ class PathResolver:
         for _ in range(_MAX_ATTEMPTS):
             breadcrumbs = self._resolve_from(None) or self._resolve_from(self.home_id)
             if not breadcrumbs or all(
-                is_settled(page, page["id"], self._state) for page in breadcrumbs if page["slug"]
+                has_consistent_last_move(page, page["id"], self._state) for page in breadcrumbs if page["slug"]
             ):
                 return breadcrumbs
             self._items |= table.get_all(slug_index_keys(self._tree, self._slugs))

@@ -141,7 +141,7 @@ class PagePublisher:
             return []
         if page_id not in self._breadcrumbs:
             self._reader.load_ancestors([page_id])
-            self._breadcrumbs[page_id] = self._reader.chain(page_id) or self._create_position(page_id)
+            self._breadcrumbs[page_id] = self._reader.nodes_from_root(page_id) or self._create_position(page_id)
         return self._breadcrumbs[page_id]
 
     def _create_position(self, page_id: str) -> list[Item]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree_keys
 from chalicelib.features.sites.pages.entities.pages import Content, Page, slug_guard_key
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter, former_slug_key, slug_key
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
@@ -11,7 +11,7 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import Tree, add_recent_moves, read_tree
+from chalicelib.kernel.storage.trees import Tree, read_tree, with_recent_moves
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
@@ -28,7 +28,7 @@ class EditablePage(Page):
 
     def _related_keys(self, read: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
         """Yield the keys of the slug index items, and of the ancestors of the page and of other pages in `read`."""
-        drafts, published = page_tree(self.site_id, DRAFT_TREE), page_tree(self.site_id, PUBLISHED_TREE)
+        drafts, published = page_tree_keys(self.site_id, DRAFT_TREE), page_tree_keys(self.site_id, PUBLISHED_TREE)
         other_pages = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
         yield from (drafts.node_key(each) for other_page in other_pages for each in other_page["lineage"])
         yield from (published.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
@@ -63,7 +63,7 @@ def reject_excess_depth(site_id: str, tree: SiteTree, page_id: str, ancestor_cou
 
 def _subtree_height(site_id: str, tree: SiteTree, page_id: str) -> int:
     children: dict[str, list[str]] = {}
-    for item in read_tree(page_tree(site_id, tree.tree), tree.version).items.values():
+    for item in read_tree(page_tree_keys(site_id, tree.tree), tree.version).items.values():
         if item.get("parent_id"):
             children.setdefault(item["parent_id"], []).append(item["id"])
     level, height = children.get(page_id, []), 0
@@ -125,7 +125,7 @@ class SiteTreesUnitOfWork:
 
     def tree(self, name: TreeName) -> Tree:
         """Return one of the trees."""
-        return page_tree(self.site_id, name)
+        return page_tree_keys(self.site_id, name)
 
     def state(self, name: TreeName) -> SiteTree:
         """Return the state of a tree with the changes so far."""
@@ -134,7 +134,7 @@ class SiteTreesUnitOfWork:
     def record_move(self, name: TreeName, page_id: str) -> int:
         """Record that a page moves in a tree, and return the next version of the tree."""
         version = self._original[name].version + 1
-        self.set_fields(name, moved=add_recent_moves(self._current[name].moved, version, [page_id]))
+        self.set_fields(name, moved=with_recent_moves(self._current[name].moved, version, [page_id]))
         return version
 
     def mark_content_changed(self) -> None:

@@ -11,7 +11,7 @@ from chalicelib.features.sites.entities.redirects import (
     target_key_prefix,
     target_pattern,
 )
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
 from chalicelib.features.sites.logic import with_domains
 from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path, validate_target
 from chalicelib.features.sites.models.redirects import RedirectPatch
@@ -85,7 +85,7 @@ def _routing_fields(redirect: Redirect) -> tuple[object, ...]:
 
 def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
     """Remove the former position of a page that a redirect lists. Return the redirect without its destination."""
-    slug_index = SlugIndexWriter(page_tree(redirect.site_id, PUBLISHED_TREE), {})
+    slug_index = SlugIndexWriter(page_tree_keys(redirect.site_id, PUBLISHED_TREE), {})
     slug_index.remove_former(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
     for write in slug_index.writes():
         ctx.changes.add_write(write)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from chalicelib.features.sites.entities.redirects import Redirect
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_keys
 from chalicelib.features.sites.pages.logic.page_queries import locate_published
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import TreeReader
@@ -25,10 +25,10 @@ def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redir
     One read loads the positions of all pages, and a second one their ancestors.
     """
     page_ids = [redirect.page_id for redirect in redirects if redirect.page_id]
-    reader = TreeReader(page_tree(site_id, PUBLISHED_TREE))
+    reader = TreeReader(page_tree_keys(site_id, PUBLISHED_TREE))
     if page_ids:
         reader.load(reader.tree.node_key(page_id) for page_id in page_ids)
-        reader.load_ancestors([page_id for page_id in page_ids if reader.node(page_id)])
+        reader.load_ancestors([page_id for page_id in page_ids if reader.find_read_node(page_id)])
     return [redirect.replace(to_path=_destination(reader, redirect)) for redirect in redirects]
 
 

@@ -57,7 +57,7 @@ def _candidates(
     own_key = redirect_path_key(site_id, path)
     own_target, page = (
         _manual_target(items.get(own_key), original_path or path),
-        page_queries.find_by_path(site_id, path, items),
+        page_queries.locate_by_path(site_id, path, items),
     )
     if own_target and not _predates_page(own_target, page):
         yield own_target

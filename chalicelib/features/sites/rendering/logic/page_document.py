@@ -13,7 +13,7 @@ from chalicelib.features.sites.rendering.logic.stylesheet import backgrounds, st
 from chalicelib.features.sites.rendering.logic.templates import get_template
 from chalicelib.features.sites.rendering.models.renderer_version import LAYOUT
 from chalicelib.features.sites.rendering.models.view import View
-from chalicelib.kernel.execution.conditions import digest_tag
+from chalicelib.kernel.execution.conditions import digest_etag
 from chalicelib.kernel.operations.results import RawResponse
 
 _RIGHT_TO_LEFT: Final = re.compile(
@@ -37,7 +37,7 @@ def render_document(view: View, headers: Mapping[str, str]) -> RawResponse:
     disclose every reader to another site, and many sites refuse to be framed.
     """
     style = stylesheet(view.theme)
-    tag = digest_tag(to_json([LAYOUT, view.render_inputs, style]))
+    tag = digest_etag(to_json([LAYOUT, view.render_inputs, style]))
     return RawResponse(
         lambda: _render_html(view, style), "text/html; charset=utf-8", {**headers, **_security_headers(style)}, tag
     )

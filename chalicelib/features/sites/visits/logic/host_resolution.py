@@ -37,7 +37,7 @@ class SiteHost:
 
     def find_site_id(self) -> str | None:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
-        ids = ancestor_cache.cached_ids(self._cache_key)
+        ids = ancestor_cache.find_cached_ancestor_ids(self._cache_key)
         if not ids:
             host_guard = table.get(self.guard_key)
             guard = host_guard and (
@@ -70,7 +70,7 @@ def _platform_guard_key(platform_id: str) -> ItemKey:
 def site_keys(site_id: str) -> list[ItemKey]:
     """Return the item keys of a site and, if the id is cached, of its organization."""
     site = Site.make_item_key(id=site_id)
-    organization_id = ancestor_cache.cached_ids(site).get(Organization.parameter)
+    organization_id = ancestor_cache.find_cached_ancestor_ids(site).get(Organization.parameter)
     return [site, *([Organization.make_item_key(id=organization_id)] if organization_id else [])]
 
 

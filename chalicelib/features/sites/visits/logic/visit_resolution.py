@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
 from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.schemas import SiteOut
 from chalicelib.features.sites.models.url_paths import clean_path, decode_path, normalize_path
@@ -61,7 +61,7 @@ def _find_site(host: SiteHost, items: dict[ItemKey, Item]) -> Site | None:
 
 def _public_site_output(site: Site, host: SiteHost, items: dict[ItemKey, Item]) -> SiteOut:
     """Return a site as the public sees it, with the requested domain and the published home page."""
-    state = items.get(page_tree(site.id, PUBLISHED_TREE).state_key, {})
+    state = items.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
     home_id = state.get("home") if state.get("home_revision_id") else None
     return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home_id))
 

@@ -24,7 +24,7 @@ SERVICE_ENTITY_KEYS: Final[Mapping[str, Callable[[str], ItemKey]]] = {
     "platform": lambda platform_id: Platform.make_item_key(id=platform_id),
     "space": lambda space_id: Space.make_item_key(id=space_id),
     "site": lambda site_id: Site.make_item_key(id=site_id),
-    "page": ancestor_cache.pointer_key,
+    "page": ancestor_cache.ancestor_pointer_key,
     "research-output": lambda output_id: ResearchOutput.make_item_key(id=output_id),
     "research-artefact": lambda artefact_id: Artefact.make_item_key(id=artefact_id),
 }

@@ -38,7 +38,7 @@ from chalicelib.features.taxonomy.models import MAX_POSITION, DeleteStrategy, No
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, slug_from
+from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, derive_slug
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -64,7 +64,7 @@ def node_prefetch_keys(request: Request) -> list[ItemKey]:
         return keys
     parent_id, slug, name = (body.get(field) for field in ("parentId", "slug", "name"))
     if slug is None and isinstance(name, str) and request.method == "POST":
-        slug = slug_from(name)
+        slug = derive_slug(name)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
         keys.append(slug_index_key(platform_id, slug.strip()))
     if isinstance(parent_id, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent_id.strip())):

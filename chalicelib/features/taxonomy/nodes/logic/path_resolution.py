@@ -153,7 +153,7 @@ class NodePathResolver:
             node_ids = frozenset({str(self.reader.items.get(slug_key, {}).get("ref"))})
             self._read_missing(*map(self.reader.tree.node_key, node_ids))
         for node_id in node_ids:
-            node = self.reader.node(node_id)
+            node = self.reader.find_read_node(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
                 return node_id
         return None

@@ -68,7 +68,7 @@ def _read_part(
             raise _InconsistentPart
         level = next_level
     reader.load([])
-    if reader.unsettled_keys() or not reader.covers_version(version):
+    if reader.unsettled_node_keys() or not reader.has_all_moves_since(version):
         raise _InconsistentPart
     return roots, children
 

@@ -18,7 +18,7 @@ def load_key_issuer(ctx: Context) -> ApiKey | Member:
     """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
         return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record_key])
-    return Member.from_item(ctx.access.membership or {})
+    return Member.from_item(ctx.access.own_membership_item or {})
 
 
 def build_key_fields(issuer: ApiKey | Member, body: ApiKeyCreate) -> dict[str, Any]:

@@ -30,11 +30,11 @@ class KeyRevocationPlan:
     reasons: dict[str, dict[str, Any]]
 
     @property
-    def revoked_keys(self) -> list[dict[str, str]] | None:
+    def revoked_key_summaries(self) -> list[dict[str, str]] | None:
         """Return the keys as log entries and responses list them, or None if there are none."""
         return [{"id": key["id"], "name": key["name"]} for key in self.keys] or None
 
-    def revoke(self, changes: UnitOfWork) -> int:
+    def add_revocations(self, changes: UnitOfWork) -> int:
         """Add revocations to a unit of work, and return how many were added.
 
         Keys above the maximum are listed as revoked, and a task revokes them.
@@ -48,22 +48,24 @@ class KeyRevocationPlan:
                 cause = self.reasons[key.id]
                 changes.update(key, **key.revocation_fields(changes.now, cause["reason"], cause["id"]))
         if revoked_later:
-            self._enqueue_remaining(
+            self._enqueue_remaining_revocations(
                 changes, items.get(marker), {key["id"]: self.reasons[key["id"]] for key in revoked_later}
             )
         return len(revoked_now)
 
-    def reassign(self, changes: UnitOfWork, user_id: str, new_grantor_ids: Sequence[str]) -> None:
+    def replace_grantor(self, changes: UnitOfWork, former_grantor_id: str, new_grantor_ids: Sequence[str]) -> None:
         """Replace a user by other grantors of the keys."""
         keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in self.keys]
         for key in map(ApiKey.from_item, table.get_all(keys).values()):
-            others = [each for each in key.grantor_ids or () if each != user_id]
+            others = [each for each in key.grantor_ids or () if each != former_grantor_id]
             changes.update(key, grantor_ids=[*dict.fromkeys([*others, *new_grantor_ids])])
 
-    def _enqueue_remaining(self, changes: UnitOfWork, stored_item: Item | None, reasons: dict[str, Any]) -> None:
+    def _enqueue_remaining_revocations(
+        self, changes: UnitOfWork, listed_revocation_item: Item | None, reasons: dict[str, Any]
+    ) -> None:
         """List keys as revoked, in addition to those that are listed already."""
-        if stored_item:
-            existing = KeyRevocation.from_item(stored_item)
+        if listed_revocation_item:
+            existing = KeyRevocation.from_item(listed_revocation_item)
             listed = changes.update_untracked(
                 existing, reasons={**existing.reasons, **reasons}, lease_until=changes.now
             )
@@ -80,7 +82,7 @@ def plan_revocation_by_key(key: ApiKey) -> KeyRevocationPlan:
     """Return the keys to revoke with a key: those that it created or rotated, and the keys that depend on them."""
     if key.last_key_issuance_id is None:
         return KeyRevocationPlan(key.organization_id, (), {})
-    dependencies = _list_dependencies(key.organization_id)
+    dependencies = _list_key_dependency_items(key.organization_id)
     direct_dependents = [each for each in dependencies if key.id in each["lineage"] and each["id"] != key.id]
     return _plan_with_descendants(key.organization_id, dependencies, direct_dependents, "parent_revoked", key.id)
 
@@ -89,7 +91,7 @@ def plan_revocation_by_member(
     organization_id: str, user_id: str, grantable: Iterable[str], reason: RevocationReason
 ) -> KeyRevocationPlan:
     """Return the keys that depend on a user and exceed the scopes that they can grant from now on."""
-    dependencies, grantable_scopes = _list_dependencies(organization_id), [*grantable]
+    dependencies, grantable_scopes = _list_key_dependency_items(organization_id), [*grantable]
     direct_dependents = [
         each
         for each in dependencies
@@ -98,7 +100,7 @@ def plan_revocation_by_member(
     return _plan_with_descendants(organization_id, dependencies, direct_dependents, reason, user_id)
 
 
-def _list_dependencies(organization_id: str) -> list[Item]:
+def _list_key_dependency_items(organization_id: str) -> list[Item]:
     """Return the items with the grantors of an organization's live keys."""
     pk, _ = ApiKey.make_item_key(organization_id=organization_id, id="")
     timestamp = now()

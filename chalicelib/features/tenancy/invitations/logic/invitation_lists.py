@@ -9,7 +9,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Facet
-from chalicelib.kernel.storage.record_types import record_subtype
+from chalicelib.kernel.storage.record_types import get_record_type_of_base
 
 
 def list_visible_invitations(
@@ -38,4 +38,4 @@ def list_visible_invitations(
 
 
 def _platform_invitation_index() -> Facet:
-    return record_subtype("platform.invitation", Invitation).of_container
+    return get_record_type_of_base("platform.invitation", Invitation).of_container

@@ -53,16 +53,16 @@ _CONTEXT: Final = "invitation"
 
 
 def build_send_fields(
-    organization_id: str, invitation_id: str, send_count: int, days: int, timestamp: str, *, mailed: bool = True
+    organization_id: str, invitation_id: str, send_count: int, valid_days: int, timestamp: str, *, mailed: bool = True
 ) -> dict[str, Any]:
     """Return the fields of an invitation that is sent for a number of days. `mailed`: whether a mail is sent."""
     secret = create_token(organization_id, invitation_id, send_count)
     return {
         "send_count": send_count,
-        "token_hash": _digest(secret),
+        "token_hash": _token_digest(secret),
         "issued_at": timestamp,
         "sent_at": timestamp if mailed else None,
-        "expires_at": after(timestamp, days=days),
+        "expires_at": after(timestamp, days=valid_days),
     }
 
 
@@ -72,7 +72,7 @@ def recipient_mail_buckets(email_address: str) -> list[RateLimitBucket]:
     return [rate_limit.bucket_for(recipient) for rate_limit in _RECIPIENT_MAIL_LIMITS]
 
 
-def is_established(organization: Organization, timestamp: str) -> bool:
+def is_established_organization(organization: Organization, timestamp: str) -> bool:
     """Return whether mails may contain text by members. Anybody can create an organization, so new ones may not."""
     return (
         bool(organization.invitation_accepted_at)
@@ -80,27 +80,29 @@ def is_established(organization: Organization, timestamp: str) -> bool:
     )
 
 
-def plain_name_or_none(name: str | None) -> str | None:
+def mail_safe_name_or_none(name: str | None) -> str | None:
     """Return a name, or None if it is as long as a message or if a mail program could show a part of it as a link."""
     return name if name and len(name) <= _MAX_PLAIN_NAME_CHARACTERS and not _LINK_PATTERN.search(name) else None
 
 
 def create_token(organization_id: str, invitation_id: str, send_count: int) -> str:
     """Return the token for one sending of an invitation."""
-    return signatures.sign_token(_encode_claim(organization_id, invitation_id, send_count), _CONTEXT)
+    return signatures.sign_token(_encode_token_claim(organization_id, invitation_id, send_count), _CONTEXT)
 
 
-def reissue_token(mail: InvitationMail) -> str | None:
+def reissue_token(invitation_mail: InvitationMail) -> str | None:
     """Return the token that a mail delivers, or None if the key that signed it is no longer configured."""
-    claim = _encode_claim(mail.organization_id, mail.invitation_id, mail.send_count)
-    return signatures.reissue_token(claim, _CONTEXT, mail.token_key_id)
+    claim = _encode_token_claim(
+        invitation_mail.organization_id, invitation_mail.invitation_id, invitation_mail.send_count
+    )
+    return signatures.reissue_token(claim, _CONTEXT, invitation_mail.token_key_id)
 
 
-def _encode_claim(organization_id: str, invitation_id: str, send_count: int) -> bytes:
+def _encode_token_claim(organization_id: str, invitation_id: str, send_count: int) -> bytes:
     return UUID(organization_id).bytes + UUID(invitation_id).bytes + send_count.to_bytes(_SEND_COUNT_BYTES, "big")
 
 
-def build_accept_url(token: str) -> str:
+def build_acceptance_url(token: str) -> str:
     """Return the link that contains a token."""
     page = section(TenancySettings).invitation_url or settings().public_url + ACCEPTANCE_PATH
     return f"{page}{'&' if '?' in page else '?'}token={token}"
@@ -115,16 +117,16 @@ def invitation_key_from_token(token: str) -> ItemKey | None:
     return Invitation.make_item_key(organization_id=str(organization), id=str(invitation))
 
 
-def is_inviter_valid(invitation: Invitation, inviter: MembershipView) -> bool:
+def is_inviter_valid(invitation: Invitation, inviter_memberships: MembershipView) -> bool:
     """Return whether the inviter still has the same membership, and could grant the invitation's role today.
 
     Invitations by an API key belong to the organization and need no inviter.
     """
     if invitation.inviter_membership_id is None:
         return True
-    role = inviter.roles.get(invitation.container_type)
+    role = inviter_memberships.roles.get(invitation.container_type)
     if role is None or invitation.inviter_membership_id not in {
-        membership["id"] for membership in inviter.memberships.values()
+        membership["id"] for membership in inviter_memberships.memberships.values()
     }:
         return False
     return role.includes(Role(invitation.role))
@@ -135,11 +137,13 @@ def inviting_membership_id(memberships: MembershipView) -> str | None:
     return next((m["id"] for m in memberships.memberships.values() if Role(m["role"]).includes(Role.ADMIN)), None)
 
 
-def reject_closed(invitation: Invitation, token: str, inviter: MembershipView) -> None:
-    """Raise Problem 410 if the token no longer works. `inviter`: the inviter's current memberships."""
-    if not hmac.compare_digest(_digest(token), invitation.token_hash):
+def reject_closed(invitation: Invitation, token: str, inviter_memberships: MembershipView) -> None:
+    """Raise Problem 410 if the token no longer works. `inviter_memberships`: the inviter's current memberships."""
+    if not hmac.compare_digest(_token_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again. Use the link in the latest mail.")
-    if invitation.status == "revoked" or (invitation.status == "pending" and not is_inviter_valid(invitation, inviter)):
+    if invitation.status == "revoked" or (
+        invitation.status == "pending" and not is_inviter_valid(invitation, inviter_memberships)
+    ):
         raise Problem("invitation_revoked", "The invitation is no longer valid. Ask to be invited again.")
     if invitation.status == "expired":
         raise Problem("invitation_expired", f"It expired at {invitation.expires_at}. Ask to be invited again.")
@@ -154,7 +158,7 @@ def reject_other_user(invitation: Invitation, user: User) -> None:
         raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
 
 
-def container_path(invitation: Invitation) -> str:
+def container_url_path(invitation: Invitation) -> str:
     """Return the path of the container to which an invitation invites."""
     return f"/{invitation.container_type.kind}s/{invitation.container_ids[invitation.container_type.parameter]}"
 
@@ -162,7 +166,7 @@ def container_path(invitation: Invitation) -> str:
 def reject_role_upgrade(invitation: Invitation, member: ContainerMember) -> None:
     """Raise Problem `already_member` if the invitation's role is above the member's. Invitations change no role."""
     if not Role(member.role).includes(Role(invitation.role)):
-        change = f"PATCH {container_path(invitation)}/members/{member.user_id}"
+        change = f"PATCH {container_url_path(invitation)}/members/{member.user_id}"
         detail = f"You are a member already, as {member.role!r}. An admin can change that: {change}."
         raise Problem("already_member", detail)
 
@@ -181,5 +185,5 @@ def reject_resend_too_soon(invitation: Invitation, timestamp: str) -> None:
         )
 
 
-def _digest(token: str) -> str:
+def _token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()

@@ -7,13 +7,13 @@ from chalicelib.features.tenancy.invitations.entities import closing_fields
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import reject_role_upgrade
 from chalicelib.features.tenancy.invitations.logic.token_resolution import DECISION_OUTCOMES, ResolvedInvitation
 from chalicelib.features.tenancy.invitations.models import Decision
-from chalicelib.features.tenancy.logic.joining import join
+from chalicelib.features.tenancy.logic.joining import create_membership
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.access_epochs import organization_partition
 
 
-def respond(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> ResolvedInvitation:
+def record_decision(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> ResolvedInvitation:
     """Record a user's decision about a pending invitation, and return the invitation with its new state."""
     outcome, invitation, member = DECISION_OUTCOMES[decision], resolved.invitation, resolved.member
     ctx.changes.event = f"{invitation.kind}.{outcome}"
@@ -39,6 +39,6 @@ def _join_container(
     if member:
         reject_role_upgrade(invitation, member)
         return member
-    return join(
+    return create_membership(
         ctx, invitation.membership_type, user, invitation.role, resolved.user_memberships, **invitation.container_ids
     )

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from chalicelib.features.tenancy.email_suppressions.logic import suppression_key
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
-    build_accept_url,
+    build_acceptance_url,
     build_send_fields,
     create_token,
     inviting_membership_id,
@@ -28,7 +28,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
 
-def invite(
+def invite_address(
     ctx: Context, invitation_type: type[Invitation], body: InvitationCreate, **container_ids: str
 ) -> InvitationOut:
     """Invite an address to the current container, and return the invitation with its link."""
@@ -36,7 +36,7 @@ def invite(
     if find_user_ids_by_email(invitation_type.membership_type, email_address_spellings(body.email), **ctx.ids):
         raise Problem.for_field("/email", "already_member", "Somebody with this address is a member already.")
     record_fields, inviter_id = ctx.new_record_fields(), ctx.principal.id
-    mailed = reserve_mail(ctx, body.email, ctx.access.prefetched)
+    mailed = try_reserve_mail(ctx, body.email, ctx.access.prefetched)
     invitation = invitation_type(
         **{**record_fields, **body.fields(), **container_ids},
         invited_by=inviter_id,
@@ -46,12 +46,12 @@ def invite(
             container_ids["organization_id"], record_fields["id"], 1, body.expires_in_days, ctx.now, mailed=mailed
         ),
     )
-    return dispatch_invitation(ctx, ctx.changes.create(invitation))
+    return enqueue_invitation_mail(ctx, ctx.changes.create(invitation))
 
 
 def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Send an invitation again with a new link and its full validity, and return it with that link."""
-    mailed = reserve_mail(ctx, invitation.email, table.get_all(_recipient_keys(invitation.email)))
+    mailed = try_reserve_mail(ctx, invitation.email, table.get_all(_recipient_keys(invitation.email)))
     send_fields = build_send_fields(
         invitation.organization_id,
         invitation.id,
@@ -60,7 +60,7 @@ def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
         ctx.now,
         mailed=mailed,
     )
-    return dispatch_invitation(ctx, ctx.changes.update(invitation, **send_fields))
+    return enqueue_invitation_mail(ctx, ctx.changes.update(invitation, **send_fields))
 
 
 def recipient_prefetch_keys(request: Request) -> list[ItemKey]:
@@ -76,7 +76,7 @@ def _recipient_keys(email_address: str) -> list[ItemKey]:
     return [suppression_key(email_address), *(bucket.key for bucket in recipient_mail_buckets(email_address))]
 
 
-def reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemKey, Item]) -> bool:
+def try_reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemKey, Item]) -> bool:
     """Return whether an address may receive a mail now. If so, count the mail with the current unit of work.
 
     `prefetched`: the items at `recipient_prefetch_keys`. A suppressed address receives none.
@@ -90,11 +90,11 @@ def reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemKey, 
     if len(available) < len(states):
         return False
     for state in available:
-        ctx.changes.add_write(state.write())
+        ctx.changes.add_write(state.count_request_write())
     return True
 
 
-def dispatch_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
+def enqueue_invitation_mail(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Enqueue the mail of an invitation, if the service sends any, and return the invitation with its link."""
     token = create_token(invitation.organization_id, invitation.id, invitation.send_count)
     if settings().mail_from and not invitation.mail_withheld:
@@ -108,4 +108,4 @@ def dispatch_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
             recipient_hash=hash_email(invitation.email).hex(),
         )
         ctx.changes.enqueue_after_commit(InvitationMail.task, ctx.changes.create(mail))
-    return InvitationOut.of(invitation, accept_url=build_accept_url(token))
+    return InvitationOut.of(invitation, accept_url=build_acceptance_url(token))

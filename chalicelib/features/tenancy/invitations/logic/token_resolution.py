@@ -8,7 +8,7 @@ from chalicelib.features.tenancy.entities.memberships import ContainerMember
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
-    container_path,
+    container_url_path,
     invitation_key_from_token,
     reject_closed,
     reject_other_user,
@@ -68,10 +68,10 @@ class ResolvedInvitation:
         """Return the name of the container."""
         return self.container.log_label
 
-    def describe(self, user: User | None) -> AcceptanceOut:
+    def to_acceptance_output(self, user: User | None) -> AcceptanceOut:
         """Return the response. A user also sees whether they can accept, and the membership that accepting created."""
         invitation, empty = self.invitation, dict.fromkeys(("organization", "platform"))
-        obstacle = self._obstacle(user) if user else None
+        obstacle = self._find_obstacle_code(user) if user else None
         return AcceptanceOut(
             **{**empty, self.container.kind: PlaceOffered.of(self.container)},
             role=invitation.role,
@@ -91,7 +91,7 @@ class ResolvedInvitation:
         is_member = self.member is not None and self.member.id == invitation.accepted_membership_id
         return is_member and invitation.outcome == "accepted" and invitation.answered_by == user.id
 
-    def _obstacle(self, user: User) -> Obstacle | None:
+    def _find_obstacle_code(self, user: User) -> Obstacle | None:
         """Return the code of the problem that accepting would cause, if any."""
         try:
             if not self.is_repeated_response(user, "accept") and self.member:
@@ -112,19 +112,21 @@ class ResolvedInvitation:
         if is_own_response and outcome == requested_outcome:
             return True
         if is_own_response and outcome == "accepted":
-            leave = f"POST {container_path(self.invitation)}/leave"
+            leave = f"POST {container_url_path(self.invitation)}/leave"
             raise Problem("invitation_used", f"You accepted it and are a member. To leave, send {leave}.")
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
 
-def prefetch_keys_from_body(request: Request) -> list[ItemKey]:
+def invitation_keys_from_body_token(request: Request) -> list[ItemKey]:
     """Return the item key of the invitation whose token is in a body."""
     token = request.unvalidated_body.get("token")
     key = invitation_key_from_token(token.strip()) if isinstance(token, str) else None
     return [key] if key else []
 
 
-def resolve_token(token: str, user: User | None, prefetched: Mapping[ItemKey, Item] = _EMPTY) -> ResolvedInvitation:
+def resolve_invitation_token(
+    token: str, user: User | None, prefetched: Mapping[ItemKey, Item] = _EMPTY
+) -> ResolvedInvitation:
     """Return the invitation of a token, in two round trips, or in one if the invitation is `prefetched`.
 
     Raises Problem `not_found` if the service did not sign the token or the invitation is gone, and 410 if it is no
@@ -149,7 +151,7 @@ def _resolve_invitation(invitation: Invitation, user_id: str) -> ResolvedInvitat
     user_ids = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
     pk = organization_partition(invitation.organization_id)
-    epochs = [key for each in subjects for key in EpochSubject(pk, each).keys]
+    epochs = [key for each in subjects for key in EpochSubject(pk, each).epoch_item_keys]
     membership_keys = [key for user in user_ids for key in membership_view_keys(user, container_key, ancestor_keys)]
     chains, items = Chains.read_with(
         invitation.organization_id, [container_key, *ancestor_keys, *membership_keys, *epochs]

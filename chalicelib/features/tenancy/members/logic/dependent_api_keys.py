@@ -32,7 +32,7 @@ def plan_key_revocation(
     plan = plan_revocation_by_member(member.organization_id, member.user_id, grantable, reason)
     if query.keys == "revoke":
         return plan
-    _keep_keys(ctx, member, plan)
+    _make_caller_grantor(ctx, member, plan)
     return empty_plan
 
 
@@ -42,7 +42,7 @@ def _require_other_admin(ctx: Context, member: Member) -> None:
         raise Problem.for_field("query/keys", "forbidden", detail)
 
 
-def _keep_keys(ctx: Context, member: Member, plan: KeyRevocationPlan) -> None:
+def _make_caller_grantor(ctx: Context, member: Member, plan: KeyRevocationPlan) -> None:
     """Make the caller the grantor of a member's API keys. An admin can grant every scope that a key can have."""
     if len(plan.keys) > MAX_KEYS_PER_TRANSACTION:
         detail = (
@@ -51,4 +51,4 @@ def _keep_keys(ctx: Context, member: Member, plan: KeyRevocationPlan) -> None:
         )
         raise Problem.for_field("query/keys", "limit_exceeded", detail)
     if plan.keys:
-        plan.reassign(ctx.changes, member.user_id, record_issuance(ctx, load_key_issuer(ctx)))
+        plan.replace_grantor(ctx.changes, member.user_id, record_issuance(ctx, load_key_issuer(ctx)))
