@@ -58,10 +58,10 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
         f"{_LOGS}::test_a_filtered_export_contains_all_matching_entries"
     ),
-    "features.audit.log.logic.entry_queries._query_index 'index1'": DecisionRead(
+    "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
-    "features.audit.log.logic.log_verification._final_fault 'index1'": DecisionRead(
+    "features.audit.log.logic.log_verification._find_final_fault 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
     "features.notifications.deliveries.logic._narrowest_index by_event_type by_status": _LIST_FILTER,
@@ -71,7 +71,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.platforms.domains.operations.list_domain_inventory by_status": _LIST_FILTER,
     "features.privacy.erasures.logic in_organization": _ERASURE,
     "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASURE,
-    "features.privacy.erasures.tasks._redact_records index": _ERASURE,
+    "features.privacy.erasures.tasks._redact_record_page index": _ERASURE,
     "kernel.authorization.descendants._membership_rows of_user": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"
     ),
@@ -83,9 +83,9 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": DecisionRead(
         f"{_DECISIONS}::TestMembers::test_a_new_member_already_counts_as_a_member"
     ),
-    "features.tenancy.members.logic.leaving.leave dependents": _DEPARTED_MEMBER,
+    "features.tenancy.members.logic.leaving.leave dependents_index": _DEPARTED_MEMBER,
     "features.tenancy.members.operations.list_organization_members in_organization": _MEMBER_ROLES,
-    "features.tenancy.members.tasks._iter_dependents dependents": _DEPARTED_MEMBER,
+    "features.tenancy.members.tasks._iter_dependent_records dependents_index": _DEPARTED_MEMBER,
     "features.sites.menus.operations.list_navigation_menus in_site": DisplayRead(
         "the names of menus; each menu is read by its id"
     ),
@@ -102,7 +102,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": DisplayRead(
         "the block and the access to the platform are read from the table"
     ),
-    "features.tenancy.purges.logic._iter_child_containers sibling_index": _DELETED_PLATFORM,
+    "features.tenancy.purges.logic._iter_child_container_items sibling_index": _DELETED_PLATFORM,
     "features.research.logic.library_removal._library_partitions in_library": DecisionRead(
         f"{_REMOVALS}::TestContainers::test_no_item_of_a_library_remains"
     ),
@@ -131,10 +131,10 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.nodes.logic.tree_view._query_lists.query among_siblings": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
-    "features.notifications.webhooks.tasks._admins_to_notify in_organization": DisplayRead(
+    "features.notifications.webhooks.tasks._iter_admins_to_notify in_organization": DisplayRead(
         "the recipients of an e-mail; only current admins get it"
     ),
-    "kernel.work.scheduler._query_due 'due'": DecisionRead(
+    "kernel.work.scheduler._query_due_page 'due'": DecisionRead(
         f"{_REMOVALS}::TestDepartures::test_a_departure_ends_memberships_and_invitations_created_just_before"
     ),
     "kernel.audit_log.ledger.unanchored_heads 'index2'": DisplayRead(

@@ -83,7 +83,7 @@ def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iter
     for function in (
         "infrastructure.account.current_stage",
         "infrastructure.configuration.load_stage_in_current_account",
-        "local.tools.reencrypt.deployed",
+        "local.tools.reencrypt.load_stage",
         "infrastructure.configuration.load_stage",
     ):
         monkeypatch.setattr(function, lambda _: STAGE)

@@ -61,8 +61,8 @@ def validate_body(
 ) -> Input:
     """Return the request's body as its model.
 
-    `public_record`: the record as the caller sees it, to which a merge patch applies. `accepts_form`: whether the body can be
-    an HTML form.
+    `public_record`: the record as the caller sees it, to which a merge patch applies. `accepts_form`: whether the body
+    can be an HTML form.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """

@@ -101,7 +101,7 @@ def is_local_name(host: str) -> bool:
 
 
 def resolve_host(host: str, deadline_monotonic: float) -> list[str]:
-    """Return the addresses of a host, IPv4 first. A literal address is returned itself. `deadline_monotonic`: by `monotonic`.
+    """Return the addresses of a host, IPv4 first. A literal address is returned itself.
 
     Raises HostNotResolved.
     """

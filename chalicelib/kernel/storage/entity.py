@@ -318,8 +318,7 @@ class Entity:
     def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
 
-        `prefetched`: the items that were read with the record. Further items that are read are added to it, in as few
-        round trips as possible.
+        `prefetched`: the items that were read with the record, to which further items are added.
         """
         return self
 
