@@ -26,7 +26,7 @@ from chalicelib.features.reference.models.dataset_file import (
     Columns,
     Dataset,
     dataset_path,
-    search_names_set,
+    search_names_set_name,
     write_dataset,
 )
 from chalicelib.features.reference.models.schemas import FIRST_YEAR, LAST_YEAR
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _item_count(dataset: Dataset) -> int:
-    return len(dataset.parts()) + 1
+    return len(dataset.numbered_compressed_parts()) + 1
 
 
 def describe_dataset() -> dict[str, Any]:
@@ -109,7 +109,7 @@ def build_sets() -> dict[str, Columns]:
     ):
         rows, names = zip(*records, strict=True)
         columns_by_set[name] = {column: [row[column] for row in rows] for column in rows[0]}
-        columns_by_set[search_names_set(name)] = _search_index(names)
+        columns_by_set[search_names_set_name(name)] = _search_index(names)
     return columns_by_set
 
 

@@ -15,7 +15,7 @@ from chalicelib.features.research.entities import (
     STALE_ARTEFACTS_PARTITION,
     Artefact,
     ResearchOutput,
-    researcher_partition,
+    researcher_partition_key,
 )
 from chalicelib.features.research.logic import throttle
 from chalicelib.features.sites.entities.redirects import redirect_path_key
@@ -308,16 +308,16 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             "the nodes of a taxonomy that are attached to an entity",
         ),
         ("page position", _PAGES.node_key("{id}"), "the slug and the parent of a page in a tree of its site"),
-        ("page slug index", page_slug_index.slug_key(_PAGES, "{slug}"), "the positions of pages with a slug"),
+        ("page slug index", page_slug_index.slug_positions_key(_PAGES, "{slug}"), "the positions of pages with a slug"),
         (
             "former page positions",
-            page_slug_index.former_slug_key(_PAGES, "{slug}"),
+            page_slug_index.former_slug_positions_key(_PAGES, "{slug}"),
             "the former positions of the published pages with a slug",
         ),
         ("page by title", ("W#{site_id}#Q", "{title}#{id}"), "a page of a site, by its title"),
         (
             "sitemap",
-            stored_sitemaps.head_key("{site_id}"),
+            stored_sitemaps.sitemap_head_key("{site_id}"),
             "the parts of a site's sitemap, and the versions that they were built from",
         ),
         ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
@@ -343,7 +343,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
         *(
             (
                 f"{kind.kind} by researcher",
-                (researcher_partition("{library_id}", kind, "{researcher_id}", source), "{id}"),
+                (researcher_partition_key("{library_id}", kind, "{researcher_id}", source), "{id}"),
                 f"a {kind.kind.replace('-', ' ')} of a researcher{', from one source' if source else ''}",
             )
             for kind, source in ((Artefact, ""), (Artefact, "{source}"), (ResearchOutput, ""))

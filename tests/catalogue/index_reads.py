@@ -42,11 +42,11 @@ _RESEARCH_LIST: Final = DisplayRead("research; access to the library is read fro
 _LIST_FILTER: Final = DisplayRead("a filter of a list, for callers who may see the whole list")
 
 INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
-    "features.taxonomy.attachments.logic.attachment_removal._some_attachments of_node": _DELETED_BRANCH,
+    "features.taxonomy.attachments.logic.attachment_removal._load_some_attachments of_node": _DELETED_BRANCH,
     "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": DecisionRead(
         f"{_REMOVALS}::TestContainers::test_no_attachment_of_a_deleted_space_remains"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries._query of_entity of_node of_type": DisplayRead(
+    "features.taxonomy.attachments.logic.attachment_queries._query_attachments of_entity of_node of_type": DisplayRead(
         "access to the entity is read from the table"
     ),
     "features.taxonomy.attachments.logic.attachment_queries.list_attachments_of_node of_node": DisplayRead(
@@ -106,7 +106,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.research.logic.library_removal._library_partitions in_library": DecisionRead(
         f"{_REMOVALS}::TestContainers::test_no_item_of_a_library_remains"
     ),
-    "features.research.logic.visibility._libraries_of_page of_user": DecisionRead(
+    "features.research.logic.visibility._group_and_library_ids_of_page of_user": DecisionRead(
         f"{_LISTS}::TestResearch::test_research_is_not_listed_for_a_removed_member"
     ),
     "features.research.logic.list_filters.artefact_partitions by_source in_library": _RESEARCH_LIST,
@@ -115,7 +115,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "sites, for members of the organization, who may see all of them"
     ),
     "features.platforms.spaces.operations.list_space_members in_space": _MEMBER_ROLES,
-    "features.platforms.spaces.operations._position_or_last sibling_index": DisplayRead(
+    "features.platforms.spaces.operations._requested_or_last_position sibling_index": DisplayRead(
         "the default position of a space; of two equal positions the older space comes first"
     ),
     "features.platforms.spaces.logic.list_visible_spaces by_visibility of_user sibling_index": DecisionRead(
@@ -127,8 +127,8 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.nodes.logic.node_changes._reparent_children among_siblings": DecisionRead(
         f"{_DECISIONS}::TestTrees::test_children_added_just_now_move_up"
     ),
-    "features.taxonomy.nodes.tasks._some_children among_siblings": _DELETED_BRANCH,
-    "features.taxonomy.nodes.logic.tree_view._query_lists.query among_siblings": DisplayRead(
+    "features.taxonomy.nodes.tasks._load_some_children among_siblings": _DELETED_BRANCH,
+    "features.taxonomy.nodes.logic.tree_view._load_sibling_lists.query among_siblings": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
     "features.notifications.webhooks.tasks._iter_admins_to_notify in_organization": DisplayRead(

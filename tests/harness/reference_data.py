@@ -14,7 +14,7 @@ from chalicelib.features.reference.models.dataset_file import (
     dataset_path,
     decompress_columns,
     read_dataset,
-    search_names_set,
+    search_names_set_name,
 )
 from tests.harness import memory_aws
 
@@ -51,9 +51,9 @@ def small_dataset_items() -> list[dict[str, Any]]:
             {column: values[:_SMALL_DATASET_RECORDS] for column, values in deployed_columns(name).items()}
         )
         positions = {"aa": " ".join(map(str, range(_SMALL_DATASET_RECORDS)))}
-        sets[search_names_set(name)] = compress_columns({"key": [*positions], "records": [*positions.values()]})
+        sets[search_names_set_name(name)] = compress_columns({"key": [*positions], "records": [*positions.values()]})
     small_dataset = Dataset(deployed_dataset().heading, sets)
-    parts = [ReferencePart.create(LATEST_VERSION, *part) for part in small_dataset.parts()]
+    parts = [ReferencePart.create(LATEST_VERSION, *part) for part in small_dataset.numbered_compressed_parts()]
     return [record.item() for record in (*parts, ReferenceData.from_dataset(small_dataset))]
 
 

@@ -89,7 +89,7 @@ def build_view(*blocks: dict[str, Any], **fields: Any) -> View:
     """Return the view of a page with blocks. `fields` replace the defaults of the other fields."""
     view_fields = {"lang": "en", "title": "Looms", "site_name": "The Mill", **fields}
     rendering = Rendering(blocks, without_first=repeats_title(blocks, view_fields["title"]))
-    return View(**view_fields, blocks=Blocks("1", lambda: rendering.html))
+    return View(**view_fields, blocks=Blocks("1", lambda: rendering.html_or_placeholder))
 
 
 def render_blocks(*blocks: dict[str, Any], **fields: Any) -> Element:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, ResearchOutput
-from chalicelib.features.research.logic.record_rules import merge_records
+from chalicelib.features.research.logic.record_rules import merged_work_fields
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
 from tests.harness.callers import Person
@@ -35,7 +35,9 @@ def build_research_records(starter: Person) -> list[Entity]:
         output_id=OUTPUT_ID,
         is_stale=False,
     )
-    output = ResearchOutput(**common_fields, id=OUTPUT_ID, library_id=PUBLIC_LIBRARY_ID, **merge_records([artefact]))
+    output = ResearchOutput(
+        **common_fields, id=OUTPUT_ID, library_id=PUBLIC_LIBRARY_ID, **merged_work_fields([artefact])
+    )
     job = ResearchJob(
         **common_fields,
         id=JOB_ID,

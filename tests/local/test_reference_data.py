@@ -11,7 +11,7 @@ import pytest
 from babel.core import get_global
 
 from chalicelib.features.reference.entities import ReferenceData
-from chalicelib.features.reference.logic.name_search import offset_at
+from chalicelib.features.reference.logic.name_search import utc_offset_minutes_at
 from chalicelib.features.reference.models import dataset_file
 from chalicelib.features.tenancy.models.country_codes import COUNTRY_CODES
 from local.generators import reference_data
@@ -29,7 +29,7 @@ def listed_values(name: str, field: str) -> set[str]:
 class TestFile:
     def test_matches_the_output_of_the_generator_with_the_pinned_packages(self) -> None:
         digests = {
-            name: dataset_file.columns_digest(deployed_columns)
+            name: dataset_file.columns_sha256(deployed_columns)
             for name, deployed_columns in reference_data.build_sets().items()
         }
         assert digests == {name: summary["sha256"] for name, summary in deployed_dataset().heading["sets"].items()}
@@ -40,9 +40,9 @@ class TestFile:
     def test_is_small_and_fits_in_few_items(self) -> None:
         assert dataset_file.dataset_path(dataset_file.LATEST_VERSION).stat().st_size < 2_500_000
         heading = ReferenceData.from_dataset(deployed_dataset())
-        assert sum(heading.sets.values()) + 1 == len(deployed_dataset().parts()) + 1 <= 60
+        assert sum(heading.sets.values()) + 1 == len(deployed_dataset().numbered_compressed_parts()) + 1 <= 60
         assert (
-            b"".join(content for name, _, content in deployed_dataset().parts() if name == "cities")
+            b"".join(content for name, _, content in deployed_dataset().numbered_compressed_parts() if name == "cities")
             == deployed_dataset().sets["cities"]
         )
 
@@ -80,7 +80,9 @@ class TestSets:
             assert [row["id"] for row in found] == sorted(record_ids(name))
 
     def test_search_keys_cover_every_record(self, name: str) -> None:
-        search_names = dataset_file.decompress_columns(deployed_dataset().sets[dataset_file.search_names_set(name)])
+        search_names = dataset_file.decompress_columns(
+            deployed_dataset().sets[dataset_file.search_names_set_name(name)]
+        )
         assert search_names["key"] == sorted(set(search_names["key"]))
         assert {int(index) for indexes in search_names["records"] for index in indexes.split()} == set(
             range(len(deployed_records(name)))
@@ -218,4 +220,6 @@ def test_offsets_match_the_time_zone_database(letter: str) -> None:
         changes = [(int(at), int(minutes)) for at, minutes in (change.split(":") for change in row["changes"].split())]
         times_near_changes = [at + seconds for at, _ in changes[1:] for seconds in (-3600, -1, 0, 1, 3600)]
         for at in [*times_near_changes, *(int(month.timestamp()) for month in months)]:
-            assert timedelta(minutes=offset_at(changes, at)) == datetime.fromtimestamp(at, zone).utcoffset(), row["id"]
+            assert (
+                timedelta(minutes=utc_offset_minutes_at(changes, at)) == datetime.fromtimestamp(at, zone).utcoffset()
+            ), row["id"]

@@ -62,7 +62,7 @@ def observations(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
     custom_domain = pending_domain(draw(DOMAINS), draw(TIMESTAMPS))
     proof = draw(answers_with(f"atrium-verify={custom_domain.proof}", "atrium-verify=other"))
     return custom_domain, DnsObservation(
-        proof, draw(answers_with(verification.cname_target())), draw(address_answers()), draw(address_answers())
+        proof, draw(answers_with(verification.cname_target_name())), draw(address_answers()), draw(address_answers())
     )
 
 
@@ -110,7 +110,9 @@ def test_a_pending_domain_is_verified_by_dns_and_fails_after_seven_days(
     *, domain: str, claimed_at: str, days: float, verdict: Verdict, is_taken: bool, jitter: float
 ) -> None:
     custom_domain, checked_at = pending_domain(domain, claimed_at), after(claimed_at, days=days)
-    fields = verification.fields_after_check(custom_domain, verdict, checked_at, is_taken=is_taken, jitter=jitter)
+    fields = verification.changed_fields_after_check(
+        custom_domain, verdict, checked_at, is_taken=is_taken, jitter=jitter
+    )
     is_valid = verdict is GOOD and not is_taken
     assert fields["status"] == ("verified" if is_valid else "failed" if days >= 7 else "pending")
     assert (fields["verified_at"] == checked_at) == is_valid
@@ -127,7 +129,7 @@ def test_a_verified_domain_lapses_after_three_days_without_its_proof(
         if verdict.is_owned is not None:
             missing_since = None if verdict.is_owned else missing_since or claimed_at
         custom_domain = custom_domain.replace(
-            **verification.fields_after_check(custom_domain, verdict, claimed_at, is_taken=False, jitter=jitter)
+            **verification.changed_fields_after_check(custom_domain, verdict, claimed_at, is_taken=False, jitter=jitter)
         )
         is_lapsed = verdict is MISSING and missing_since is not None and after(missing_since, hours=72) <= claimed_at
         assert custom_domain.status == ("lapsed" if is_lapsed else "verified")
@@ -147,7 +149,9 @@ def test_the_next_check_is_before_the_deadline(
         ),
     ]:
         checked_at = after(claimed_at, days=days)
-        fields = verification.fields_after_check(custom_domain, verdict, checked_at, is_taken=False, jitter=jitter)
+        fields = verification.changed_fields_after_check(
+            custom_domain, verdict, checked_at, is_taken=False, jitter=jitter
+        )
         if fields["status"] in ("failed", "lapsed"):
             assert fields["next_check_at"] is None
         else:
@@ -164,7 +168,7 @@ def test_a_pending_domain_is_checked_often_at_first_and_then_hourly(claimed_at: 
     while custom_domain.next_check_at:
         checks.append(custom_domain.next_check_at)
         custom_domain = custom_domain.replace(
-            **verification.fields_after_check(
+            **verification.changed_fields_after_check(
                 custom_domain, MISSING, custom_domain.next_check_at, is_taken=False, jitter=jitter
             )
         )

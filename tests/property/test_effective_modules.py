@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.platforms.modules.logic import (
     EffectiveModule,
-    apply_changes,
     configured_modules,
     deep_merge,
     effective_modules,
+    new_module_states,
 )
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE, ModuleDefinition
 from chalicelib.features.platforms.modules.models.schemas import ModuleChange
@@ -187,7 +187,7 @@ def test_changes_are_applied_and_idempotent(platform: States, requested: Mapping
     changes = [
         ModuleChange.model_validate({"moduleId": name, **change_fields}) for name, change_fields in requested.items()
     ]
-    changed_states = apply_changes(before, changes)
+    changed_states = new_module_states(before, changes)
     assert set(changed_states) == set(requested)
     for name, state in changed_states.items():
         requested_change = requested[name]
@@ -202,4 +202,4 @@ def test_changes_are_applied_and_idempotent(platform: States, requested: Mapping
         for n, s in changed_states.items()
         if s
     }
-    assert apply_changes(after, changes) == changed_states
+    assert new_module_states(after, changes) == changed_states

@@ -8,13 +8,13 @@ from chalicelib.features.sites.models.intervals import (
     MAX_INTERVALS,
     OPEN_END,
     Intervals,
-    close_intervals,
     compact,
+    end_of_last,
     intersect,
     is_open,
-    last_end,
-    open_interval,
+    parts_before,
     subtract,
+    with_last_open,
 )
 
 TIMES = "abcdefghij"
@@ -37,12 +37,12 @@ def test_intersection_and_difference_match_their_definitions(first: Intervals, s
 
 @given(interval_lists, times, times)
 def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time: str, other: str) -> None:
-    assert contains(close_intervals(intervals, time), other) == (contains(intervals, other) and other < time)
-    reopened = open_interval(close_intervals(intervals, time), time)
+    assert contains(parts_before(intervals, time), other) == (contains(intervals, other) and other < time)
+    reopened = with_last_open(parts_before(intervals, time), time)
     assert is_open(reopened)
-    assert last_end(reopened) == OPEN_END
+    assert end_of_last(reopened) == OPEN_END
     assert contains(reopened, other) == (contains(intervals, other) or other >= time)
-    assert open_interval(reopened, other) == reopened
+    assert with_last_open(reopened, other) == reopened
 
 
 @given(st.integers(1, 40))
@@ -51,4 +51,4 @@ def test_the_earliest_of_too_many_intervals_are_merged(number: int) -> None:
     compacted = compact(intervals[::-1])
     assert len(compacted) == min(number, MAX_INTERVALS)
     assert compacted[1:] == intervals[len(intervals) - len(compacted) + 1 :]
-    assert (compacted[0][0], last_end(compacted)) == ("000a", last_end(intervals))
+    assert (compacted[0][0], end_of_last(compacted)) == ("000a", end_of_last(intervals))

@@ -12,7 +12,7 @@ from chalicelib.features.leads.entities import Lead, LeadSubmission
 from chalicelib.features.leads.logic.lead_status import (
     NEXT_STATUSES,
     can_merge,
-    merge_fields,
+    merged_submission_fields,
     operator_change_fields,
     sender_change_fields,
 )
@@ -66,7 +66,7 @@ def apply_action(lead: Lead, actor: str | int, status: LeadStatusCode | None, mi
     try:
         if status is None:
             submission = build_submission(len(lead.submissions), changed_at)
-            return lead.replace(**merge_fields(lead, submission)) if can_merge(lead, submission) else lead
+            return lead.replace(**merged_submission_fields(lead, submission)) if can_merge(lead, submission) else lead
         if actor == OPERATOR:
             return lead.replace(**operator_change_fields(lead, status, changed_at, OPERATOR))
         submission_ids = [item["id"] for item in lead.submissions]

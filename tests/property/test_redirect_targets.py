@@ -13,10 +13,10 @@ from pydantic_core import Url
 from chalicelib.features.sites.models.redirect_targets import (
     MAX_SOURCE_BYTES,
     SPLAT,
+    checked_target,
     expand_splat,
-    normalize_source,
+    normalize_source_path,
     to_location,
-    validate_target,
 )
 from chalicelib.features.sites.models.url_paths import normalize_path
 
@@ -88,13 +88,13 @@ targets = (
         | texts_of(ORDINARY_PARTS, "https://shop.example/")
         | anything
     )
-    .map(lambda text: accepted_or_none(validate_target, text))
+    .map(lambda text: accepted_or_none(checked_target, text))
     .filter(bool)
     .map(str)
 )
 sources = (
     (texts_of(ORDINARY_PARTS, "/a") | texts_of(ORDINARY_PARTS, "/a").map("{}/*".format) | anything)
-    .map(lambda text: accepted_or_none(normalize_source, text))
+    .map(lambda text: accepted_or_none(normalize_source_path, text))
     .filter(bool)
     .map(str)
 )
@@ -138,26 +138,26 @@ def test_a_target_on_the_site_stays_there_when_it_is_decoded(target: str, splat:
 @example("//evil.example/../..")
 @example("/%2fevil.example/../..")
 def test_a_path_through_another_host_is_no_target(text: str) -> None:
-    assert accepted_or_none(validate_target, text) is None or all(
+    assert accepted_or_none(checked_target, text) is None or all(
         browser_url(unicodedata.normalize("NFKC", variant)).host == SITE for variant in (text, unquote(text))
     )
 
 
 def test_a_query_is_not_normalized() -> None:
-    assert validate_target("/search?for=%5Cloom//a#//b") == "/search?for=%5Cloom//a#//b"
+    assert checked_target("/search?for=%5Cloom//a#//b") == "/search?for=%5Cloom//a#//b"
 
 
 @given(targets, splats)
 def test_an_expanded_target_is_a_valid_target(target: str, splat: str) -> None:
     expanded = expand_splat(target, splat)
-    assert validate_target(expanded) == expanded
+    assert checked_target(expanded) == expanded
 
 
 @given(sources)
 def test_a_normalized_source_is_a_lookup_path(source: str) -> None:
     path = source.removesuffix("*")
     assert normalize_path(path) == (path.rstrip("/") or "/")
-    assert normalize_source(source) == source
+    assert normalize_source_path(source) == source
     assert len(source.encode()) <= MAX_SOURCE_BYTES
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.reference.logic.cache import RecordColumns
-from chalicelib.features.reference.logic.name_search import prefix_range, search_key
-from chalicelib.features.reference.models.dataset_file import search_names_set
+from chalicelib.features.reference.logic.name_search import index_range_of_prefix, search_key
+from chalicelib.features.reference.models.dataset_file import search_names_set_name
 from tests.harness.reference_data import DATASET_NAMES, deployed_columns, deployed_dataset
 
 SPELLINGS = (
@@ -22,7 +22,7 @@ SPELLINGS = (
 
 @cache
 def load_records(name: str) -> RecordColumns:
-    return RecordColumns(deployed_columns(name), deployed_dataset().sets[search_names_set(name)])
+    return RecordColumns(deployed_columns(name), deployed_dataset().sets[search_names_set_name(name)])
 
 
 @settings(max_examples=150, deadline=None)  # The first of them decompresses a set.
@@ -41,7 +41,7 @@ def test_a_prefix_of_a_name_finds_its_records(name: str, data: st.DataObject) ->
 def test_bisection_finds_the_same_keys_as_a_full_scan(names: list[str], prefix: str) -> None:
     keys = sorted({search_key(name) for name in names})
     key = search_key(prefix)
-    assert [keys[index] for index in prefix_range(keys, key)] == [
+    assert [keys[index] for index in index_range_of_prefix(keys, key)] == [
         candidate for candidate in keys if candidate.startswith(key)
     ]
 

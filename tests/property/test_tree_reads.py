@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.features.taxonomy.logic import node_queries
-from chalicelib.features.taxonomy.logic.tree_shape import children_by_parent
+from chalicelib.features.taxonomy.logic.tree_shape import nodes_with_ancestors_by_parent
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
@@ -107,7 +107,9 @@ class Tree:
                 self.nodes |= {child.id: child.replace(**reparent_fields) for child in children}
                 changed["listed"] = None
                 moved_ids += [child.id for child in children]
-        self.tree = self.tree.replace(moved=self.tree.recent_moves_with(moved_ids), version=self.tree.version + 1)
+        self.tree = self.tree.replace(
+            moved=self.tree.tree_versions_of_recent_moves(moved_ids), version=self.tree.version + 1
+        )
         self.nodes[node.id] = node.replace(**changed)
         self.record_state()
 
@@ -184,7 +186,7 @@ def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: floa
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    paths = {node.id: node.path for below in children_by_parent(nodes).values() for node in below}
+    paths = {node.id: node.path for below in nodes_with_ancestors_by_parent(nodes).values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from chalicelib.features.sites.models.url_paths import path_prefixes
+from chalicelib.features.sites.models.url_paths import ancestor_paths
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
@@ -132,6 +132,6 @@ class TestPathWithManySegments:
             assert len(tenant.api.get("/sites/resolve", query=host).calls.call_list) <= 4
 
     def test_number_of_prefixes_is_limited(self) -> None:
-        assert path_prefixes("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]
-        assert path_prefixes("/a/b", 10) == ["/a", "/"]
-        assert path_prefixes("/", 10) == []
+        assert ancestor_paths("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]
+        assert ancestor_paths("/a/b", 10) == ["/a", "/"]
+        assert ancestor_paths("/", 10) == []

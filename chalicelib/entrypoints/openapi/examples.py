@@ -60,8 +60,8 @@ def example_for_schema(
 ) -> Any:
     """Return an example that a schema accepts.
 
-    `name` is the name of the field, and `noun` that of the model to which it belongs. Raises LookupError for a
-    string without an example. The field then needs `examples`.
+    `field_name` is the name of the field, and `model_name` that of the model to which it belongs. Raises LookupError
+    for a string without an example. The field then needs `examples`.
     """
     declared = [*schema.get("examples", [])[:1], *(schema[key] for key in ("const", "default") if key in schema)]
     if declared and declared[0] != "":

@@ -44,12 +44,12 @@ class Lead(Entity):
     open_until: str | None = None
 
     @classmethod
-    def pick_item(cls, key: ItemKey, read: dict[ItemKey, Item]) -> Item | None:
+    def pick_item(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
         """Return the item of a lead by its id, or by the id of a submission that was merged into it."""
-        submission = read.get((key[0], LeadSubmission.sk))
-        if key not in read and submission:
-            read |= table.get_all([key := cls.make_item_key(id=submission["lead_id"])])
-        return read.get(key)
+        submission = prefetched.get((key[0], LeadSubmission.sk))
+        if key not in prefetched and submission:
+            prefetched |= table.get_all([key := cls.make_item_key(id=submission["lead_id"])])
+        return prefetched.get(key)
 
     @property
     def contact_name(self) -> str:
@@ -124,12 +124,12 @@ class LeadSubmission(Entity):
             loaded_lead=lead,
         )
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
+    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the submission with its lead. Takes another read if the lead has a different id."""
         key = Lead.make_item_key(id=self.lead_id)
-        if key not in read:
-            read |= table.get_all([key])
-        return self.of_lead(Lead.from_item(read[key]), self.id)
+        if key not in prefetched:
+            prefetched |= table.get_all([key])
+        return self.of_lead(Lead.from_item(prefetched[key]), self.id)
 
     @property
     def lead(self) -> Lead:

@@ -16,7 +16,7 @@ from chalicelib.features.leads.logic.submission_queries import load_submission
 from chalicelib.features.leads.logic.submission_storage import (
     build_honeypot_reply,
     create_operator_lead,
-    email_prefetch_keys,
+    open_lead_prefetch_keys,
     store_submission,
 )
 from chalicelib.features.leads.models import (
@@ -71,7 +71,9 @@ def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     return ctx.list_records(Lead, collection, query, LeadOut.of, status=query.status, contact_email=query.email)
 
 
-@routes.post("/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=email_prefetch_keys)
+@routes.post(
+    "/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=open_lead_prefetch_keys
+)
 def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
     """Create a lead. Submissions from the same email address within 24 hours are merged into it."""
     return LeadOut.of(create_operator_lead(ctx, body))
@@ -127,7 +129,7 @@ def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLea
     access=Caller.PUBLIC,
     scope=None,
     emits="lead.created",
-    prefetch=email_prefetch_keys,
+    prefetch=open_lead_prefetch_keys,
     rate_limits=(_SUBMISSION_LIMIT,),
 )
 def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:

@@ -77,7 +77,7 @@ def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
 @routes.get("/platforms/{platform_id}", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None)
 def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     """Get a platform."""
-    return _platform_response(ctx, platform)
+    return _platform_output_for_caller(ctx, platform)
 
 
 @routes.patch(
@@ -93,7 +93,7 @@ def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> Pl
     custom_domain = ctx.find(CustomDomain)
     if custom_domain:
         ctx.changes.update_untracked(custom_domain, **platform_labels(updated))
-    return _platform_response(ctx, updated)
+    return _platform_output_for_caller(ctx, updated)
 
 
 @routes.delete(
@@ -130,7 +130,7 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
         _require_visible_space(ctx, platform, body.space_id)
     if body.site_id and body.site_id != platform.home["site_id"]:
         require_own_site(ctx, platform.organization_id, body.site_id)
-    return _platform_response(ctx, ctx.changes.update(platform, home=home))
+    return _platform_output_for_caller(ctx, ctx.changes.update(platform, home=home))
 
 
 @routes.patch(
@@ -145,7 +145,7 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
     reject_duplicate_ids(navigation["items"], "/items")
     reject_invalid_targets(navigation["items"], "/items")
     reject_oversized_document("navigation", navigation)
-    return _platform_response(ctx, ctx.changes.update(platform, navigation=navigation))
+    return _platform_output_for_caller(ctx, ctx.changes.update(platform, navigation=navigation))
 
 
 @routes.patch(
@@ -157,7 +157,7 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
 def publish_platform(ctx: Context, platform: Platform, body: Publication) -> PlatformOut:
     """Publish a platform, or turn it into a draft again with `published` = false."""
     if body.published == platform.is_published:
-        return _platform_response(ctx, platform)
+        return _platform_output_for_caller(ctx, platform)
     first_published_at = platform.first_published_at or platform.published_at or ctx.now
     if body.published:
         fields: dict[str, Any] = {"status": "published", "published_at": ctx.now}
@@ -165,7 +165,7 @@ def publish_platform(ctx: Context, platform: Platform, body: Publication) -> Pla
         ctx.changes.event = "platform.unpublished"
         fields = {"status": "draft", "published_at": None}
     updated = ctx.changes.update(platform, **fields, first_published_at=first_published_at)
-    return _platform_response(ctx, updated)
+    return _platform_output_for_caller(ctx, updated)
 
 
 @routes.patch(
@@ -181,10 +181,10 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
     """
     theme = body.fields()
     reject_oversized_document("theme", theme)
-    return _platform_response(ctx, ctx.changes.update(platform, theme=theme))
+    return _platform_output_for_caller(ctx, ctx.changes.update(platform, theme=theme))
 
 
-def _platform_response(ctx: Context, platform: Platform) -> PlatformOut:
+def _platform_output_for_caller(ctx: Context, platform: Platform) -> PlatformOut:
     """Return a platform as the caller sees it. Callers who may edit the navigation see all of its items."""
     visibility = NavigationVisibility(ctx, platform)
     keys = visibility.prefetch_keys()

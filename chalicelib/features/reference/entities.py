@@ -23,7 +23,7 @@ class ReferenceData(Entity):
     @classmethod
     def from_dataset(cls, dataset: Dataset) -> Self:
         """Return the record of a dataset whose parts are stored."""
-        parts = dataset.parts()
+        parts = dataset.numbered_compressed_parts()
         sets = {name: sum(part[0] == name for part in parts) for name in dataset.sets}
         heading, timestamp = dataset.heading, version_timestamp(dataset.heading["version"])
         return cls(
@@ -35,9 +35,9 @@ class ReferenceData(Entity):
             sets=sets,
         )
 
-    def part_ids(self, name: str) -> list[str]:
+    def part_ids(self, set_name: str) -> list[str]:
         """Return the ids of the parts of a set in order."""
-        return [part_id(self.id, name, number) for number in range(self.sets[name])]
+        return [part_id(self.id, set_name, number) for number in range(self.sets[set_name])]
 
 
 class ReferencePart(Entity):
@@ -48,12 +48,14 @@ class ReferencePart(Entity):
     content: bytes
 
     @classmethod
-    def create(cls, version: str, name: str, number: int, content: bytes) -> Self:
+    def create(cls, version: str, set_name: str, part_number: int, content: bytes) -> Self:
         """Return a part of a set."""
         timestamp = version_timestamp(version)
-        return cls(id=part_id(version, name, number), created_at=timestamp, updated_at=timestamp, content=content)
+        return cls(
+            id=part_id(version, set_name, part_number), created_at=timestamp, updated_at=timestamp, content=content
+        )
 
 
-def part_id(version: str, name: str, number: int) -> str:
+def part_id(version: str, set_name: str, part_number: int) -> str:
     """Return the id of a part of a set."""
-    return f"{version}.{name}.{number}"
+    return f"{version}.{set_name}.{part_number}"

@@ -105,9 +105,7 @@ def get_language(_ctx: Context, language_id: ReferenceId) -> LanguageOut:
 )
 def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]:
     """List the IANA time zones by id, including former names. `at` adds their offsets at a given time."""
-    return list_records(
-        ctx, "timezones", query, partial(record_output.to_timezone, now=ctx.now, requested_time=query.at)
-    )
+    return list_records(ctx, "timezones", query, partial(record_output.to_timezone, now=ctx.now, requested_at=query.at))
 
 
 @routes.get(
@@ -116,7 +114,7 @@ def list_timezones(ctx: Context, query: TimezonesQuery) -> ListPage[TimezoneOut]
 def get_timezone(ctx: Context, timezone_id: ReferenceId, query: AtQuery) -> TimezoneOut:
     """Get a time zone by its id, or by its name with `/` as `%2F`. `at` adds its offset at a given time."""
     name = timezone_id.replace("/", ".")
-    return get_record("timezones", name, partial(record_output.to_timezone, now=ctx.now, requested_time=query.at))
+    return get_record("timezones", name, partial(record_output.to_timezone, now=ctx.now, requested_at=query.at))
 
 
 @routes.get(

@@ -72,9 +72,9 @@ class Artefact(Entity):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """The items that find the artefact by its match keys, by its researchers and, while it is stale, as stale."""
-        return tuple(self._rows())
+        return tuple(self._build_derived_items())
 
-    def _rows(self) -> Iterator[Item]:
+    def _build_derived_items(self) -> Iterator[Item]:
         for match_key in match_keys(self.identifiers):
             yield {
                 "pk": MATCH_KEYS_PARTITION.format(library_id=self.library_id),
@@ -83,8 +83,8 @@ class Artefact(Entity):
             }
         for researcher_id in self.researcher_ids:
             for pk in (
-                researcher_partition(self.library_id, Artefact, researcher_id),
-                researcher_partition(self.library_id, Artefact, researcher_id, self.source),
+                researcher_partition_key(self.library_id, Artefact, researcher_id),
+                researcher_partition_key(self.library_id, Artefact, researcher_id, self.source),
             ):
                 yield {"pk": pk, "sk": self.id, "id": self.id}
         if self.is_stale:
@@ -127,13 +127,17 @@ class ResearchOutput(Entity):
         if self.merged_into:
             return ()
         rows = [
-            {"pk": researcher_partition(self.library_id, ResearchOutput, researcher_id), "sk": self.id, "id": self.id}
+            {
+                "pk": researcher_partition_key(self.library_id, ResearchOutput, researcher_id),
+                "sk": self.id,
+                "id": self.id,
+            }
             for researcher_id in self.researcher_ids
         ]
-        return (*rows, self.comparison_row)
+        return (*rows, self.comparison_item)
 
     @property
-    def comparison_row(self) -> Item:
+    def comparison_item(self) -> Item:
         """The item by which the output is compared with the other outputs of its library.
 
         Works with authors are compared by title and first author, which are in the key. Works without authors are
@@ -150,7 +154,7 @@ class ResearchOutput(Entity):
         }
         return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
-    def merged_fields(self, survivor_id: str) -> dict[str, Any]:
+    def merge_change_fields(self, survivor_id: str) -> dict[str, Any]:
         """Return the changed fields of an output that is merged into another."""
         cleared: dict[str, Any] = {
             "title": "",
@@ -204,7 +208,7 @@ class ResearchJob(Job):
         return {"started_by": None} if self.started_by in person.user_ids else {}
 
     @property
-    def as_requested(self) -> "ResearchJob":
+    def without_progress(self) -> "ResearchJob":
         """The job as it was created, which is the base of the diff in the log entry of its end."""
         return ResearchJob(
             id=self.id,
@@ -220,16 +224,16 @@ class ResearchJob(Job):
         )
 
     @property
-    def library_ids(self) -> dict[str, Any]:
+    def library_id_fields(self) -> dict[str, Any]:
         """The ids of the library and of its organization, which all records of the library have."""
         return {"library_id": self.library_id, "organization_id": self.organization_id}
 
-    def counts_plus(self, **added: int) -> dict[str, int]:
+    def sum_counts_with(self, **added: int) -> dict[str, int]:
         """Return the sums of the counts of the job and further ones."""
         return {name: count + added.get(name, 0) for name, count in self.counts.items()}
 
 
-def researcher_partition(library_id: str, record_type: type[Entity], researcher_id: str, source: str = "") -> str:
+def researcher_partition_key(library_id: str, record_type: type[Entity], researcher_id: str, source: str = "") -> str:
     """Return the partition of the items that list a researcher's records in a library, optionally of one source."""
     source_suffix = f"#{source}" if source else ""
     return f"RL#{library_id}#{record_type.parameter[0].upper()}R#{researcher_id}{source_suffix}"

@@ -9,13 +9,13 @@ from chalicelib.features.research.entities import (
     ResearchJob,
     ResearchOutput,
 )
-from chalicelib.features.research.logic.job_steps import backfill_steps, import_steps
+from chalicelib.features.research.logic.job_steps import first_backfill_steps, first_import_steps
 from chalicelib.features.research.logic.list_filters import artefact_partitions, output_partitions
 from chalicelib.features.research.logic.visibility import (
-    authorize_library,
-    library_ids,
+    library_id_fields_of_caller,
     list_venues_with_output_counts,
     list_visible_records,
+    require_library_change_role,
     require_visible_record,
 )
 from chalicelib.features.research.models.identifiers import normalize_doi
@@ -82,7 +82,7 @@ def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJo
     edition = find_edition(venue_edition)
     if edition is None:
         raise not_found()
-    pending_steps = backfill_steps(venue_edition, edition.tables_of_contents)
+    pending_steps = first_backfill_steps(venue_edition, edition.table_of_contents_keys)
     return _start_job(ctx, "backfill", pending_steps, edition_id=venue_edition, library_id=PUBLIC_LIBRARY_ID)
 
 
@@ -93,7 +93,7 @@ def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJo
     scope="research:write",
     emits="research.import.requested",
     collection_path=_JOBS,
-    extra_check=authorize_library,
+    extra_check=require_library_change_role,
     rate_limits=(RateLimit("research-import", limit=10, seconds=3600, per="principal"),),
 )
 def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
@@ -104,9 +104,9 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     sources fails with `unknown_researcher`, and so does an ORCID iD with a wrong check digit, without a request to the
     sources.
     """
-    target_library = library_ids(ctx, body.organization_id)
+    target_library = library_id_fields_of_caller(ctx, body.organization_id)
     return _start_job(
-        ctx, "import", import_steps(body.researcher_id), researcher_id=body.researcher_id, **target_library
+        ctx, "import", first_import_steps(body.researcher_id), researcher_id=body.researcher_id, **target_library
     )
 
 
@@ -153,7 +153,7 @@ def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Redirect:
     scope="research:write",
     emits="research.reconcile.requested",
     collection_path=_JOBS,
-    extra_check=authorize_library,
+    extra_check=require_library_change_role,
 )
 def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     """Build works from artefacts that share a DOI or an id of arXiv, PubMed or OpenAlex.
@@ -163,7 +163,7 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     author (without authors, a common researcher), and are at most a year apart. Reconciling again is safe, because the
     same artefacts produce the same works in whatever order they were imported.
     """
-    return _start_job(ctx, "reconcile", [], **library_ids(ctx, body.organization_id))
+    return _start_job(ctx, "reconcile", [], **library_id_fields_of_caller(ctx, body.organization_id))
 
 
 @routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)

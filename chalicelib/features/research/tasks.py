@@ -11,7 +11,7 @@ from chalicelib.features.research.logic.library_removal import remove_library
 from chalicelib.features.research.logic.source_client import InvalidResponse, NotFound, Rejected, RetryLater
 from chalicelib.features.research.logic.sources import SourcePage
 from chalicelib.features.research.logic.throttle import Throttled
-from chalicelib.features.research.models.identifiers import is_openalex_author, is_orcid
+from chalicelib.features.research.models.identifiers import is_openalex_author_id, is_orcid
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.purges.logic import on_container_purge
 from chalicelib.kernel.core.clock import now
@@ -23,10 +23,10 @@ from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 _FETCHERS: Final[Mapping[str, Callable[[Item], SourcePage]]] = {
-    "author": openalex.fetch_author,
-    "openalex": openalex.fetch_works,
-    "orcid": orcid.fetch_works,
-    "dblp": dblp.fetch_contents,
+    "author": openalex.fetch_steps_for_author,
+    "openalex": openalex.fetch_works_page,
+    "orcid": orcid.fetch_all_works,
+    "dblp": dblp.fetch_contents_page,
 }
 _MAX_SKIPPED_NAMES: Final = 20
 _EVENTS: Final = [
@@ -60,21 +60,23 @@ def run_research_job(message: dict[str, Any]) -> None:
             if time.monotonic() > ends_at:
                 jobs.release(job)
                 return
-            job = _advance(job)
+            job = _do_next_step(job)
         except ConcurrentModification:  # Another worker has taken over the job.
             return
 
 
-def _advance(job: ResearchJob) -> ResearchJob:
+def _do_next_step(job: ResearchJob) -> ResearchJob:
     """Do the next step of a job, and return the updated job. It has no lease if this run of it is over."""
     if job.failures > jobs.MAX_FAILURES:
         return _fail(job, "source_unavailable", _GAVE_UP_ERROR)
-    if job.work == "import" and not (is_orcid(job.researcher_id or "") or is_openalex_author(job.researcher_id or "")):
+    if job.work == "import" and not (
+        is_orcid(job.researcher_id or "") or is_openalex_author_id(job.researcher_id or "")
+    ):
         return _fail(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
     try:
-        return _fetch_page(job) if job.pending_steps else _reconcile(job)
+        return _fetch_page(job) if job.pending_steps else _reconcile_or_complete(job)
     except RetryLater as error:
-        return _postpone(job, error)
+        return _postpone_next_run(job, error)
     except tuple(_FAILURE_DETAILS) as error:
         return _fail(job, *_FAILURE_DETAILS[type(error)](error))
 
@@ -101,7 +103,7 @@ def _fetch_page(job: ResearchJob) -> ResearchJob:
     )
 
 
-def _reconcile(job: ResearchJob) -> ResearchJob:
+def _reconcile_or_complete(job: ResearchJob) -> ResearchJob:
     """Reconcile the next artefact of the library of a job, or complete the job. Return the updated job.
 
     Imports do not reconcile.
@@ -117,7 +119,7 @@ def _reconcile(job: ResearchJob) -> ResearchJob:
     return _finish(job, "completed", counts=counts)
 
 
-def _postpone(job: ResearchJob, error: RetryLater) -> ResearchJob:
+def _postpone_next_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
     """End this run of a job. The next run starts at the time that the source requested, or with increasing delays.
 
     Throttling by other workers does not count as a failure.
@@ -138,7 +140,7 @@ def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
 def _finish(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
     finished_job = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
-    changes.set_diff_base(job.as_requested)
+    changes.set_diff_base(job.without_progress)
     outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
     return finished_job
 

@@ -14,20 +14,20 @@ from chalicelib.kernel.storage.entity import Container
 from chalicelib.kernel.storage.record_types import record_from_item
 
 
-def with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
+def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
     """Return sites with the verified domains of their platforms. Takes one read."""
     site_list = [*sites]
     keys = [CustomDomain.make_item_key(platform_id=site.platform_id) for site in site_list if site.platform_id]
     domains = {each.platform_id: each for each in ctx.load(keys=keys).instances_of(CustomDomain)} if keys else {}
-    return [site.replace(domain=verified_domain(domains.get(site.platform_id or ""))) for site in site_list]
+    return [site.replace(domain=domain_name_if_verified(domains.get(site.platform_id or ""))) for site in site_list]
 
 
-def verified_domain(custom_domain: CustomDomain | None) -> str | None:
+def domain_name_if_verified(custom_domain: CustomDomain | None) -> str | None:
     """Return the domain of a custom domain, or None if it is not verified."""
     return custom_domain.domain if custom_domain and custom_domain.status == "verified" else None
 
 
-def reject_foreign_platform(ctx: Context, organization: Container, platform_id: str | None) -> None:
+def require_administered_platform(ctx: Context, organization: Container, platform_id: str | None) -> None:
     """Raise Problem unless the platform belongs to the organization and the caller is an admin of the platform.
 
     The domain of a platform shows the site that is assigned to it. The transaction fails if the platform or the

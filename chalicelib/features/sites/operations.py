@@ -1,7 +1,7 @@
 """HTTP operations on sites."""
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, Site, SiteTree, require_site_role
-from chalicelib.features.sites.logic import reject_foreign_platform, with_domains
+from chalicelib.features.sites.logic import load_sites_with_domains, require_administered_platform
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
@@ -25,7 +25,7 @@ routes = RouteGroup("sites", scope_areas=(ScopeArea("sites", members_read_all=Tr
 def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[SiteOut]:
     """List the sites of an organization, in order of creation."""
     page = ctx.list_records(Site, Site.sibling_index, query, lambda site: site, organization_id=organization.id)
-    sites = with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
+    sites = load_sites_with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
     return ListPage([SiteOut.of(site) for site in sites], page.next_cursor)
 
 
@@ -41,7 +41,7 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
 
     Assigning it to a platform, whose domain it then uses, requires the role `admin` on that platform.
     """
-    reject_foreign_platform(ctx, organization, body.platform_id)
+    require_administered_platform(ctx, organization, body.platform_id)
     fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
     site = ctx.changes.create(Site(**ctx.new_record_fields(), **fields, organization_id=organization.id))
     for tree in (DRAFT_TREE, PUBLISHED_TREE):
@@ -70,7 +70,7 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
     """
     fields = body.fields()
     if body.platform_id != site.platform_id:
-        reject_foreign_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
+        require_administered_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
     if body.status != site.status:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
@@ -93,4 +93,4 @@ def delete_site(ctx: Context, site: Site) -> None:
 
 
 def _site_response(ctx: Context, site: Site) -> SiteOut:
-    return SiteOut.of(with_domains(ctx, [site])[0])
+    return SiteOut.of(load_sites_with_domains(ctx, [site])[0])

@@ -23,7 +23,7 @@ MatchedBy = Literal["path", "slug", "altLabel", "formerPath"]
 DeleteStrategy = Literal["cascade", "reparent"]
 
 
-def _check_unique(labels: list[str]) -> list[str]:
+def _reject_duplicate_labels(labels: list[str]) -> list[str]:
     seen_labels: set[str] = set()
     for label in labels:
         if fold_text(label) in seen_labels:
@@ -32,8 +32,8 @@ def _check_unique(labels: list[str]) -> list[str]:
     return labels
 
 
-NodeLabels = Annotated[list[Name], Field(max_length=MAX_LABELS), AfterValidator(_check_unique)]
-TagSlugs = Annotated[list[Slug], Field(max_length=MAX_TAGS_PER_REQUEST), AfterValidator(_check_unique)]
+NodeLabels = Annotated[list[Name], Field(max_length=MAX_LABELS), AfterValidator(_reject_duplicate_labels)]
+TagSlugs = Annotated[list[Slug], Field(max_length=MAX_TAGS_PER_REQUEST), AfterValidator(_reject_duplicate_labels)]
 
 
 class NodeCreate(Input):

@@ -316,10 +316,7 @@ class Entity:
         return schema_versions.with_legacy_item_if_older(replace(self, **changed), self.legacy_item)
 
     def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
-        """Return the record with its hydrated fields, or None if other records show that it must be treated as missing.
-
-        `prefetched`: the items that were read with the record, to which further items are added.
-        """
+        """Return the record with its hydrated fields, or None if it counts as missing. Further items are added."""
         return self
 
 

@@ -311,5 +311,5 @@ class TestMigrationsOfTheService:
     def test_the_newest_deployed_reference_data_is_loaded(self, api: ApiClient, workers: Workers) -> None:
         workers.run_migrations()
         parts = [item for item in memory_aws.all_items() if item["pk"].startswith("DATA")]
-        assert len(parts) == len(deployed_dataset().parts()) + 1 <= 60
+        assert len(parts) == len(deployed_dataset().numbered_compressed_parts()) + 1 <= 60
         assert api.get("/reference/cities", query={"q": "mun"}).json["dataVersion"] == LATEST_VERSION

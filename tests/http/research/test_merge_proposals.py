@@ -184,4 +184,4 @@ def expected_comparison_rows() -> list[Item]:
     outputs = [
         ResearchOutput.from_item(item) for item in memory_aws.all_items() if item.get("kind") == ResearchOutput.kind
     ]
-    return sorted((output.comparison_row for output in outputs), key=itemgetter("sk"))
+    return sorted((output.comparison_item for output in outputs), key=itemgetter("sk"))

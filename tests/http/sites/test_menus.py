@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, resolve_menu
+from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, load_public_menu_entries
 from chalicelib.kernel.storage import table
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
@@ -305,7 +305,7 @@ class TestDestinations:
         )
         key = Menu.make_item_key(site_id=site.id, id="main")
         prefetched: dict[Any, Any] = table.get_all([key])
-        assert resolve_menu(Menu.from_item(prefetched[key]), prefetched) == [
+        assert load_public_menu_entries(Menu.from_item(prefetched[key]), prefetched) == [
             MenuEntry("All", "/looms", []),
             MenuEntry("More", None, [MenuEntry("Home", "/", [])]),
         ]

@@ -230,7 +230,7 @@ class TestStoredSitemap:
         self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage
     ) -> None:
         sitemap = get_sitemap(api, site).text
-        key = stored_sitemaps.piece_key(site.id, 1, 0)
+        key = stored_sitemaps.sitemap_piece_key(site.id, 1, 0)
         piece = memory_aws.get_item(*key) or {}
         for replacement in (None, {**piece, "basis": "another"}):
             memory_aws.delete_item(piece) if replacement is None else memory_aws.put_item(replacement)

@@ -89,12 +89,12 @@ def _store_page(large_site: LargeSite, number: int) -> None:
         was_published=True,
     )
     for tree, tree_position in (
-        (page_tree_keys(page.site_id, DRAFT_TREE), page.draft_position),
-        (page_tree_keys(page.site_id, PUBLISHED_TREE), page.published_position),
+        (page_tree_keys(page.site_id, DRAFT_TREE), page.draft_position_item),
+        (page_tree_keys(page.site_id, PUBLISHED_TREE), page.published_position_item),
     ):
         writer = SlugIndexWriter(tree, {})
         writer.add(tree_position)
-        ((index_key, index_values),) = ((write.key, write.values) for write in writer.writes())
+        ((index_key, index_values),) = ((write.key, write.values) for write in writer.build_writes())
         memory_aws.put_item(
             {"pk": index_key[0], "sk": index_key[1], page.id: next(iter((index_values or {}).values()))}
         )

@@ -47,7 +47,7 @@ def can_merge(lead: Lead, submission: StoredSubmission) -> bool:
     return len(submissions) <= MAX_MERGED_SUBMISSIONS and len(to_json(submissions)) <= MAX_MERGED_BYTES
 
 
-def merge_fields(lead: Lead, submission: StoredSubmission) -> dict[str, Any]:
+def merged_submission_fields(lead: Lead, submission: StoredSubmission) -> dict[str, Any]:
     """Return the changed fields of a lead after merging a submission."""
     open_until = after(submission["submitted_at"], hours=MERGE_WINDOW_HOURS)
     return {"submissions": [*lead.submissions, submission], "open_until": open_until}
@@ -59,7 +59,7 @@ def operator_change_fields(lead: Lead, status: LeadStatusCode, changed_at: str, 
     Withdrawn submissions do not change unless all submissions were withdrawn.
     """
     _require_transition(lead.status, status, NEXT_STATUSES[lead.status])
-    unaffected_statuses = {status} if _is_withdrawn(lead.submissions) else {status, "withdrawn"}
+    unaffected_statuses = {status} if _is_every_submission_withdrawn(lead.submissions) else {status, "withdrawn"}
     submissions = [
         submission
         if submission["status"] in unaffected_statuses
@@ -89,13 +89,13 @@ def sender_change_fields(lead: Lead, submission_id: str, status: LeadStatusCode,
         _submission_with_status(submission, status, changed_at) if submission["id"] == submission_id else submission
         for submission in lead.submissions
     ]
-    is_withdrawal = _is_withdrawn(submissions) and lead.status != "withdrawn"
+    is_withdrawal = _is_every_submission_withdrawn(submissions) and lead.status != "withdrawn"
     is_undone = lead.status == "withdrawn" and all(each["status"] != "withdrawn" for each in submissions)
     lead_fields = _status_fields(lead, status, changed_at, None) if is_withdrawal or is_undone else {}
     return {"submissions": submissions, **lead_fields}
 
 
-def _is_withdrawn(submissions: Sequence[StoredSubmission]) -> bool:
+def _is_every_submission_withdrawn(submissions: Sequence[StoredSubmission]) -> bool:
     return all(submission["status"] == "withdrawn" for submission in submissions)
 
 

@@ -1,7 +1,7 @@
 """Store submissions: in the open lead of the email address if there is one, otherwise in a new lead."""
 
 from chalicelib.features.leads.entities import Lead, LeadSubmission, StoredSubmission
-from chalicelib.features.leads.logic.lead_status import MERGE_WINDOW_HOURS, can_merge, merge_fields
+from chalicelib.features.leads.logic.lead_status import MERGE_WINDOW_HOURS, can_merge, merged_submission_fields
 from chalicelib.features.leads.models import LeadCreate
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.case_folding import email_from_claim
@@ -12,11 +12,11 @@ from chalicelib.kernel.storage.entity import ItemKey, system_log_id
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
-def email_prefetch_keys(request: Request) -> list[ItemKey]:
+def open_lead_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the email address in the body to its open lead, for prefetching."""
     value = request.unvalidated_body.get("contactEmail")
     email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
-    return [_email_key(email_address)] if email_address else []
+    return [_open_lead_reference_key(email_address)] if email_address else []
 
 
 def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
@@ -25,9 +25,9 @@ def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
     Concurrent submissions from one address conflict, and the later one is retried.
     """
     open_lead = _load_open_lead(ctx, body.contact_email)
-    submission = _new_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
+    submission = _build_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
     if open_lead and can_merge(open_lead, submission):
-        lead = ctx.changes.update(open_lead, **merge_fields(open_lead, submission))
+        lead = ctx.changes.update(open_lead, **merged_submission_fields(open_lead, submission))
     else:
         lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
     return ctx.changes.create(LeadSubmission.of_lead(lead, submission["id"]))
@@ -35,19 +35,19 @@ def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
 
 def build_honeypot_reply(ctx: Context, body: LeadCreate) -> LeadSubmission:
     """Return a submission that is not stored, so that a bot in the honeypot gets the usual response."""
-    submission = _new_submission(ctx, body)
+    submission = _build_submission(ctx, body)
     return LeadSubmission.of_lead(_new_lead(submission, body, None), submission["id"])
 
 
 def create_operator_lead(ctx: Context, body: LeadCreate) -> Lead:
     """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
-    lead = _new_lead(_new_submission(ctx, body), body, ctx.user.id)
+    lead = _new_lead(_build_submission(ctx, body), body, ctx.user.id)
     return _create_open_lead(ctx, lead, _load_open_lead(ctx, body.contact_email))
 
 
 def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
     """Return the open lead of an email address, or None. Also loads the log chains of the lead."""
-    email_item = ctx.access.prefetched.get(_email_key(email_address))
+    email_item = ctx.access.prefetched.get(_open_lead_reference_key(email_address))
     if email_item is None or email_item["until"] <= ctx.now:
         return None
     lead_id = email_item["ref"]
@@ -56,7 +56,7 @@ def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
     return Lead.from_item(items[key]) if key in items else None
 
 
-def _new_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> StoredSubmission:
+def _build_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> StoredSubmission:
     """Return the submission in a body, received now but later than `after_timestamp`."""
     record_fields = ctx.new_record_fields(later_than=after_timestamp)
     submitted_at = record_fields["created_at"]
@@ -88,5 +88,5 @@ def _create_open_lead(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
     return ctx.changes.create(lead)
 
 
-def _email_key(email_address: str) -> ItemKey:
+def _open_lead_reference_key(email_address: str) -> ItemKey:
     return guard_key(Lead.open_by_email, {"contact_email": email_address})

@@ -20,7 +20,8 @@ def queue_delivery_batches(
 ) -> None:
     """Queue the deliveries of each subscriber, given by its item key, in batches. Raises Problem `unavailable`.
 
-    `request_ids` maps event ids to request ids. Without it, the messages carry the ids of the current request or task.
+    `request_ids_by_event` maps event ids to request ids. Without it, the messages carry the ids of the current request
+    or task.
     """
     messages = [
         (

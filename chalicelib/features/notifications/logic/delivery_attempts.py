@@ -69,12 +69,12 @@ def send_batch(
     attempt_delivery: Callable[[S, Delivery, DeliveryEvent], S],
     on_due_count: Callable[[int], None] = lambda _number: None,
 ) -> S | None:
-    """Send the due deliveries of a queue message with `attempt`, and return the subscriber as it is afterwards.
+    """Send the due deliveries of a queue message, and return the subscriber as it is afterwards.
 
-    `attempt` returns the changed subscriber. `on_start` is called with the number of deliveries before the first one. A
-    message without ids stands for the first deferred deliveries. Deliveries that are not sent by the message's `until`
-    (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are deleted. Erased events,
-    and events that the subscriber may no longer receive, are skipped.
+    `attempt_delivery` sends one, and returns the changed subscriber. `on_due_count` is called with the number of deliveries before
+    the first one. A message without ids stands for the first deferred deliveries. Deliveries that are not sent by the
+    message's `until` (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are
+    deleted. Erased events, and events that the subscriber may no longer receive, are skipped.
     """
     subscriber, deliveries = _load_subscriber_and_deliveries(subscriber_type, message)
     if subscriber is None:

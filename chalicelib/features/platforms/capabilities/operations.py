@@ -16,7 +16,7 @@ routes = RouteGroup("spaces")
 @routes.get("/spaces/{space_id}/capabilities", access=require_space_role(Role.MEMBER), scope="spaces:read", emits=None)
 def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[CapabilityOut]:
     """List the capabilities of a space, in the order they were added."""
-    return ctx.slice_page([CapabilityOut.of(capability) for capability in _stored_capabilities(ctx)], query)
+    return ctx.slice_page([CapabilityOut.of(capability) for capability in _load_capabilities(ctx)], query)
 
 
 @routes.post(
@@ -27,7 +27,7 @@ def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[Cap
 )
 def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> CapabilityOut:
     """Add a capability to a space. A space has at most 40."""
-    current = _stored_capabilities(ctx)
+    current = _load_capabilities(ctx)
     if any(capability.capability_key == body.capability_key for capability in current):
         detail = "The space has this capability. Replace the capabilities to change its settings."
         raise Problem.for_field("/capabilityKey", "already_exists", detail)
@@ -52,7 +52,7 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
         Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids
     )
     CapabilitySet.reject_oversized_set(new_capabilities)
-    stored = ctx.changes.replace_set(space, _stored_capabilities(ctx), new_capabilities, CapabilitySet.create)
+    stored = ctx.changes.replace_set(space, _load_capabilities(ctx), new_capabilities, CapabilitySet.create)
     return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 
 
@@ -79,5 +79,5 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
     ctx.changes.touch_if_changed(space)
 
 
-def _stored_capabilities(ctx: Context) -> list[Capability]:
+def _load_capabilities(ctx: Context) -> list[Capability]:
     return ctx.load(Capability.in_space).instances_of(Capability)

@@ -19,13 +19,18 @@ HostMatch = Literal["customDomain", "subdomain"]
 
 
 def config_fields(
-    platform: Platform, records: Records, space: Space | None, *, is_anonymous: bool, visible_fields: Mapping[str, Any]
+    platform: Platform,
+    records: Records,
+    space: Space | None,
+    *,
+    is_anonymous: bool,
+    visible_navigation_and_home: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the fields of `ConfigOut` for a platform, or for one of its spaces.
 
     `records` holds the modules, project blocks and custom domain of the platform, and the module overrides of the
-    space. `visible_fields` holds the navigation and home as the caller sees them. If `is_anonymous`, project
-    blocks that are off are omitted.
+    space. `visible_navigation_and_home` holds the navigation and home as the caller sees them. If `is_anonymous`,
+    project blocks that are off are omitted.
     """
     custom_domain = next(iter(records.instances_of(CustomDomain)), None)
     modules = effective_modules(
@@ -38,25 +43,27 @@ def config_fields(
     return {
         "platform": PlatformSummary.of(platform),
         "theme": platform.theme,
-        **visible_fields,
-        "modules": [_redact_module(ConfigModuleOut.of(module), is_anonymous=is_anonymous) for module in modules],
-        "custom_domain": custom_domain and _domain_output(custom_domain, is_anonymous=is_anonymous),
+        **visible_navigation_and_home,
+        "modules": [
+            _without_hidden_settings(ConfigModuleOut.of(module), is_anonymous=is_anonymous) for module in modules
+        ],
+        "custom_domain": custom_domain and _visible_domain_output(custom_domain, is_anonymous=is_anonymous),
         "project_blocks": [ProjectBlockOut.of(block) for block in blocks],
         "version": sum(versions),
     }
 
 
-def _redact_module(module: ConfigModuleOut, *, is_anonymous: bool) -> ConfigModuleOut:
+def _without_hidden_settings(module: ConfigModuleOut, *, is_anonymous: bool) -> ConfigModuleOut:
     return module.model_copy(update={"settings": {}}) if is_anonymous and not module.enabled else module
 
 
-def _domain_output(custom_domain: CustomDomain, *, is_anonymous: bool) -> PublicDomainOut | None:
+def _visible_domain_output(custom_domain: CustomDomain, *, is_anonymous: bool) -> PublicDomainOut | None:
     if is_anonymous:
         return PublicDomainOut.of(custom_domain) if custom_domain.status == "verified" else None
     return ConfigDomainOut.of(custom_domain) if custom_domain.domain else None
 
 
-def match_host(
+def host_match_kind(
     host: str | None, platform: Platform, custom_domain: CustomDomain | None, base_domain: str
 ) -> HostMatch | None:
     """Return which domain of a platform a host is, or None. Subdomains of platforms are below `base_domain`."""

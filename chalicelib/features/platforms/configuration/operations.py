@@ -3,7 +3,7 @@
 from typing import Final, Literal
 
 from chalicelib.features.platforms.capabilities.entities import Capability
-from chalicelib.features.platforms.configuration.logic import HostMatch, config_fields, match_host
+from chalicelib.features.platforms.configuration.logic import HostMatch, config_fields, host_match_kind
 from chalicelib.features.platforms.configuration.models import (
     ConfigCapabilityOut,
     ConfigOut,
@@ -60,12 +60,12 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
             records,
             None,
             is_anonymous=ctx.role is None,
-            visible_fields=visibility.visible_navigation_and_home(records),
+            visible_navigation_and_home=visibility.visible_navigation_and_home(records),
         )
     )
 
 
-def _path_prefetch_keys(request: Request) -> list[ItemKey]:
+def _space_slug_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
     slug = space_slug_in_path(request.unvalidated_body.get("path"))
     fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
@@ -78,7 +78,7 @@ def _path_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_platform_role(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
-    prefetch=_path_prefetch_keys,
+    prefetch=_space_slug_prefetch_keys,
     alternative=_TOO_LARGE_ADVICE,
 )
 def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
@@ -88,13 +88,13 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     module overrides of the space apply, and its capabilities are listed. A `spaceId` that the caller can't see is not
     found. A path without a space, or a host that is not a domain of the platform, is not an error.
     """
-    space_id, selected_by = _selected_space(ctx, body)
+    space_id, selected_by = _selected_space_id_and_field(ctx, body)
     visibility = NavigationVisibility(ctx, platform)
-    space, records = _load_records(ctx, platform, space_id, visibility)
+    space, records = _load_visible_space_and_records(ctx, platform, space_id, visibility)
     if space is None and body.space_id:
         raise not_found()
     matched = MatchedOut(
-        host=_match_host(platform, body.host, records),
+        host=_host_match_kind(platform, body.host, records),
         space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=selected_by) if space else None,
         locale=body.locale or platform.default_locale,
     )
@@ -104,18 +104,18 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         records,
         space,
         is_anonymous=ctx.role is None,
-        visible_fields=visibility.visible_navigation_and_home(records),
+        visible_navigation_and_home=visibility.visible_navigation_and_home(records),
     )
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
-def _match_host(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
+def _host_match_kind(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
     """Return which domain of a platform a host is. `records` includes the custom domain of the platform."""
     custom_domain = next(iter(records.instances_of(CustomDomain)), None)
-    return match_host(host, platform, custom_domain, section(PlatformSettings).platforms_domain)
+    return host_match_kind(host, platform, custom_domain, section(PlatformSettings).platforms_domain)
 
 
-def _load_records(
+def _load_visible_space_and_records(
     ctx: Context, platform: Platform, space_id: str | None, visibility: NavigationVisibility
 ) -> tuple[Space | None, Records]:
     """Return the space if the caller can see it, and the records of the configuration.
@@ -133,11 +133,11 @@ def _load_records(
     return None, Records(platform_records, records.requested_keys, records.items_by_key)
 
 
-def _selected_space(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
+def _selected_space_id_and_field(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
     """Return the id of the space that a request selects, or None, and the field of the body that selects it."""
     if body.space_id:
         return body.space_id, "spaceId"
     slug_items = [
-        ctx.access.prefetched[key] for key in _path_prefetch_keys(ctx.request) if key in ctx.access.prefetched
+        ctx.access.prefetched[key] for key in _space_slug_prefetch_keys(ctx.request) if key in ctx.access.prefetched
     ]
     return next(filter(None, map(reserving_record_id, slug_items)), None), "path"

@@ -14,7 +14,7 @@ _EVENTS_BY_STATUS: Final = {status: f"platform.custom_domain.{status}" for statu
 
 
 @task(CHECK_TASK, emits=dict.fromkeys(_EVENTS_BY_STATUS.values(), CustomDomain))
-def run_scheduled_check(message: dict[str, Any]) -> None:
+def check_due_domain(message: dict[str, Any]) -> None:
     """Check a domain whose next check is due. Only a change of its status is logged as an event."""
     custom_domain = tasks.load_record(CustomDomain, message)
     if custom_domain is None or custom_domain.next_check_at is None or custom_domain.next_check_at > now():

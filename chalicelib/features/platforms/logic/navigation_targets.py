@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from chalicelib.features.platforms.models.nested_items import NestedItems, walk_items
+from chalicelib.features.platforms.models.nested_items import NestedItems, iter_items_with_pointers
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
@@ -22,11 +22,11 @@ _TARGET_PATTERNS: Final = {
 
 def space_slug_in_path(path: object) -> str | None:
     """Return the slug of the space that a path may refer to: its first segment, or the segment after `/spaces`."""
-    segments = _segments(path) if isinstance(path, str) else []
-    return _first_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
+    segments = _path_segments(path) if isinstance(path, str) else []
+    return _first_space_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
 
 
-def space_reference(item: Mapping[str, Any]) -> str | None:
+def space_slug_or_id(item: Mapping[str, Any]) -> str | None:
     """Return the slug or the id of the space that a navigation item may lead to, or None."""
     target = item.get("target")
     if not target or item["type"] == "module":
@@ -34,16 +34,16 @@ def space_reference(item: Mapping[str, Any]) -> str | None:
     origin = _ORIGIN.match(target)
     if origin is None:
         return space_slug_in_path(target)
-    segments = _segments(target[origin.end() :])
-    return _first_slug(segments[1:]) if segments[:1] == [_SPACES_SEGMENT] else None
+    segments = _path_segments(target[origin.end() :])
+    return _first_space_slug(segments[1:]) if segments[:1] == [_SPACES_SEGMENT] else None
 
 
-def _segments(path: str) -> list[str]:
+def _path_segments(path: str) -> list[str]:
     path_only = re.split(r"[?#]", path, maxsplit=1)[0]
     return [ascii_lower(unquote(segment)) for segment in path_only.split("/") if segment]
 
 
-def _first_slug(segments: list[str]) -> str | None:
+def _first_space_slug(segments: list[str]) -> str | None:
     return segments[0] if segments and re.fullmatch(SLUG_PATTERN, segments[0]) else None
 
 
@@ -53,7 +53,9 @@ def reject_invalid_targets(items: NestedItems, pointer: str) -> None:
     `pointer` is the JSON Pointer of the items.
     """
     errors = [
-        error for item_pointer, item in walk_items(items, pointer) for error in _target_errors(item, item_pointer)
+        error
+        for item_pointer, item in iter_items_with_pointers(items, pointer)
+        for error in _target_errors(item, item_pointer)
     ]
     if errors:
         raise ValidationProblem(errors)

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from chalicelib.features.platforms.entities import PAGE_KIND, SITE_KIND, LinkTarget, PageTarget, Platform
-from chalicelib.features.platforms.logic.navigation_targets import space_reference
-from chalicelib.features.platforms.models.nested_items import walk_items
+from chalicelib.features.platforms.logic.navigation_targets import space_slug_or_id
+from chalicelib.features.platforms.models.nested_items import iter_items_with_pointers
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.platforms.spaces.logic import (
-    may_see_private_spaces,
+    can_see_all_private_spaces,
     space_visibility_keys,
     visible_space_or_none,
 )
@@ -50,7 +50,7 @@ class NavigationVisibility:
 
         The process caches the space of a slug and the site of a page. The records that are read verify the cached ids.
         """
-        slug_keys = [self._slug_key(slug) for slug in self._slugs]
+        slug_keys = [self._space_guard_key(slug) for slug in self._space_slugs]
         pointer_keys = [ancestor_cache.ancestor_pointer_key(page_id) for page_id in self._page_ids]
         cached = [ancestor_cache.find_cached_ancestor_ids(key) for key in (*slug_keys, *pointer_keys)]
         space_ids = self._space_ids | {ids[Space.parameter] for ids in cached if Space.parameter in ids}
@@ -59,7 +59,7 @@ class NavigationVisibility:
             *slug_keys,
             *pointer_keys,
             *self._space_keys(space_ids),
-            *_page_keys(pages),
+            *_page_and_site_keys(pages),
             *self._home_keys(),
         ]
 
@@ -68,7 +68,7 @@ class NavigationVisibility:
 
         Spaces and pages that are not cached yet take a second read.
         """
-        records = self._with_uncached(records)
+        records = self._with_uncached_records(records)
         home = {**self.platform.home}
         if home.get("space_id") and not self._sees_space(home["space_id"], records):
             home["space_id"] = None
@@ -78,41 +78,41 @@ class NavigationVisibility:
         return {"navigation": {**self.platform.navigation, "items": items}, "home": home}
 
     @cached_property
-    def _sees_all(self) -> bool:
-        return may_see_private_spaces(self.ctx)
+    def _can_see_all_spaces(self) -> bool:
+        return can_see_all_private_spaces(self.ctx)
 
     @cached_property
-    def _sees_unpublished(self) -> bool:
+    def _can_see_unpublished(self) -> bool:
         """Whether the caller sees unpublished pages and sites of the organization."""
         if isinstance(self.ctx.principal, ApiKeyPrincipal):
             return self.ctx.role is not None
         return Organization in self.ctx.access.memberships.roles or can_edit_navigation(self.ctx)
 
     @cached_property
-    def _items(self) -> list[Mapping[str, Any]]:
-        return [item for _, item in walk_items(self.platform.navigation.get("items", ()), "")]
+    def _navigation_items(self) -> list[Mapping[str, Any]]:
+        return [item for _, item in iter_items_with_pointers(self.platform.navigation.get("items", ()), "")]
 
     @cached_property
-    def _space_references(self) -> list[str]:
-        references = [] if self._sees_all else [space_reference(item) for item in self._items]
+    def _space_slugs_and_ids(self) -> list[str]:
+        references = [] if self._can_see_all_spaces else [space_slug_or_id(item) for item in self._navigation_items]
         return [*dict.fromkeys(reference for reference in references if reference)]
 
     @cached_property
-    def _slugs(self) -> list[str]:
-        return [each for each in self._space_references if not re.fullmatch(UUID_PATTERN, each)]
+    def _space_slugs(self) -> list[str]:
+        return [each for each in self._space_slugs_and_ids if not re.fullmatch(UUID_PATTERN, each)]
 
     @cached_property
     def _space_ids(self) -> set[str]:
-        home_space_ids = [] if self._sees_all else [self.platform.home.get("space_id")]
-        references = (*self._space_references, *home_space_ids)
+        home_space_ids = [] if self._can_see_all_spaces else [self.platform.home.get("space_id")]
+        references = (*self._space_slugs_and_ids, *home_space_ids)
         return {each for each in references if each and re.fullmatch(UUID_PATTERN, each)}
 
     @cached_property
     def _page_ids(self) -> list[str]:
-        page_ids = [] if self._sees_unpublished else [_page_id(item) for item in self._items]
+        page_ids = [] if self._can_see_unpublished else [_linked_page_id(item) for item in self._navigation_items]
         return [*dict.fromkeys(page_id for page_id in page_ids if page_id)]
 
-    def _slug_key(self, slug: str) -> ItemKey:
+    def _space_guard_key(self, slug: str) -> ItemKey:
         return guard_key(Space.by_slug, {Platform.parameter: self.platform.id, "slug": slug})
 
     def _space_keys(self, ids: Iterable[str]) -> Iterator[ItemKey]:
@@ -121,83 +121,87 @@ class NavigationVisibility:
 
     def _home_keys(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
-        return [_site_type().make_item_key(id=site_id)] if site_id and not self._sees_unpublished else []
+        return [_site_entity_class().make_item_key(id=site_id)] if site_id and not self._can_see_unpublished else []
 
-    def _with_uncached(self, records: Records) -> Records:
+    def _with_uncached_records(self, records: Records) -> Records:
         """Return the records together with those of spaces and pages that were not cached before."""
         space_ids: set[str] = set()
-        for slug in self._slugs:
-            if space_id := self._space_id(slug, records):
+        for slug in self._space_slugs:
+            if space_id := self._space_id_of_slug(slug, records):
                 space_ids.add(space_id)
-                ancestor_cache.store(self._slug_key(slug), {Space.parameter: space_id})
+                ancestor_cache.store(self._space_guard_key(slug), {Space.parameter: space_id})
         pages = [
             (each, records.items_by_key.get(ancestor_cache.ancestor_pointer_key(each), {})) for each in self._page_ids
         ]
         for _, pointer in pages:
             ancestor_cache.cache_pointer_ancestor_ids(pointer)
-        needed = [*self._space_keys(space_ids), *_page_keys(pages)]
+        needed = [*self._space_keys(space_ids), *_page_and_site_keys(pages)]
         missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
         return records.union(self.ctx.load(keys=missing)) if missing else records
 
-    def _space_id(self, slug: str, records: Records) -> str | None:
-        return reserving_record_id(records.items_by_key.get(self._slug_key(slug)))
+    def _space_id_of_slug(self, slug: str, records: Records) -> str | None:
+        return reserving_record_id(records.items_by_key.get(self._space_guard_key(slug)))
 
     def _sees_space(self, space_id: str, records: Records) -> bool:
-        return self._sees_all or visible_space_or_none(self.ctx, self.platform, space_id, records) is not None
+        return self._can_see_all_spaces or visible_space_or_none(self.ctx, self.platform, space_id, records) is not None
 
     def _sees_site(self, site_id: str, records: Records) -> bool:
-        return self._sees_unpublished or any(
-            site.id == site_id and site.is_public_at(self.ctx.now) for site in records.instances_of(_site_type())
+        return self._can_see_unpublished or any(
+            site.id == site_id and site.is_public_at(self.ctx.now)
+            for site in records.instances_of(_site_entity_class())
         )
 
     def _visible_items(self, items: Iterable[Mapping[str, Any]], records: Records) -> Iterator[dict[str, Any]]:
         """Yield the items whose target is visible to the caller, each with its visible children."""
         for item in items:
-            if self._has_visible_space(item, records) and self._has_visible_page(item, records):
+            if self._is_space_visible_or_absent(item, records) and self._is_page_visible_or_absent(item, records):
                 yield {**item, "children": [*self._visible_items(item.get("children", ()), records)]}
 
-    def _has_visible_space(self, item: Mapping[str, Any], records: Records) -> bool:
-        reference = space_reference(item)
-        if reference is None or self._sees_all:
+    def _is_space_visible_or_absent(self, item: Mapping[str, Any], records: Records) -> bool:
+        reference = space_slug_or_id(item)
+        if reference is None or self._can_see_all_spaces:
             return True
-        space_id = reference if re.fullmatch(UUID_PATTERN, reference) else self._space_id(reference, records)
+        space_id = reference if re.fullmatch(UUID_PATTERN, reference) else self._space_id_of_slug(reference, records)
         if space_id and self._sees_space(space_id, records):
             return True
         # A path that refers to no space of this platform leads elsewhere, unless the item has the type space.
         own_ids = {space.id for space in records.instances_of(Space) if space.platform_id == self.platform.id}
         return item["type"] != "space" and space_id not in own_ids
 
-    def _has_visible_page(self, item: Mapping[str, Any], records: Records) -> bool:
-        page_id = _page_id(item)
-        page = next((page for page in records.instances_of(_page_type()) if page.id == page_id), None)
-        if page is None or self._sees_unpublished or page.organization_id != self.platform.organization_id:
+    def _is_page_visible_or_absent(self, item: Mapping[str, Any], records: Records) -> bool:
+        page_id = _linked_page_id(item)
+        page = next((page for page in records.instances_of(_page_entity_class()) if page.id == page_id), None)
+        if page is None or self._can_see_unpublished or page.organization_id != self.platform.organization_id:
             return True
         return page.is_public_at(self.ctx.now) and self._sees_site(page.site_id, records)
 
 
 def require_own_site(ctx: Context, organization_id: str, site_id: str) -> None:
     """Raise ValidationProblem if the organization has no site with this id."""
-    site_type = _site_type()
+    site_type = _site_entity_class()
     sites = ctx.load(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
     if not any(site.organization_id == organization_id for site in sites):
         raise ValidationProblem([FieldError("/siteId", "unknown", "No site of this organization has this id.")])
 
 
-def _site_type() -> type[LinkTarget]:
+def _site_entity_class() -> type[LinkTarget]:
     return get_record_type_of_base(SITE_KIND, LinkTarget)
 
 
-def _page_type() -> type[PageTarget]:
+def _page_entity_class() -> type[PageTarget]:
     return get_record_type_of_base(PAGE_KIND, PageTarget)
 
 
-def _page_id(item: Mapping[str, Any]) -> str | None:
+def _linked_page_id(item: Mapping[str, Any]) -> str | None:
     """Return the id of the page that an item leads to, or None if its target is not a page id."""
     target = ascii_lower(str(item.get("target") or ""))
     return target if item["type"] == "page" and re.fullmatch(UUID_PATTERN, target) else None
 
 
-def _page_keys(pages: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
-    for page_id, ids in pages:
-        if site_id := ids.get(_site_type().parameter):
-            yield from (_page_type().make_item_key(site_id=site_id, id=page_id), _site_type().make_item_key(id=site_id))
+def _page_and_site_keys(page_and_ancestor_ids: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[ItemKey]:
+    for page_id, ids in page_and_ancestor_ids:
+        if site_id := ids.get(_site_entity_class().parameter):
+            yield from (
+                _page_entity_class().make_item_key(site_id=site_id, id=page_id),
+                _site_entity_class().make_item_key(id=site_id),
+            )

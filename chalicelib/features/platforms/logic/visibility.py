@@ -34,7 +34,7 @@ def list_visible_platforms(
     serialize: Callable[[Platform], T | None],
     *,
     organization_id: str | None = None,
-    required_key: Callable[[str], ItemKey] | None = None,
+    make_required_key: Callable[[str], ItemKey] | None = None,
     **names: str | None,
 ) -> ListPage[T]:
     """Return a page of the platforms that the caller can see, grouped by organizations.
@@ -52,7 +52,9 @@ def list_visible_platforms(
         partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
     result = group.query_merged(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
     page_scope = _PageScope(group, organization_ids, organization_id)
-    outputs = [serialize(platform) for platform in _visible_platforms(ctx, result.items, page_scope, required_key)]
+    outputs = [
+        serialize(platform) for platform in _load_visible_platforms(ctx, result.items, page_scope, make_required_key)
+    ]
     return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
 
 
@@ -94,15 +96,17 @@ def _organizations_on_page(
     return group, [item["organization_id"] for item in group.memberships]
 
 
-def _visible_platforms(
-    ctx: Context, index_items: list[Item], page_scope: _PageScope, required_key: Callable[[str], ItemKey] | None
+def _load_visible_platforms(
+    ctx: Context, index_items: list[Item], page_scope: _PageScope, make_required_key: Callable[[str], ItemKey] | None
 ) -> Iterator[Platform]:
     """Yield the current state of the platforms in some index items that the caller can see."""
     joined_ids = [item["platform_id"] for item in index_items if item["kind"] == PlatformMember.kind]
     organization_ids = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in index_items}
     platform_keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in organization_ids}
     organization_keys = {each: Organization.make_item_key(id=each) for each in organization_ids.values()}
-    required_keys = {platform_id: required_key(platform_id) for platform_id in organization_ids} if required_key else {}
+    required_keys = (
+        {platform_id: make_required_key(platform_id) for platform_id in organization_ids} if make_required_key else {}
+    )
     # Indexes are eventually consistent, so the caller's memberships are read from the table.
     caller_id = ctx.principal.id or ""
     member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
@@ -117,7 +121,7 @@ def _visible_platforms(
     for platform_id, organization_id in organization_ids.items():
         platform_key, organization_key = platform_keys[platform_id], organization_keys[organization_id]
         platform, organization = items.get(platform_key), items.get(organization_key)
-        is_lacking = required_key is not None and required_keys[platform_id] not in items
+        is_lacking = make_required_key is not None and required_keys[platform_id] not in items
         if platform is None or organization is None or is_lacking or Organization.from_item(organization).is_deleted:
             continue
         is_platform_member = platform_id in joined_ids and is_current_membership(

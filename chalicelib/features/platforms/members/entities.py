@@ -84,7 +84,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
 
     def is_username_taken(self, username: str) -> bool:
         """Return whether another member of the platform has a username. It takes one read."""
-        (key,) = username_keys(self.platform_id, username)
+        (key,) = username_guard_keys(self.platform_id, username)
         guard = table.get(key)
         return guard is not None and guard["ref"] != self.user_id
 
@@ -141,7 +141,7 @@ def fold_username(username: str) -> str:
     return casefold(username)
 
 
-def username_keys(platform_id: str, username: str) -> list[ItemKey]:
+def username_guard_keys(platform_id: str, username: str) -> list[ItemKey]:
     """Return the item key that reserves a username on a platform."""
     values = {"platform_id": platform_id, "folded_username": fold_username(username)}
     return [guard_key(PlatformMember.by_username, values)]

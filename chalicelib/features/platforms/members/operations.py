@@ -5,7 +5,7 @@ from chalicelib.features.platforms.members.entities import (
     PlatformInvitation,
     PlatformMember,
     PlatformRevocationMarker,
-    username_keys,
+    username_guard_keys,
 )
 from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_prefetch_keys
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_RATE_LIMITS
@@ -68,11 +68,11 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
     access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
-    prefetch=lambda request: username_keys(request.parameters["platform_id"], request.parameters["username"]),
+    prefetch=lambda request: username_guard_keys(request.parameters["platform_id"], request.parameters["username"]),
 )
 def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
     """Get a member of a platform by their username, ignoring case."""
-    guards = [ctx.access.prefetched.get(key) for key in username_keys(platform.id, username)]
+    guards = [ctx.access.prefetched.get(key) for key in username_guard_keys(platform.id, username)]
     member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:
         raise not_found()

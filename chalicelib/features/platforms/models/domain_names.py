@@ -55,13 +55,13 @@ def normalize_domain_name(text: str) -> str:
     name = _to_ascii(text)
     if len(name) > MAX_NAME_CHARACTERS:
         raise ValueError(f"must have {MAX_NAME_CHARACTERS} characters or fewer, to leave room for the names of records")
-    if _is_service_domain(name):
+    if _belongs_to_service(name):
         raise ValueError("belongs to the service. Use a domain of your own")
     if is_local_name(name):
         raise ValueError("must be a name in the public DNS, not below localhost")
     if "." not in name:
         raise ValueError(f"must be a name below {name}, such as shop.{name}")
-    if name.rpartition(".")[2] in SPECIAL_USE_SUFFIXES or not _is_registrable(name):
+    if name.rpartition(".")[2] in SPECIAL_USE_SUFFIXES or not _has_icann_suffix(name):
         raise ValueError("must be a name in the public DNS, below a top-level domain where domains can be registered")
     if registrable_domain(name) is None:
         raise ValueError(f"is a public suffix, which nobody can own. Use a name below it, such as shop.{name}")
@@ -70,17 +70,17 @@ def normalize_domain_name(text: str) -> str:
 
 def registrable_domain(name: str) -> str | None:
     """Return the registered domain of a name, the name itself or an ancestor; None for a public suffix."""
-    domain: str | None = _public_suffixes().privatesuffix(name)
+    domain: str | None = _public_suffix_list().privatesuffix(name)
     return domain
 
 
-def _is_registrable(name: str) -> bool:
+def _has_icann_suffix(name: str) -> bool:
     """Return whether a name is, or is below, a public suffix of the ICANN section."""
-    suffix: str | None = _icann_suffixes().publicsuffix(name)
+    suffix: str | None = _icann_suffix_list().publicsuffix(name)
     return suffix is not None
 
 
-def is_within(name: str, domain: str) -> bool:
+def is_same_or_subdomain(name: str, domain: str) -> bool:
     """Return whether a name is `domain` or below it."""
     return f".{name}".endswith(f".{domain}")
 
@@ -106,20 +106,20 @@ def _is_ip_address(text: str) -> bool:
     return True
 
 
-def _is_service_domain(name: str) -> bool:
+def _belongs_to_service(name: str) -> bool:
     host = urlsplit(settings().public_url).hostname or ""
-    return any(is_within(name, each) for each in (section(PlatformSettings).platforms_domain, host) if each)
+    return any(is_same_or_subdomain(name, each) for each in (section(PlatformSettings).platforms_domain, host) if each)
 
 
 @lru_cache(maxsize=1)
-def _public_suffixes() -> "PublicSuffixList":
+def _public_suffix_list() -> "PublicSuffixList":
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList()
 
 
 @lru_cache(maxsize=1)
-def _icann_suffixes() -> "PublicSuffixList":
+def _icann_suffix_list() -> "PublicSuffixList":
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(accept_unknown=False, only_icann=True)

@@ -40,11 +40,11 @@ Color = Annotated[
 NavigationTarget = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-def _validate_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+def _validate_theme_tokens(value: dict[str, Any], path: str = "") -> dict[str, Any]:
     for name, token in value.items():
         pointer = f"{path}/{name}"
         if isinstance(token, dict):
-            _validate_tokens(token, pointer)
+            _validate_theme_tokens(token, pointer)
         elif token is None or isinstance(token, list) or (isinstance(token, str) and not _is_safe_in_css(token)):
             raise ValueError(f"{pointer[:100]} {_CSS_VALUE_ADVICE}")
     return value
@@ -55,13 +55,13 @@ def _is_safe_in_css(text: str) -> bool:
     return len(text) <= _MAX_TOKEN_CHARACTERS and text.isprintable() and not set(text) & set("<>{};")
 
 
-def _validate_font(text: str) -> str:
+def _validate_font_family(text: str) -> str:
     if not _is_safe_in_css(text):
         raise ValueError("must be the name of a font family, without any of < > { } ;")
     return text
 
 
-FontFamily = Annotated[Name, AfterValidator(_validate_font)]
+FontFamily = Annotated[Name, AfterValidator(_validate_font_family)]
 
 
 class PlatformCreate(Input):
@@ -108,7 +108,7 @@ class ThemePatch(Patch):
     )
     logo_url: WebUrl | None = Field(None, examples=["https://example.com/logo.svg"])
     favicon_url: WebUrl | None = Field(None, examples=["https://example.com/favicon.ico"])
-    tokens: Annotated[JsonObject, AfterValidator(_validate_tokens)] = Field(
+    tokens: Annotated[JsonObject, AfterValidator(_validate_theme_tokens)] = Field(
         {}, description="Design tokens: groups of text, numbers or booleans by name.", examples=[{"radius": "4px"}]
     )
 

@@ -33,7 +33,7 @@ class PlatformSettings(SettingsSection):
 
     @field_validator("platforms_domain")
     @classmethod
-    def _validate_domain(cls, value: str, info: ValidationInfo) -> str:
+    def _normalize_domain(cls, value: str, info: ValidationInfo) -> str:
         name = ascii_lower(value).removesuffix(".")
         if (not name or name.endswith(".localhost")) and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage, to a domain of yours")

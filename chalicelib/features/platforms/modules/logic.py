@@ -77,16 +77,16 @@ def effective_modules(
 ) -> list[EffectiveModule]:
     """Return the effective state of a platform's modules, then of overridden modules that the platform lacks."""
     by_id = {override.module_id: override for override in overrides}
-    effective = [_apply_override(module, by_id.pop(module.module_id, None)) for module in modules]
+    effective = [_effective_module_with_override(module, by_id.pop(module.module_id, None)) for module in modules]
     unknown = [
         EffectiveModule(module_id, module_id, (), enabled=False, locked=False, settings={}, source="platform")
         for module_id in by_id
     ]
     active_ids = _active_ids({module.module_id: module.depends_on for module in effective if module.enabled})
-    return [_apply_dependencies(module, active_ids) for module in effective] + unknown
+    return [_disabled_if_blocked(module, active_ids) for module in effective] + unknown
 
 
-def _apply_override(module: ConfiguredModule, override: ModuleOverride | None) -> EffectiveModule:
+def _effective_module_with_override(module: ConfiguredModule, override: ModuleOverride | None) -> EffectiveModule:
     inherited = EffectiveModule(
         module.module_id, module.name, module.depends_on, module.enabled, module.locked, module.settings, module.source
     )
@@ -96,18 +96,18 @@ def _apply_override(module: ConfiguredModule, override: ModuleOverride | None) -
     return replace(inherited, enabled=override.enabled, settings=settings, source="space", inherited=False)
 
 
-def _active_ids(dependencies: Mapping[str, Sequence[str]]) -> set[str]:
+def _active_ids(dependency_ids_by_module: Mapping[str, Sequence[str]]) -> set[str]:
     """Return the largest subset of the enabled modules in which all dependencies are met.
 
     `dependencies` maps the id of each enabled module to the ids of its dependencies. Cyclic dependencies are met.
     """
-    active = set(dependencies)
-    while blocked := {module_id for module_id in active if not active.issuperset(dependencies[module_id])}:
+    active = set(dependency_ids_by_module)
+    while blocked := {module_id for module_id in active if not active.issuperset(dependency_ids_by_module[module_id])}:
         active -= blocked
     return active
 
 
-def _apply_dependencies(module: EffectiveModule, active_ids: set[str]) -> EffectiveModule:
+def _disabled_if_blocked(module: EffectiveModule, active_ids: set[str]) -> EffectiveModule:
     if not module.enabled or module.module_id in active_ids:
         return module
     missing = [module_id for module_id in module.depends_on if module_id not in active_ids]
@@ -126,8 +126,8 @@ def deep_merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
     return merged
 
 
-def apply_changes(
-    stored: Mapping[str, PlatformModule], changes: Sequence[ModuleChange]
+def new_module_states(
+    stored_modules: Mapping[str, PlatformModule], changes: Sequence[ModuleChange]
 ) -> dict[str, ModuleState | None]:
     """Return the new states of the changed modules by id; None for modules whose settings are removed.
 
@@ -137,7 +137,9 @@ def apply_changes(
     errors: list[FieldError] = []
     for index, change in enumerate(changes):
         try:
-            states[change.module_id] = _apply_change(stored.get(change.module_id), change, f"/modules/{index}")
+            states[change.module_id] = _new_module_state(
+                stored_modules.get(change.module_id), change, f"/modules/{index}"
+            )
         except ValidationProblem as invalid:
             errors += invalid.errors
     if errors:
@@ -145,11 +147,11 @@ def apply_changes(
     return states
 
 
-def _apply_change(stored: PlatformModule | None, change: ModuleChange, pointer: str) -> ModuleState | None:
+def _new_module_state(stored_module: PlatformModule | None, change: ModuleChange, pointer: str) -> ModuleState | None:
     patch = change.model_dump(exclude_unset=True, exclude={"module_id"})
     if patch == dict.fromkeys(ModuleState.model_fields):
         return None
-    before = {name: getattr(stored, name) for name in ModuleState.model_fields} if stored else {}
+    before = {name: getattr(stored_module, name) for name in ModuleState.model_fields} if stored_module else {}
     state = validate_value(ModuleState, merge_patch(before, patch), pointer)
     is_default = state == ModuleState() and change.module_id in MODULE_CATALOGUE
     return None if is_default else state

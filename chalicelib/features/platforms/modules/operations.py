@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
-from chalicelib.features.platforms.modules.logic import apply_changes, configured_modules, effective_modules
+from chalicelib.features.platforms.modules.logic import configured_modules, effective_modules, new_module_states
 from chalicelib.features.platforms.modules.models.schemas import (
     EffectiveModuleOut,
     ModuleOut,
@@ -50,7 +50,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     platform's `ETag`.
     """
     current = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
-    states = apply_changes({module.module_id: module for module in current}, body.modules)
+    states = new_module_states({module.module_id: module for module in current}, body.modules)
     fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
     unchanged = [module for module in current if module.module_id not in states]
     new_modules = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
@@ -91,7 +91,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
 )
 def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[OverrideOut]:
     """List the module overrides of a space, in the order of their creation."""
-    return ctx.slice_page([OverrideOut.of(override) for override in _overrides(ctx)], query)
+    return ctx.slice_page([OverrideOut.of(override) for override in _load_overrides(ctx)], query)
 
 
 @space_routes.post(
@@ -106,7 +106,7 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
 
     The override applies while the platform has the module and doesn't lock it.
     """
-    overrides = {override.module_id: override for override in _overrides(ctx)}
+    overrides = {override.module_id: override for override in _load_overrides(ctx)}
     existing = overrides.get(body.module_id)
     ctx.already_existed = existing is not None
     if existing:
@@ -131,7 +131,7 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     """
     new_overrides = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
     ModuleOverrideSet.reject_oversized_set(new_overrides)
-    stored = ctx.changes.replace_set(space, _overrides(ctx), new_overrides, ModuleOverrideSet.create)
+    stored = ctx.changes.replace_set(space, _load_overrides(ctx), new_overrides, ModuleOverrideSet.create)
     return ListPage([OverrideOut.of(override) for override in stored], None)
 
 
@@ -158,5 +158,5 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
     ctx.changes.touch_if_changed(space)
 
 
-def _overrides(ctx: Context) -> list[ModuleOverride]:
+def _load_overrides(ctx: Context) -> list[ModuleOverride]:
     return ctx.load(ModuleOverride.in_space).instances_of(ModuleOverride)

@@ -27,7 +27,7 @@ routes = RouteGroup("platforms")
 )
 def list_project_blocks(ctx: Context, query: SmallListQuery) -> ListPage[ProjectBlockOut]:
     """List the project blocks of a platform, by position."""
-    return ctx.slice_page([ProjectBlockOut.of(block) for block in _stored_blocks(ctx)], query)
+    return ctx.slice_page([ProjectBlockOut.of(block) for block in _load_blocks(ctx)], query)
 
 
 @routes.patch(
@@ -41,7 +41,7 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
 
     Each change raises the version of the platform: `If-Match` takes the platform's `ETag`.
     """
-    current = _stored_blocks(ctx)
+    current = _load_blocks(ctx)
     if "project_blocks" not in body.model_fields_set:
         return ListPage([ProjectBlockOut.of(block) for block in current], None)
     new_blocks = [
@@ -75,12 +75,12 @@ def list_project_block_platforms(
         ProjectBlock.in_organization,
         query,
         PlatformSummary.of,
-        required_key=lambda platform_id: ProjectBlock.make_item_key(
+        make_required_key=lambda platform_id: ProjectBlock.make_item_key(
             platform_id=platform_id, project_block_id=project_block_id
         ),
         project_block_id=project_block_id,
     )
 
 
-def _stored_blocks(ctx: Context) -> list[ProjectBlock]:
+def _load_blocks(ctx: Context) -> list[ProjectBlock]:
     return sort_by_position(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))

@@ -18,7 +18,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey, Partition
 
 
-def may_see_private_spaces(ctx: Context) -> bool:
+def can_see_all_private_spaces(ctx: Context) -> bool:
     """Return whether the caller sees all private spaces of the current platform."""
     if ctx.role is None:
         return False
@@ -40,7 +40,7 @@ def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, recor
     space = next((space for space in records.instances_of(Space) if space.id == space_id), None)
     if space is None or space.platform_id != platform.id:
         return None
-    if not space.is_private or may_see_private_spaces(ctx):
+    if not space.is_private or can_see_all_private_spaces(ctx):
         return space
     items = {**ctx.access.prefetched, **{record.item_key: {"created_at": record.created_at} for record in records}}
     return (
@@ -52,7 +52,7 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
     """Return a page of a platform's spaces by position: the open ones, and the private ones that the caller sees."""
     after = ctx.decode_cursor(query)
     previous_key = f"{after['at']} " if after else None
-    sees_private = may_see_private_spaces(ctx)
+    sees_private = can_see_all_private_spaces(ctx)
     collection = Space.sibling_index if sees_private else Space.by_visibility
     partitions = [collection.partition(platform_id=platform.id, visibility="open")]
     if isinstance(ctx.principal, User) and not sees_private:
@@ -67,7 +67,7 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
     spaces = {item[f"{collection.index}sk"]: Space.from_item(item) for item in page_result.items}
     if not sees_private:
         own_space_ids = [item["space_id"] for each in memberships for item in each.items]
-        spaces = _visible_spaces(ctx, platform, spaces, own_space_ids)
+        spaces = _load_visible_spaces_by_sort_key(ctx, platform, spaces, own_space_ids)
     last_key = page_result.last_evaluated_key[f"{collection.index}sk"] if page_result.last_evaluated_key else None
     keys = sorted(
         key for key in spaces if (not previous_key or key > previous_key) and (not last_key or key <= last_key)
@@ -77,7 +77,7 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
     return ctx.build_page([SpaceOut.of(spaces[key]) for key in page_keys], cursor, query)
 
 
-def _visible_spaces(
+def _load_visible_spaces_by_sort_key(
     ctx: Context, platform: Platform, open_spaces: Mapping[str, Space], own_space_ids: Sequence[str]
 ) -> dict[str, Space]:
     """Return the open spaces, and the private spaces of which the caller is a member, by sort key.

@@ -2,7 +2,7 @@
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember, require_space_role
-from chalicelib.features.platforms.spaces.logic import list_visible_spaces, may_see_private_spaces
+from chalicelib.features.platforms.spaces.logic import can_see_all_private_spaces, list_visible_spaces
 from chalicelib.features.platforms.spaces.models import MAX_POSITION, SpaceCreate, SpaceOut, SpacePatch
 from chalicelib.features.tenancy.logic.joining import create_membership, set_role_or_add_member
 from chalicelib.features.tenancy.logic.member_lists import list_members
@@ -43,12 +43,16 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
 )
 def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
     """Create a space in a platform. A user who creates it becomes its admin."""
-    if body.visibility == "private" and isinstance(ctx.principal, ApiKeyPrincipal) and not may_see_private_spaces(ctx):
+    if (
+        body.visibility == "private"
+        and isinstance(ctx.principal, ApiKeyPrincipal)
+        and not can_see_all_private_spaces(ctx)
+    ):
         detail = "The API key could not see the space. To create a private space it needs `spaces:write` or `admin`."
         raise Problem.for_field("/visibility", "insufficient_scope", detail)
     fields = body.fields() | {
         "slug": ctx.choose_slug(body.slug, body.name),
-        "position": _position_or_last(ctx, body.position),
+        "position": _requested_or_last_position(ctx, body.position),
     }
     space = Space(**ctx.new_record_fields(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
@@ -68,7 +72,7 @@ def get_space(_ctx: Context, space: Space) -> SpaceOut:
 @routes.patch("/spaces/{space_id}", access=require_space_role(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     """Change a space. With `position` = null, it becomes the last one."""
-    fields = body.fields() | {"position": _position_or_last(ctx, body.position)}
+    fields = body.fields() | {"position": _requested_or_last_position(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
 
 
@@ -83,7 +87,7 @@ def delete_space(ctx: Context, space: Space) -> None:
     delete_container_and_queue_purge(ctx.changes, space)
 
 
-def _position_or_last(ctx: Context, position: int | None) -> int:
+def _requested_or_last_position(ctx: Context, position: int | None) -> int:
     """Return the given position or, without one, the position after all other spaces."""
     if position is not None:
         return position

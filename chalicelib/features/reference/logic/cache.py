@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart, version_timestamp
-from chalicelib.features.reference.logic.name_search import prefix_range, search_key
+from chalicelib.features.reference.logic.name_search import index_range_of_prefix, search_key
 from chalicelib.features.reference.models.dataset_file import (
     LATEST_VERSION,
     decompress_columns,
-    search_names_set,
+    search_names_set_name,
 )
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
@@ -38,7 +38,7 @@ class RecordColumns:
         return {ascii_lower(record_id): index for index, record_id in enumerate(self.columns["id"])}
 
     @cached_property
-    def _by_name(self) -> Mapping[str, Sequence[str]]:
+    def _search_names_columns(self) -> Mapping[str, Sequence[str]]:
         return decompress_columns(self.search_names)
 
     def row(self, index: int) -> dict[str, str]:
@@ -47,9 +47,9 @@ class RecordColumns:
 
     def search(self, prefix: str) -> list[int]:
         """Return the indexes of the records with a name that starts with a prefix, in order."""
-        keys, key_prefix = self._by_name["key"], search_key(prefix)
-        name_indexes = prefix_range(keys, key_prefix) if key_prefix else range(0)
-        record_indexes = (self._by_name["records"][name_index].split(" ") for name_index in name_indexes)
+        keys, key_prefix = self._search_names_columns["key"], search_key(prefix)
+        name_indexes = index_range_of_prefix(keys, key_prefix) if key_prefix else range(0)
+        record_indexes = (self._search_names_columns["records"][name_index].split(" ") for name_index in name_indexes)
         return sorted({int(index) for indexes in record_indexes for index in indexes})
 
     @cached_property
@@ -86,15 +86,16 @@ class DatasetCache:
         if set_name not in self._sets:
             if set_name not in self.compressed_sets:
                 is_separate = set_name.startswith(_SEPARATELY_READ_SET)
-                self._read([n for n in self.data.sets if n.startswith(_SEPARATELY_READ_SET) == is_separate])
+                self._read_sets([n for n in self.data.sets if n.startswith(_SEPARATELY_READ_SET) == is_separate])
             self._sets[set_name] = RecordColumns(
-                decompress_columns(self.compressed_sets[set_name]), self.compressed_sets[search_names_set(set_name)]
+                decompress_columns(self.compressed_sets[set_name]),
+                self.compressed_sets[search_names_set_name(set_name)],
             )
         return self._sets[set_name]
 
-    def _read(self, names: Sequence[str]) -> None:
+    def _read_sets(self, set_names: Sequence[str]) -> None:
         keys_by_set = {
-            name: [ReferencePart.make_item_key(id=part) for part in self.data.part_ids(name)] for name in names
+            name: [ReferencePart.make_item_key(id=part) for part in self.data.part_ids(name)] for name in set_names
         }
         items = table.get_all([key for keys in keys_by_set.values() for key in keys])
         if len(items) < sum(map(len, keys_by_set.values())):

@@ -35,9 +35,9 @@ def search_key(name: str) -> str:
     return " ".join(_WORD_SEPARATORS.sub(" ", fold_text(fold_text(name).translate(_ASCII_SPELLINGS))).split())
 
 
-def prefix_range(keys: Sequence[str], prefix: str) -> range:
+def index_range_of_prefix(sorted_keys: Sequence[str], prefix: str) -> range:
     """Return the range of indexes in sorted keys of those that start with a prefix."""
-    return range(bisect_left(keys, prefix), bisect_right(keys, prefix + "\U0010ffff"))
+    return range(bisect_left(sorted_keys, prefix), bisect_right(sorted_keys, prefix + "\U0010ffff"))
 
 
 def format_utc_offset(minutes: int) -> str:
@@ -46,21 +46,26 @@ def format_utc_offset(minutes: int) -> str:
     return f"{'-' if minutes < 0 else '+'}{hours:02}:{remaining_minutes:02}"
 
 
-def offset_at(changes: Sequence[tuple[int, int]], seconds: int) -> int:
+def utc_offset_minutes_at(offset_changes: Sequence[tuple[int, int]], unix_seconds: int) -> int:
     """Return the UTC offset in minutes at a time.
 
-    `changes` holds the offset changes of a zone as tuples of seconds since the epoch and minutes.
+    `offset_changes` holds the offset changes of a zone as tuples of seconds since the epoch and minutes.
     """
-    return changes[max(0, bisect_right(changes, (seconds, 10_000)) - 1)][1]
+    return offset_changes[max(0, bisect_right(offset_changes, (unix_seconds, 10_000)) - 1)][1]
 
 
-def following_year(seconds: int) -> tuple[int, int]:
+def following_year_bounds(unix_seconds: int) -> tuple[int, int]:
     """Return the start and end of the 12 months from a time on. They start in the last year with data at the latest."""
-    start = min(seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
+    start = min(unix_seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
     year, *rest = time.gmtime(start)[:6]
     return start, timegm((year + 1, *rest))
 
 
-def offsets_within(changes: Sequence[tuple[int, int]], start: int, end: int) -> set[int]:
-    """Return all UTC offsets in minutes of a zone from `start` to before `end`."""
-    return {offset_at(changes, start), *(offset for changed_at, offset in changes if start <= changed_at < end)}
+def utc_offset_minutes_within(
+    offset_changes: Sequence[tuple[int, int]], start_unix_seconds: int, end_unix_seconds: int
+) -> set[int]:
+    """Return all UTC offsets in minutes of a zone from `start_unix_seconds` to before `end_unix_seconds`."""
+    return {
+        utc_offset_minutes_at(offset_changes, start_unix_seconds),
+        *(offset for changed_at, offset in offset_changes if start_unix_seconds <= changed_at < end_unix_seconds),
+    }

@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from chalicelib.features.reference.logic.cache import DatasetCache
-from chalicelib.features.reference.logic.name_search import following_year, format_utc_offset, offset_at, offsets_within
+from chalicelib.features.reference.logic.name_search import (
+    following_year_bounds,
+    format_utc_offset,
+    utc_offset_minutes_at,
+    utc_offset_minutes_within,
+)
 from chalicelib.features.reference.models.schemas import (
     CityOut,
     CountryOut,
@@ -30,18 +35,18 @@ _SOURCE_PACKAGES: Final = {
 def dataset_info(cache: DatasetCache, set_name: str) -> DatasetInfo:
     """Return the version and attribution of a set."""
     sources = {source["package"]: source for source in cache.data.sources}
-    attributions = [_attribution(sources[package]) for package in _SOURCE_PACKAGES[set_name]]
+    attributions = [_attribution_text(sources[package]) for package in _SOURCE_PACKAGES[set_name]]
     return DatasetInfo(data_version=cache.data.id, attribution=f"{'; '.join(attributions)}.")
 
 
-def _attribution(source: Mapping[str, Any]) -> str:
+def _attribution_text(source: Mapping[str, Any]) -> str:
     return f"{source['title']} ({source['url']}), {source['licence']}"
 
 
-def to_country(row: Row, common: Mapping[str, Any]) -> CountryOut:
+def to_country(row: Row, common_fields: Mapping[str, Any]) -> CountryOut:
     """Return the country in a row."""
     return CountryOut(
-        **common,
+        **common_fields,
         id=row["id"],
         alpha3=row["alpha3"],
         numeric=row["numeric"],
@@ -54,10 +59,10 @@ def to_country(row: Row, common: Mapping[str, Any]) -> CountryOut:
     )
 
 
-def to_currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
+def to_currency(row: Row, common_fields: Mapping[str, Any]) -> CurrencyOut:
     """Return the currency in a row."""
     return CurrencyOut(
-        **common,
+        **common_fields,
         id=row["id"],
         numeric=row["numeric"],
         name=row["name"],
@@ -66,33 +71,39 @@ def to_currency(row: Row, common: Mapping[str, Any]) -> CurrencyOut:
     )
 
 
-def to_language(row: Row, common: Mapping[str, Any]) -> LanguageOut:
+def to_language(row: Row, common_fields: Mapping[str, Any]) -> LanguageOut:
     """Return the language in a row."""
     return LanguageOut(
-        **common, id=row["id"], alpha2=row["alpha2"] or None, name=row["name"], native_name=row["native_name"] or None
+        **common_fields,
+        id=row["id"],
+        alpha2=row["alpha2"] or None,
+        name=row["name"],
+        native_name=row["native_name"] or None,
     )
 
 
-def to_timezone(row: Row, common: Mapping[str, Any], now: str, requested_time: str | None) -> TimezoneOut:
+def to_timezone(row: Row, common_fields: Mapping[str, Any], now: str, requested_at: str | None) -> TimezoneOut:
     """Return a time zone with its offsets in the 12 months from now on, or from the requested time on."""
     pairs = (change.split(":") for change in row["changes"].split(" "))
     changes = [(int(changed_at), int(offset)) for changed_at, offset in pairs]
-    offsets = offsets_within(changes, *following_year(timestamp_ms(requested_time or now) // 1000))
+    offsets = utc_offset_minutes_within(changes, *following_year_bounds(timestamp_ms(requested_at or now) // 1000))
     return TimezoneOut(
-        **common,
+        **common_fields,
         id=row["id"],
         name=row["name"],
         countries=row["countries"].split(),
         utc_offset=format_utc_offset(min(offsets)),
         dst_offset=format_utc_offset(max(offsets)) if len(offsets) > 1 else None,
-        offset=format_utc_offset(offset_at(changes, timestamp_ms(requested_time) // 1000)) if requested_time else None,
+        offset=format_utc_offset(utc_offset_minutes_at(changes, timestamp_ms(requested_at) // 1000))
+        if requested_at
+        else None,
     )
 
 
-def to_city(row: Row, common: Mapping[str, Any]) -> CityOut:
+def to_city(row: Row, common_fields: Mapping[str, Any]) -> CityOut:
     """Return the city in a row."""
     return CityOut(
-        **common,
+        **common_fields,
         id=row["id"],
         name=row["name"],
         ascii_name=row["ascii_name"] or row["name"],

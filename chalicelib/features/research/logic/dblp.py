@@ -14,10 +14,10 @@ from chalicelib.features.research.logic.sources import (
     SourceRecord,
     UnreadableRecord,
     build_author,
-    build_content,
+    build_record_content,
     dblp_source,
-    get_list,
-    get_path,
+    list_at_path,
+    value_at_path,
 )
 from chalicelib.features.research.models.identifiers import normalize_identifiers
 from chalicelib.kernel.storage.entity import Item
@@ -40,47 +40,48 @@ _HOMONYM_SUFFIX: Final = re.compile(r" \d{4}$")
 """The number with which DBLP distinguishes people of the same name."""
 
 
-def fetch_contents(step: Item) -> SourcePage:
+def fetch_contents_page(step: Item) -> SourcePage:
     """Return a page of a table of contents and the step for the next page, if any. Raises what `Source.get` raises."""
     offset = int(step.get("first", 0))
     response = dblp_source().get(
         "/search/publ/api", q=f"toc:{step['toc']}.bht:", format="json", h=PAGE_SIZE, f=offset, c=0
     )
-    hits = get_path(response, "result", "hits")
-    hit_list = get_list("DBLP", hits, "hit", optional=True)
+    hits = value_at_path(response, "result", "hits")
+    hit_list = list_at_path("DBLP", hits, "hit", optional=True)
     try:
-        total = int(get_path(hits, "@total"))
+        total = int(value_at_path(hits, "@total"))
     except (TypeError, ValueError):
         raise InvalidResponse("DBLP sent no number of hits.") from None
     records, unreadable = [], []
     for hit in hit_list:
-        info = get_path(hit, "info")
-        if get_path(info, "type") == _FRONT_MATTER:
+        info = value_at_path(hit, "info")
+        if value_at_path(info, "type") == _FRONT_MATTER:
             continue
         try:
             records.append(_parse_record(info, step["edition"]))
         except UnreadableRecord as error:
-            unreadable.append(f"dblp {get_path(info, 'key') or '?'} {error}")
+            unreadable.append(f"dblp {value_at_path(info, 'key') or '?'} {error}")
     next_offset = offset + len(hit_list)
     return SourcePage(records, unreadable, [{**step, "first": next_offset}] if hit_list and next_offset < total else [])
 
 
 def _parse_record(info: Any, edition_id: str) -> SourceRecord:
-    key = get_path(info, "key")
+    key = value_at_path(info, "key")
     if not (isinstance(key, str) and key):
         raise UnreadableRecord("has no key")
-    urls = get_path(info, "ee")
+    urls = value_at_path(info, "ee")
     arxiv_urls = [str(each) for each in (urls if isinstance(urls, list) else [urls]) if "arxiv.org/" in str(each)]
-    content = build_content(
-        title=_unescape(get_path(info, "title")).removesuffix("."),
-        year=get_path(info, "year"),
-        type_=TYPES.get(str(get_path(info, "type")), "other"),
-        venue=_first_of(get_path(info, "venue")),
+    content = build_record_content(
+        title=_unescape(value_at_path(info, "title")).removesuffix("."),
+        year=value_at_path(info, "year"),
+        type_=TYPES.get(str(value_at_path(info, "type")), "other"),
+        venue=_first_of(value_at_path(info, "venue")),
         identifiers=normalize_identifiers(
-            doi=get_path(info, "doi"), arxiv=arxiv_urls[0] if arxiv_urls else None, dblp=key
+            doi=value_at_path(info, "doi"), arxiv=arxiv_urls[0] if arxiv_urls else None, dblp=key
         ),
         authors=[
-            build_author(_author_name(each)) for each in _as_list(get_path(info, "authors", "author"))[:MAX_AUTHORS]
+            build_author(_author_name(each))
+            for each in _as_list(value_at_path(info, "authors", "author"))[:MAX_AUTHORS]
         ],
     )
     return SourceRecord("dblp", key, content, edition_id=edition_id)
@@ -96,7 +97,7 @@ def _first_of(value: Any) -> Any:
 
 
 def _author_name(value: Any) -> str:
-    return _HOMONYM_SUFFIX.sub("", _unescape(get_path(value, "text") if isinstance(value, dict) else value))
+    return _HOMONYM_SUFFIX.sub("", _unescape(value_at_path(value, "text") if isinstance(value, dict) else value))
 
 
 def _unescape(value: Any) -> str:

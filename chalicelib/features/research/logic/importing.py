@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chalicelib.features.research.entities import Artefact, ResearchJob
-from chalicelib.features.research.logic.record_rules import content_hash, first_researchers
+from chalicelib.features.research.logic.record_rules import content_hash, first_researcher_ids
 from chalicelib.features.research.logic.sources import SourceRecord
 from chalicelib.kernel.core.clock import back_off, now
 from chalicelib.kernel.core.ids import new_record_fields
@@ -65,7 +65,7 @@ def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJ
         if changes.write_count > _TARGET_WRITES:
             break
     return jobs.save_progress(
-        job, changes, status="running", counts=job.counts_plus(**counts), stored_record_count=stored_count
+        job, changes, status="running", counts=job.sum_counts_with(**counts), stored_record_count=stored_count
     )
 
 
@@ -89,14 +89,14 @@ def _upsert_artefact(
     """Create or update the artefact of a record. Return `created`, `updated` or `unchanged`, a name of a count."""
     key, existing = (record.source, record.source_id), artefacts.get((record.source, record.source_id))
     digest = content_hash(record.content)
-    researchers = first_researchers([*(existing.researcher_ids if existing else ()), *record.researcher_ids])
+    researchers = first_researcher_ids([*(existing.researcher_ids if existing else ()), *record.researcher_ids])
     edition_id = record.edition_id or (existing.edition_id if existing else None)
     assignments: dict[str, Any] = {"researcher_ids": researchers, "edition_id": edition_id}
     if existing is None:
         artefacts[key] = changes.create(
             Artefact(
                 **next(record_fields),
-                **job.library_ids,
+                **job.library_id_fields,
                 source=record.source,
                 source_id=record.source_id,
                 fetched_at=changes.now,

@@ -23,11 +23,13 @@ def count_outputs_and_proposals(library_id: str) -> tuple[int, int]:
     output_count, works = 0, []
     for rows in table.iter_pages(COMPARISON_PARTITION.format(library_id=library_id)):
         output_count += len(rows)
-        works += [_parse_row(row) for row in [*rows, *_upgrade_rows(rows)] if _ATTRIBUTE_MARKER in row]
-    return output_count, record_rules.count_proposals(works)
+        works += [
+            _parse_compared_work(row) for row in [*rows, *_replace_incomplete_rows(rows)] if _ATTRIBUTE_MARKER in row
+        ]
+    return output_count, record_rules.count_merge_proposals(works)
 
 
-def _parse_row(row: Item) -> record_rules.ComparedWork:
+def _parse_compared_work(row: Item) -> record_rules.ComparedWork:
     digest, year, _ = str(row["sk"]).split("#")
     return record_rules.ComparedWork(
         id=row["id"],
@@ -39,7 +41,7 @@ def _parse_row(row: Item) -> record_rules.ComparedWork:
     )
 
 
-def _upgrade_rows(rows: Sequence[Item]) -> list[Item]:
+def _replace_incomplete_rows(rows: Sequence[Item]) -> list[Item]:
     """Replace the items that lack attributes, and return the new ones.
 
     An item that changes concurrently is not replaced.
@@ -50,14 +52,14 @@ def _upgrade_rows(rows: Sequence[Item]) -> list[Item]:
         batch = older_rows[start : start + table.MAX_TRANSACT_ITEMS]
         items = table.get_all(ResearchOutput.make_item_key(id=row["id"]) for row in batch)
         outputs = [ResearchOutput.from_item(item) for item in items.values()]
-        if rows_to_store := [output.comparison_row for output in outputs if not output.merged_into]:
+        if rows_to_store := [output.comparison_item for output in outputs if not output.merged_into]:
             with suppress(TransactionCancelled):
-                table.write_transaction([_upgrade_write(row) for row in rows_to_store])
+                table.write_transaction([_replacement_write(row) for row in rows_to_store])
         upgraded += rows_to_store
     return upgraded
 
 
-def _upgrade_write(row: Item) -> Write:
+def _replacement_write(row: Item) -> Write:
     """Return the write that replaces an item that lacks attributes."""
     condition = f"attribute_exists(#pk) AND attribute_not_exists(#{_ATTRIBUTE_MARKER})"
     return Write("Put", (row["pk"], row["sk"]), item=row, condition=condition, names=["pk", _ATTRIBUTE_MARKER])

@@ -13,13 +13,13 @@ from chalicelib.features.research.logic.sources import (
     SourceRecord,
     UnreadableRecord,
     build_author,
-    build_content,
-    get_list,
-    get_path,
+    build_record_content,
+    list_at_path,
     openalex_source,
+    value_at_path,
 )
 from chalicelib.features.research.models.identifiers import (
-    is_openalex_author,
+    is_openalex_author_id,
     is_orcid,
     normalize_arxiv_id,
     normalize_identifiers,
@@ -48,17 +48,17 @@ _FIELDS: Final = "id,doi,display_name,publication_year,type,ids,primary_location
 _FIRST_CURSOR: Final = "*"
 
 
-def fetch_author(step: Item) -> SourcePage:
+def fetch_steps_for_author(step: Item) -> SourcePage:
     """Return the steps for the works of an author, who may have been merged with another.
 
     Raises what `Source.get` raises.
     """
     response = openalex_source().get(f"/authors/{step['id']}", select="id,orcid")
     author_id, orcid_id = (
-        _id_from_url(get_path(response, "id")),
-        str(get_path(response, "orcid") or "").rpartition("/")[2],
+        _id_from_url(value_at_path(response, "id")),
+        str(value_at_path(response, "orcid") or "").rpartition("/")[2],
     )
-    if not is_openalex_author(author_id):
+    if not is_openalex_author_id(author_id):
         raise InvalidResponse("OpenAlex sent an author without an id.")
     ids = list(dict.fromkeys([author_id, step["id"]]))
     orcid_ids = [orcid_id] if is_orcid(orcid_id) else []
@@ -67,17 +67,17 @@ def fetch_author(step: Item) -> SourcePage:
     return SourcePage([], [], next_steps)
 
 
-def fetch_works(step: Item) -> SourcePage:
+def fetch_works_page(step: Item) -> SourcePage:
     """Return a page of works and the step for the next page, if any. Raises what `Source.get` raises."""
     cursor = step.get("cursor", _FIRST_CURSOR)
     response = openalex_source().get("/works", filter=step["filter"], select=_FIELDS, per_page=PAGE_SIZE, cursor=cursor)
-    results, next_cursor = get_list("OpenAlex", response, "results"), get_path(response, "meta", "next_cursor")
+    results, next_cursor = list_at_path("OpenAlex", response, "results"), value_at_path(response, "meta", "next_cursor")
     records, unreadable = [], []
     for work in results:
         try:
             records.append(_parse_record(work, step["with"]))
         except UnreadableRecord as error:
-            unreadable.append(f"openalex {_id_from_url(get_path(work, 'id')) or '?'} {error}")
+            unreadable.append(f"openalex {_id_from_url(value_at_path(work, 'id')) or '?'} {error}")
     if next_cursor is not None and not isinstance(next_cursor, str):
         raise InvalidResponse("OpenAlex sent an invalid cursor.")
     has_more = bool(results) and bool(next_cursor) and next_cursor != cursor
@@ -85,51 +85,54 @@ def fetch_works(step: Item) -> SourcePage:
 
 
 def _parse_record(work: Any, researcher_ids: list[str]) -> SourceRecord:
-    work_id = _id_from_url(get_path(work, "id"))
+    work_id = _id_from_url(value_at_path(work, "id"))
     if not (work_id.startswith("W") and work_id[1:].isdigit()):
         raise UnreadableRecord("has no id")
-    authorships = get_path(work, "authorships")
+    authorships = value_at_path(work, "authorships")
     persons = authorships if isinstance(authorships, list) else []
-    locations = get_path(work, "locations")
+    locations = value_at_path(work, "locations")
     arxiv_ids = (_arxiv_id(each) for each in (locations if isinstance(locations, list) else ()))
     identifiers = normalize_identifiers(
-        doi=get_path(work, "doi") or get_path(work, "ids", "doi"),
-        pmid=get_path(work, "ids", "pmid"),
+        doi=value_at_path(work, "doi") or value_at_path(work, "ids", "doi"),
+        pmid=value_at_path(work, "ids", "pmid"),
         openalex=work_id,
         arxiv=next(filter(None, arxiv_ids), None),
     )
-    venue = get_path(work, "primary_location", "source")
-    is_conference = get_path(venue, "type") == "conference"
-    work_type = TYPES.get(str(get_path(work, "type")), "other")
-    content = build_content(
-        title=get_path(work, "display_name") or get_path(work, "title"),
+    venue = value_at_path(work, "primary_location", "source")
+    is_conference = value_at_path(venue, "type") == "conference"
+    work_type = TYPES.get(str(value_at_path(work, "type")), "other")
+    content = build_record_content(
+        title=value_at_path(work, "display_name") or value_at_path(work, "title"),
         type_="conference-paper" if is_conference and work_type == "article" else work_type,
-        year=get_path(work, "publication_year"),
-        venue=get_path(venue, "display_name"),
+        year=value_at_path(work, "publication_year"),
+        venue=value_at_path(venue, "display_name"),
         identifiers=identifiers,
         authors=[_parse_author(each) for each in persons[:MAX_AUTHORS]],
     )
-    return SourceRecord("openalex", work_id, content, [*researcher_ids, *_author_ids(persons, researcher_ids)])
-
-
-def _parse_author(authorship: Any) -> dict[str, Any]:
-    person = get_path(authorship, "author")
-    return build_author(
-        get_path(person, "display_name") or get_path(authorship, "raw_author_name"), get_path(person, "orcid")
+    return SourceRecord(
+        "openalex", work_id, content, [*researcher_ids, *_all_ids_of_requested_authors(persons, researcher_ids)]
     )
 
 
-def _author_ids(authorships: list[Any], requested_ids: list[str]) -> list[str]:
+def _parse_author(authorship: Any) -> dict[str, Any]:
+    person = value_at_path(authorship, "author")
+    return build_author(
+        value_at_path(person, "display_name") or value_at_path(authorship, "raw_author_name"),
+        value_at_path(person, "orcid"),
+    )
+
+
+def _all_ids_of_requested_authors(authorships: list[Any], requested_ids: list[str]) -> list[str]:
     """Return all ids of those authors of a work whose works were requested."""
     author_ids: list[str] = []
     for each in authorships:
-        ids = [_id_from_url(get_path(each, "author", name)) for name in ("id", "orcid")]
+        ids = [_id_from_url(value_at_path(each, "author", name)) for name in ("id", "orcid")]
         author_ids += [author_id for author_id in ids if author_id] if set(ids) & set(requested_ids) else []
     return author_ids
 
 
 def _arxiv_id(location: Any) -> str | None:
-    url = get_path(location, "landing_page_url")
+    url = value_at_path(location, "landing_page_url")
     return normalize_arxiv_id(url) if isinstance(url, str) and "arxiv.org/" in ascii_lower(url) else None
 
 

@@ -10,10 +10,10 @@ from chalicelib.features.research.logic.sources import (
     SourcePage,
     SourceRecord,
     UnreadableRecord,
-    build_content,
-    get_list,
-    get_path,
+    build_record_content,
+    list_at_path,
     orcid_source,
+    value_at_path,
 )
 from chalicelib.features.research.models.identifiers import normalize_identifiers
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -36,29 +36,29 @@ TYPES: Final = {
 }
 
 
-def fetch_works(step: Item) -> SourcePage:
+def fetch_all_works(step: Item) -> SourcePage:
     """Return all works in an ORCID record, which are in one response. Raises what `Source.get` raises."""
     orcid_id = step["id"]
-    groups = get_list("ORCID", orcid_source().get(f"/v3.0/{orcid_id}/works"), "group")
+    groups = list_at_path("ORCID", orcid_source().get(f"/v3.0/{orcid_id}/works"), "group")
     records, unreadable = [], []
     for group in groups:
-        for summary in get_list("ORCID", group, "work-summary", optional=True):
+        for summary in list_at_path("ORCID", group, "work-summary", optional=True):
             try:
                 records.append(_parse_record(summary, orcid_id, step.get("with", [])))
             except UnreadableRecord as error:
-                unreadable.append(f"orcid {get_path(summary, 'put-code') or '?'} {error}")
+                unreadable.append(f"orcid {value_at_path(summary, 'put-code') or '?'} {error}")
     return SourcePage(records, unreadable, [])
 
 
 def _parse_record(summary: Any, orcid_id: str, other_ids: list[str]) -> SourceRecord:
-    put_code = get_path(summary, "put-code")
+    put_code = value_at_path(summary, "put-code")
     if not isinstance(put_code, int | str) or not str(put_code).isdigit():
         raise UnreadableRecord("has no put-code")
-    content = build_content(
-        title=get_path(summary, "title", "title", "value"),
-        type_=TYPES.get(str(get_path(summary, "type")), "other"),
-        year=get_path(summary, "publication-date", "year", "value"),
-        venue=get_path(summary, "journal-title", "value"),
+    content = build_record_content(
+        title=value_at_path(summary, "title", "title", "value"),
+        type_=TYPES.get(str(value_at_path(summary, "type")), "other"),
+        year=value_at_path(summary, "publication-date", "year", "value"),
+        venue=value_at_path(summary, "journal-title", "value"),
         identifiers=normalize_identifiers(**_work_identifiers(summary)),
         authors=[],
     )
@@ -68,9 +68,9 @@ def _parse_record(summary: Any, orcid_id: str, other_ids: list[str]) -> SourceRe
 def _work_identifiers(summary: Any) -> dict[str, object]:
     """Return the identifiers of the work itself, without those of related works."""
     identifiers: dict[str, object] = {}
-    ids = get_path(summary, "external-ids", "external-id")
+    ids = value_at_path(summary, "external-ids", "external-id")
     for each in ids if isinstance(ids, list) else []:
-        if get_path(each, "external-id-relationship") == "self":
-            value = get_path(each, "external-id-normalized", "value") or get_path(each, "external-id-value")
-            identifiers.setdefault(ascii_lower(str(get_path(each, "external-id-type"))), value)
+        if value_at_path(each, "external-id-relationship") == "self":
+            value = value_at_path(each, "external-id-normalized", "value") or value_at_path(each, "external-id-value")
+            identifiers.setdefault(ascii_lower(str(value_at_path(each, "external-id-type"))), value)
     return {name: identifiers.get(name) for name in ("doi", "arxiv", "pmid")}

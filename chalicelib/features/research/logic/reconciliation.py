@@ -71,7 +71,7 @@ def reconcile_next(job: ResearchJob) -> ResearchJob | None:
 
 def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
     cluster = _load_cluster(job.library_id, stale_id)
-    targets = _assign_outputs(cluster)
+    targets = _output_ids_by_artefact_id(cluster)
     artefacts_to_assign = [
         each for each in cluster.artefacts.values() if each.is_stale or each.output_id != targets[each.id]
     ]
@@ -79,12 +79,12 @@ def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
     artefacts_to_assign.sort(key=lambda each: (each.id == stale_id, each.id))
     batch = artefacts_to_assign[:_BATCH_SIZE]
     while True:
-        changes, counts = _build_changes(job, cluster, targets, batch)
+        changes, counts = _build_unit_of_work_and_counts(job, cluster, targets, batch)
         if changes.write_count <= _MAX_WRITES or len(batch) == 1:
             break
         batch = batch[: len(batch) // 2]
     added_counts = counts if job.work == "reconcile" else {}
-    return jobs.save_progress(job, changes, status="running", counts=job.counts_plus(**added_counts))
+    return jobs.save_progress(job, changes, status="running", counts=job.sum_counts_with(**added_counts))
 
 
 def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
@@ -97,22 +97,24 @@ def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
         if len(cluster.artefacts) > MAX_CLUSTER_SIZE:
             raise ClusterTooLarge(f"{artefacts[0].source} {artefacts[0].source_id}")
         connected_ids = {
-            *_artefacts_sharing_keys(library_id, cluster, artefacts),
-            *_artefacts_in_outputs(cluster, artefacts),
+            *_load_artefact_ids_sharing_keys(library_id, cluster, artefacts),
+            *_load_artefact_ids_in_outputs(cluster, artefacts),
         }
         pending_ids = connected_ids - cluster.artefacts.keys()
     return cluster
 
 
-def _artefacts_sharing_keys(library_id: str, cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
+def _load_artefact_ids_sharing_keys(library_id: str, cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
     """Return the ids of the artefacts that share a match key with some others. Keys are searched once per cluster."""
     keys = {key for each in artefacts for key in match_keys(each.identifiers)} - cluster.keys
     cluster.keys |= keys
-    query_rows: Callable[[str], list[Item]] = partial(_key_rows, MATCH_KEYS_PARTITION.format(library_id=library_id))
+    query_rows: Callable[[str], list[Item]] = partial(
+        _load_match_key_rows, MATCH_KEYS_PARTITION.format(library_id=library_id)
+    )
     return {str(row["id"]) for rows in table.gather(query_rows, sorted(keys)) for row in rows}
 
 
-def _key_rows(pk: str, key: str) -> list[Item]:
+def _load_match_key_rows(pk: str, key: str) -> list[Item]:
     rows: list[Item] = []
     for items in table.iter_pages(pk, prefix=f"{key}#", limit=MAX_CLUSTER_SIZE + 1):
         rows += items
@@ -121,7 +123,7 @@ def _key_rows(pk: str, key: str) -> list[Item]:
     return rows
 
 
-def _artefacts_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
+def _load_artefact_ids_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
     """Return the ids of the artefacts in the current outputs of some artefacts."""
     ids = {each.output_id for each in artefacts if each.output_id} - cluster.outputs.keys()
     items = table.get_all(ResearchOutput.make_item_key(id=each) for each in sorted(ids))
@@ -130,7 +132,7 @@ def _artefacts_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefact]) -> s
     return {artefact_id for each in outputs for artefact_id in each.artefact_ids}
 
 
-def _assign_outputs(cluster: _Cluster) -> dict[str, str]:
+def _output_ids_by_artefact_id(cluster: _Cluster) -> dict[str, str]:
     """Return the output id of each artefact by its id: the oldest current output of its work, or a new one.
 
     If the artefacts of an output are several works now, the work of its first artefact keeps the output.
@@ -146,7 +148,7 @@ def _assign_outputs(cluster: _Cluster) -> dict[str, str]:
     return {artefact_id: ids[number] for artefact_id, number in work_numbers.items()}
 
 
-def _build_changes(
+def _build_unit_of_work_and_counts(
     job: ResearchJob, cluster: _Cluster, targets: Mapping[str, str], batch: Sequence[Artefact]
 ) -> tuple[UnitOfWork, Mapping[str, int]]:
     """Return the changes that assign a batch of artefacts to their outputs, and the numbers of changed outputs."""
@@ -163,7 +165,7 @@ def _build_changes(
         output = _write_output(changes, job, output_id, existing, members, _successor_id(cluster, targets, output_id))
         counts["created"] += existing is None
         counts["updated"] += existing is not None and output is not existing
-        _count_editions(editions, existing, output)
+        _add_to_edition_counts(editions, existing, output)
     for edition_id, delta in editions.items():
         if delta and job.library_id == PUBLIC_LIBRARY_ID:
             changes.add_write(edition_count_write(PUBLIC_LIBRARY_ID, edition_id, delta))
@@ -187,15 +189,17 @@ def _write_output(
     """Build an output from its artefacts. An output without artefacts is merged into its successor."""
     if existing is None:
         record_fields = {**new_record_fields(changes.now), "id": output_id}
-        return changes.create(ResearchOutput(**record_fields, **job.library_ids, **record_rules.merge_records(members)))
-    fields = record_rules.merge_records(members) if members else existing.merged_fields(successor_id)
+        return changes.create(
+            ResearchOutput(**record_fields, **job.library_id_fields, **record_rules.merged_work_fields(members))
+        )
+    fields = record_rules.merged_work_fields(members) if members else existing.merge_change_fields(successor_id)
     output = changes.update(existing, **fields)
     if output is existing:
         changes.require_unchanged(existing)
     return output
 
 
-def _count_editions(editions: dict[str, int], before: ResearchOutput | None, after: ResearchOutput) -> None:
+def _add_to_edition_counts(editions: dict[str, int], before: ResearchOutput | None, after: ResearchOutput) -> None:
     for output, delta in ((before, -1), (after, 1)):
         if output and output.edition_id:
             editions[output.edition_id] = editions.get(output.edition_id, 0) + delta

@@ -52,21 +52,21 @@ class _DisjointSets:
             node = leaders[node]
         return node
 
-    def union(self, one: str, other: str) -> bool:
+    def join_sets(self, one: str, other: str) -> bool:
         """Join the sets of two nodes. Return whether they were separate."""
         root, other_root = self.find_root(one), self.find_root(other)
         self._leaders[root] = other_root
         return root != other_root
 
 
-def count_proposals(works: Iterable[ComparedWork]) -> int:
+def count_merge_proposals(works: Iterable[ComparedWork]) -> int:
     """Return how many merges would unite all works that look alike.
 
     Two works look alike if their years are at most one apart and they have title and first author in common or, if one
     of them lists no authors, the title and a researcher.
     """
     groups = _DisjointSets()
-    return sum(groups.union(one.id, other.id) for one, other in _similar_pairs(works))
+    return sum(groups.join_sets(one.id, other.id) for one, other in _similar_pairs(works))
 
 
 def _similar_pairs(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
@@ -101,23 +101,23 @@ def group_by_work(artefacts: Iterable[Artefact]) -> list[list[Artefact]]:
     sets, members = _DisjointSets(), [*artefacts]
     for artefact in members:
         for key in match_keys(artefact.identifiers):
-            sets.union(key, artefact.id)
+            sets.join_sets(key, artefact.id)
     groups: dict[str, list[Artefact]] = {}
     for artefact in members:
         groups.setdefault(sets.find_root(artefact.id), []).append(artefact)
-    ordered = [sorted(group, key=_rank) for group in groups.values()]
+    ordered = [sorted(group, key=_precedence_key) for group in groups.values()]
     return sorted(ordered, key=lambda group: min(each.id for each in group))
 
 
-def _rank(artefact: Artefact) -> tuple[int, str]:
+def _precedence_key(artefact: Artefact) -> tuple[int, str]:
     return SOURCE_PRECEDENCE.index(artefact.source), artefact.source_id
 
 
-def merge_records(artefacts: Sequence[Artefact]) -> dict[str, Any]:
+def merged_work_fields(artefacts: Sequence[Artefact]) -> dict[str, Any]:
     """Return the fields of a work, each from the first artefact that has it, and their provenance."""
     fields: dict[str, Any] = {"venue_id": None, "doi": None, "year": None, "authors": []}
     provenance: dict[str, str] = {}
-    for artefact in sorted(artefacts, key=_rank):
+    for artefact in sorted(artefacts, key=_precedence_key):
         values = {
             "title": artefact.title,
             "type": artefact.type if artefact.type != "other" else None,
@@ -129,15 +129,15 @@ def merge_records(artefacts: Sequence[Artefact]) -> dict[str, Any]:
         for name in _FIELDS:
             if values[name] and to_camel(name) not in provenance:
                 fields[name], provenance[to_camel(name)] = values[name], artefact.id
-    editions = [each.edition_id for each in sorted(artefacts, key=_rank) if each.edition_id]
+    editions = [each.edition_id for each in sorted(artefacts, key=_precedence_key) if each.edition_id]
     researcher_ids = {researcher for each in artefacts for researcher in each.researcher_ids}
     return {
         "type": "other",
         **fields,
         "provenance": provenance,
         "edition_id": editions[0] if editions else None,
-        "researcher_ids": first_researchers(researcher_ids),
-        "artefact_ids": [each.id for each in sorted(artefacts, key=_rank)],
+        "researcher_ids": first_researcher_ids(researcher_ids),
+        "artefact_ids": [each.id for each in sorted(artefacts, key=_precedence_key)],
     }
 
 
@@ -146,6 +146,6 @@ def _venue_id(artefact: Artefact) -> str | None:
     return venue_id or find_venue_id(artefact.venue_name)
 
 
-def first_researchers(researcher_ids: Iterable[str]) -> list[str]:
+def first_researcher_ids(researcher_ids: Iterable[str]) -> list[str]:
     """Return the first researchers by id, a selection that does not depend on the order of imports."""
     return sorted(set(researcher_ids))[:MAX_RESEARCHERS]

@@ -114,7 +114,7 @@ def _wait_before_retry(source: Source, response: SourceResponse, *, is_last: boo
     seconds = response.retry_after
     if is_last or (seconds or 0) > MAX_WAIT_SECONDS:
         if seconds:
-            throttle.suspend(source.name, seconds)
+            throttle.delay_all_slots(source.name, seconds)
         raise RetryLater(f"{source.name} answered {response.status}.", seconds)
     if seconds is None:
         back_off(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
@@ -144,11 +144,11 @@ def _follow_redirects(source: Source, url: str) -> SourceResponse:
         target = urljoin(url, response.location)
         if urlsplit(target)[:2] != urlsplit(source.base_url)[:2]:
             raise Rejected(f"{source.name} redirects to another host.")
-        url = _add_source_query(target, source)
+        url = _url_with_source_query(target, source)
     raise Rejected(f"{source.name} redirects too often.")
 
 
-def _add_source_query(url: str, source: Source) -> str:
+def _url_with_source_query(url: str, source: Source) -> str:
     """Return a URL with the source's own query parameters, unless it has them."""
     missing = {name: value for name, value in source.query.items() if f"{name}=" not in urlsplit(url).query}
     return f"{url}{'&' if '?' in url else '?'}{urlencode(missing)}" if missing else url
@@ -167,7 +167,7 @@ def _send(source: Source, url: str) -> SourceResponse:
 
     headers = {"User-Agent": source.user_agent, "Accept": "application/json", **source.headers}
     try:
-        response = _pool().request("GET", url, headers=headers, preload_content=False)
+        response = _connection_pool().request("GET", url, headers=headers, preload_content=False)
         try:
             body = _read_body(source, response, time.monotonic() + READ_SECONDS)
         finally:
@@ -192,12 +192,12 @@ def _read_body(source: Source, response: Any, deadline: float) -> bytes:
 
 def reset_connections() -> None:
     """Close pooled connections. The next request opens new ones."""
-    _pool().clear()
-    _pool.cache_clear()
+    _connection_pool().clear()
+    _connection_pool.cache_clear()
 
 
 @lru_cache(maxsize=1)
-def _pool() -> Any:
+def _connection_pool() -> Any:
     from urllib3 import PoolManager, Timeout
 
     # This module handles redirects and retries. The next page reuses the connection.

@@ -62,24 +62,24 @@ def dblp_source() -> Source:
     return Source("DBLP", config.dblp_base_url, config.dblp_rate, contact_email=config.research_mailto)
 
 
-def get_path(value: Any, *path: str) -> Any:
+def value_at_path(value: Any, *field_names: str) -> Any:
     """Return the value at a path of JSON objects, or None."""
-    for name in path:
+    for name in field_names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def get_list(source: str, value: Any, *path: str, optional: bool = False) -> list[Any]:
+def list_at_path(source: str, value: Any, *field_names: str, optional: bool = False) -> list[Any]:
     """Return the list at a path of a response. Raises InvalidResponse if there is none, unless it is optional."""
-    items = get_path(value, *path)
+    items = value_at_path(value, *field_names)
     if items is None and optional:
         return []
     if not isinstance(items, list):
-        raise InvalidResponse(f"{source} sent no list `{'.'.join(path)}`.")
+        raise InvalidResponse(f"{source} sent no list `{'.'.join(field_names)}`.")
     return items
 
 
-def build_content(
+def build_record_content(
     *, title: Any, type_: str, year: Any, venue: Any, identifiers: Mapping[str, str], authors: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the content of a record from the values in a response. Raises UnreadableRecord if it has no title."""

@@ -25,19 +25,19 @@ class Throttled(Exception):
         self.seconds = seconds
 
 
-def throttle_key(name: str) -> ItemKey:
+def throttle_key(service_name: str) -> ItemKey:
     """Return the key of the item that contains the next free slot of a service."""
-    return f"PACE#{name}", "#"
+    return f"PACE#{service_name}", "#"
 
 
-def acquire(name: str, requests_per_second: float, *, max_wait_seconds: float) -> None:
+def acquire(service_name: str, requests_per_second: float, *, max_wait_seconds: float) -> None:
     """Wait for a free slot of a service.
 
     Raises Throttled, without taking a slot, if the wait would be too long, and Problem `unavailable` if too many
     processes compete for slots.
     """
     for attempt in range(_MAX_ATTEMPTS):
-        item = table.get(throttle_key(name))
+        item = table.get(throttle_key(service_name))
         timestamp = now()
         slot_at = max(timestamp, item["free_at"]) if item else timestamp
         seconds = (timestamp_ms(slot_at) - timestamp_ms(timestamp)) / 1000
@@ -45,32 +45,40 @@ def acquire(name: str, requests_per_second: float, *, max_wait_seconds: float) -
             raise Throttled(seconds)
         try:
             table.write_transaction(
-                [_claim_write(name, item["free_at"] if item else None, after(slot_at, seconds=1 / requests_per_second))]
+                [
+                    _free_at_write(
+                        service_name, item["free_at"] if item else None, after(slot_at, seconds=1 / requests_per_second)
+                    )
+                ]
             )
         except TransactionCancelled:
             back_off(attempt)
         else:
             time.sleep(seconds)
             return
-    raise unavailable(f"Too many ask {name} at once.")
+    raise unavailable(f"Too many ask {service_name} at once.")
 
 
-def suspend(name: str, seconds: float) -> None:
+def delay_all_slots(service_name: str, seconds: float) -> None:
     """Let no process take a slot for some seconds, as the service requested."""
     free_at = timestamp(timestamp_ms(now()) + round(seconds * 1000))
-    item = table.get(throttle_key(name))
+    item = table.get(throttle_key(service_name))
     try:
         table.write_transaction(
-            [_claim_write(name, item["free_at"] if item else None, max(free_at, item["free_at"]) if item else free_at)]
+            [
+                _free_at_write(
+                    service_name, item["free_at"] if item else None, max(free_at, item["free_at"]) if item else free_at
+                )
+            ]
         )
     except TransactionCancelled:  # Another process took a slot. It gets the same response.
         return
 
 
-def _claim_write(name: str, previous: str | None, free_at: str) -> Write:
-    update = ItemUpdate(throttle_key(name), set={"free_at": free_at})
+def _free_at_write(service_name: str, previous_free_at: str | None, free_at: str) -> Write:
+    update = ItemUpdate(throttle_key(service_name), set={"free_at": free_at})
     return (
-        update.to_write("#free_at = :seen", seen=previous)
-        if previous
+        update.to_write("#free_at = :seen", seen=previous_free_at)
+        if previous_free_at
         else update.to_write("attribute_not_exists(#free_at)")
     )

@@ -42,7 +42,7 @@ PartitionOfLibrary = Callable[[str], str | Partition]
 """A function that returns the partition to list in a library."""
 
 
-def authorize_library(access: Access, request: Request) -> None:
+def require_library_change_role(access: Access, request: Request) -> None:
     """Raise Problem unless the caller may change the library of the organization in the body.
 
     Non-members get `not_found`, and members who are not editors `insufficient_role`.
@@ -67,7 +67,7 @@ def _requested_organization_id(principal: Principal, request: Request) -> str | 
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
 
 
-def library_ids(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
+def library_id_fields_of_caller(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
     """Return the ids of the library in which the caller works: that of an organization, or their own."""
     if isinstance(ctx.principal, ApiKeyPrincipal):
         organization_id = ctx.principal.credential.organization_id
@@ -85,7 +85,7 @@ def require_visible_record(ctx: Context, record: Artefact | ResearchOutput | Res
 def list_visible_records(
     ctx: Context,
     record_type: type[R],
-    partition_of: PartitionOfLibrary,
+    partition_of_library: PartitionOfLibrary,
     query: ListQuery,
     serialize: Callable[[R], T],
     **filters: Any,
@@ -93,20 +93,23 @@ def list_visible_records(
     """Return a page of the records in the caller's libraries, in groups of organizations.
 
     The records of a group are in the order of their creation. The first group includes the caller's own library and the
-    public one. Each library takes one Query, and all of them run in parallel. `partition_of` returns a partition of
-    records, or of items that refer to records by id. `filters` are applied afterwards, so a page may be short.
+    public one. Each library takes one Query, and all of them run in parallel. `partition_of_library` returns a
+    partition of records, or of items that refer to records by id. `filters` are applied afterwards, so a page may be
+    short.
     """
-    group, libraries = _libraries_of_page(ctx, query)
-    result = group.query_merged([partition_of(library_id) for library_id in libraries], limit=query.limit)
-    records = _visible_records(ctx, record_type, result.items)
+    group, libraries = _group_and_library_ids_of_page(ctx, query)
+    result = group.query_merged([partition_of_library(library_id) for library_id in libraries], limit=query.limit)
+    records = _load_visible_records(ctx, record_type, result.items)
     matching = [each for each in records if all(_matches_filter(each, name, value) for name, value in filters.items())]
     return ctx.build_page([serialize(each) for each in matching], result.last_evaluated_key, query)
 
 
-def _visible_records(ctx: Context, record_type: type[R], items: Sequence[Item]) -> Iterator[R]:
+def _load_visible_records(ctx: Context, record_type: type[R], index_items: Sequence[Item]) -> Iterator[R]:
     """Yield the records in index items, or to which the items refer, that the caller can currently see."""
-    record_keys: list[ItemKey] = [record_type.make_item_key(id=item["id"]) for item in items if "kind" not in item]
-    libraries = sorted({_library_id(item) for item in items} - {PUBLIC_LIBRARY_ID, ctx.principal.id})
+    record_keys: list[ItemKey] = [
+        record_type.make_item_key(id=item["id"]) for item in index_items if "kind" not in item
+    ]
+    libraries = sorted({_library_id(item) for item in index_items} - {PUBLIC_LIBRARY_ID, ctx.principal.id})
     organization_keys: dict[str, ItemKey] = {
         library_id: Organization.make_item_key(id=library_id) for library_id in libraries
     }
@@ -123,7 +126,7 @@ def _visible_records(ctx: Context, record_type: type[R], items: Sequence[Item]) 
     visible_libraries = {
         each for each in member_libraries if not Organization.from_item(stored[organization_keys[each]]).is_deleted
     }
-    for item in items:
+    for item in index_items:
         record_item = item if "kind" in item else stored.get(record_type.make_item_key(id=item["id"]))
         if record_item and (_library_id(item) not in organization_keys or _library_id(item) in visible_libraries):
             yield record_type.from_item(record_item)
@@ -139,7 +142,7 @@ def _matches_filter(record: Artefact | ResearchOutput, name: str, value: Any) ->
     return value is None or (value in actual if isinstance(actual, list) else bool(actual == value))
 
 
-def _libraries_of_page(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequence[str]]:
+def _group_and_library_ids_of_page(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequence[str]]:
     """Return the group of a page, and the libraries in it that the caller can see."""
     position = ctx.decode_cursor(query)
     if isinstance(ctx.principal, ApiKeyPrincipal):

@@ -31,7 +31,7 @@ def is_orcid(text: str) -> bool:
     return text[-1] == ("X" if check == 10 else str(check))  # noqa: PLR2004 - defined by the standard
 
 
-def is_openalex_author(text: str) -> bool:
+def is_openalex_author_id(text: str) -> bool:
     """Return whether a text has the form of an OpenAlex author id."""
     return bool(_OPENALEX_AUTHOR.fullmatch(text))
 

@@ -14,15 +14,15 @@ from chalicelib.kernel.http.fields import fold_text
 class Venue:
     """A conference.
 
-    `names` are the names that sources use for it, and `years` the years of its editions. `tables_of_contents` returns
-    the keys of the tables of contents of a year at DBLP.
+    `names` are the names that sources use for it, and `years` the years of its editions.
+    `table_of_contents_keys_of_year` returns the keys of the tables of contents of a year at DBLP.
     """
 
     id: str
     name: str
     names: tuple[str, ...]
     years: tuple[int, ...]
-    tables_of_contents: Callable[[int], tuple[str, ...]]
+    table_of_contents_keys_of_year: Callable[[int], tuple[str, ...]]
 
     def edition_id(self, year: int) -> str:
         """Return the id of the edition of a year."""
@@ -37,9 +37,9 @@ class VenueEdition:
     year: int
 
     @property
-    def tables_of_contents(self) -> tuple[str, ...]:
+    def table_of_contents_keys(self) -> tuple[str, ...]:
         """The keys of its tables of contents at DBLP, one for each volume."""
-        return self.venue.tables_of_contents(self.year)
+        return self.venue.table_of_contents_keys_of_year(self.year)
 
 
 _LAST_YEAR: Final = 2025
@@ -47,7 +47,7 @@ _NEURIPS_RENAMED_YEAR: Final = 2019
 _LAST_VLDB_CONFERENCE_YEAR: Final = 2007
 
 
-def _conference_volumes(
+def _create_conference_contents_keys(
     key_prefix: str, two_volume_years: Iterable[int] = (), numbered_years: Iterable[int] = ()
 ) -> Callable[[int], tuple[str, ...]]:
     """Return a function from a year to the keys of its tables of contents.
@@ -63,7 +63,7 @@ def _conference_volumes(
     return tocs
 
 
-def _neurips_volumes(year: int) -> tuple[str, ...]:
+def _neurips_contents_keys(year: int) -> tuple[str, ...]:
     # The conference was renamed at the end of 2018. For 2019 DBLP has keys with both names.
     former_key, current_key = f"db/conf/nips/nips{year}", f"db/conf/nips/neurips{year}"
     return (
@@ -73,7 +73,7 @@ def _neurips_volumes(year: int) -> tuple[str, ...]:
     )
 
 
-def _vldb_volumes(year: int) -> tuple[str, ...]:
+def _vldb_contents_keys(year: int) -> tuple[str, ...]:
     # Since 2008 the papers are published in a journal, one volume a year.
     is_journal = year > _LAST_VLDB_CONFERENCE_YEAR
     return (
@@ -102,63 +102,63 @@ VENUES: Final[tuple[Venue, ...]] = (
             "Neural Information Processing Systems",
         ),
         _years(2000),
-        _neurips_volumes,
+        _neurips_contents_keys,
     ),
     Venue(
         "icml",
         "International Conference on Machine Learning",
         ("ICML",),
         _years(2000),
-        _conference_volumes("icml/icml"),
+        _create_conference_contents_keys("icml/icml"),
     ),
     Venue(
         "iclr",
         "International Conference on Learning Representations",
         ("ICLR",),
         _years(2013),
-        _conference_volumes("iclr/iclr"),
+        _create_conference_contents_keys("iclr/iclr"),
     ),
     Venue(
         "aaai",
         "AAAI Conference on Artificial Intelligence",
         ("AAAI", "Proceedings of the AAAI Conference on Artificial Intelligence"),
         _years(2000, except_years=(2001, 2003, 2009)),
-        _conference_volumes("aaai/aaai"),
+        _create_conference_contents_keys("aaai/aaai"),
     ),
     Venue(
         "ijcai",
         "International Joint Conference on Artificial Intelligence",
         ("IJCAI",),
         (*_every_other_year(2001, 2015), *_years(2016)),
-        _conference_volumes("ijcai/ijcai"),
+        _create_conference_contents_keys("ijcai/ijcai"),
     ),
     Venue(
         "kdd",
         "ACM SIGKDD Conference on Knowledge Discovery and Data Mining",
         ("KDD", "KDD (1)", "KDD (2)", "Knowledge Discovery and Data Mining"),
         _years(2000),
-        _conference_volumes("kdd/kdd", two_volume_years=(2025,)),
+        _create_conference_contents_keys("kdd/kdd", two_volume_years=(2025,)),
     ),
     Venue(
         "www",
         "The Web Conference",
         ("WWW", "International World Wide Web Conference"),
         _years(2001),
-        _conference_volumes("www/www"),
+        _create_conference_contents_keys("www/www"),
     ),
     Venue(
         "cvpr",
         "IEEE/CVF Conference on Computer Vision and Pattern Recognition",
         ("CVPR", "CVPR (1)", "CVPR (2)", "Computer Vision and Pattern Recognition"),
         _years(2000, except_years=(2002,)),
-        _conference_volumes("cvpr/cvpr", two_volume_years=(2001, 2003, 2004, 2005, 2006)),
+        _create_conference_contents_keys("cvpr/cvpr", two_volume_years=(2001, 2003, 2004, 2005, 2006)),
     ),
     Venue(
         "acl",
         "Annual Meeting of the Association for Computational Linguistics",
         ("ACL", "ACL (1)", "ACL (2)", "Meeting of the Association for Computational Linguistics"),
         _years(2000),
-        _conference_volumes(
+        _create_conference_contents_keys(
             "acl/acl", two_volume_years=(*range(2012, 2019), *range(2021, 2026)), numbered_years=(2019,)
         ),
     ),
@@ -167,77 +167,77 @@ VENUES: Final[tuple[Venue, ...]] = (
         "Conference on Empirical Methods in Natural Language Processing",
         ("EMNLP", "EMNLP (1)", "Empirical Methods in Natural Language Processing"),
         _years(2000),
-        _conference_volumes("emnlp/emnlp", numbered_years=(2019, 2020, 2021)),
+        _create_conference_contents_keys("emnlp/emnlp", numbered_years=(2019, 2020, 2021)),
     ),
     Venue(
         "sigmod",
         "ACM SIGMOD International Conference on Management of Data",
         ("SIGMOD Conference", "SIGMOD", "International Conference on Management of Data"),
         _years(2000, 2022),
-        _conference_volumes("sigmod/sigmod"),
+        _create_conference_contents_keys("sigmod/sigmod"),
     ),
     Venue(
         "vldb",
         "International Conference on Very Large Data Bases",
         ("VLDB", "PVLDB", "Proc. VLDB Endow.", "Proceedings of the VLDB Endowment"),
         _years(2000),
-        _vldb_volumes,
+        _vldb_contents_keys,
     ),
     Venue(
         "icse",
         "International Conference on Software Engineering",
         ("ICSE", "ICSE (1)", "ICSE (2)"),
         _years(2000),
-        _conference_volumes("icse/icse", two_volume_years=(2010, 2015)),
+        _create_conference_contents_keys("icse/icse", two_volume_years=(2010, 2015)),
     ),
     Venue(
         "chi",
         "ACM CHI Conference on Human Factors in Computing Systems",
         ("CHI", "Human Factors in Computing Systems"),
         _years(2000),
-        _conference_volumes("chi/chi"),
+        _create_conference_contents_keys("chi/chi"),
     ),
     Venue(
         "sosp",
         "ACM Symposium on Operating Systems Principles",
         ("SOSP", "Symposium on Operating Systems Principles"),
         _every_other_year(2001, 2023, 2024, 2025),
-        _conference_volumes("sosp/sosp"),
+        _create_conference_contents_keys("sosp/sosp"),
     ),
     Venue(
         "osdi",
         "USENIX Symposium on Operating Systems Design and Implementation",
         ("OSDI", "Operating Systems Design and Implementation"),
         (*_every_other_year(2000, 2020), *_years(2021)),
-        _conference_volumes("osdi/osdi"),
+        _create_conference_contents_keys("osdi/osdi"),
     ),
     Venue(
         "nsdi",
         "USENIX Symposium on Networked Systems Design and Implementation",
         ("NSDI", "Networked Systems Design and Implementation"),
         _years(2004),
-        _conference_volumes("nsdi/nsdi"),
+        _create_conference_contents_keys("nsdi/nsdi"),
     ),
     Venue(
         "ccs",
         "ACM Conference on Computer and Communications Security",
         ("CCS", "Computer and Communications Security"),
         _years(2000),
-        _conference_volumes("ccs/ccs"),
+        _create_conference_contents_keys("ccs/ccs"),
     ),
     Venue(
         "stoc",
         "ACM Symposium on Theory of Computing",
         ("STOC", "Symposium on the Theory of Computing"),
         _years(2000),
-        _conference_volumes("stoc/stoc"),
+        _create_conference_contents_keys("stoc/stoc"),
     ),
     Venue(
         "focs",
         "IEEE Symposium on Foundations of Computer Science",
         ("FOCS", "Foundations of Computer Science"),
         _years(2000),
-        _conference_volumes("focs/focs"),
+        _create_conference_contents_keys("focs/focs"),
     ),
 )
 """The venues in the order in which they are listed."""

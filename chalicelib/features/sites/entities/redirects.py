@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGMENTS, SPLAT, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectOut
-from chalicelib.features.sites.models.url_paths import normalize_path, path_prefixes
+from chalicelib.features.sites.models.url_paths import ancestor_paths, normalize_path
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
@@ -57,7 +57,7 @@ class Redirect(Entity):
         by_path = {**copy, "pk": pk, "sk": sk}
         if self.origin == "page" or not self.enabled or not self.to_path or not is_site_path(self.to_path):
             return (by_path,)
-        return by_path, {"pk": pk, "sk": target_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
+        return by_path, {"pk": pk, "sk": target_sort_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
 
     def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if a path names the person, because a path without the name would be another path."""
@@ -69,13 +69,13 @@ def redirect_path_key(site_id: str, from_path: str) -> ItemKey:
     return f"W#{site_id}#F", f"E#{from_path}"
 
 
-def matching_redirect_keys(site_id: str, path: str) -> list[ItemKey]:
+def possible_redirect_keys(site_id: str, path: str) -> list[ItemKey]:
     """Return the keys of the redirects that a path can match: its own, then wildcards, the longest first."""
-    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in path_prefixes(path, MAX_WILDCARD_SEGMENTS))]
+    sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in ancestor_paths(path, MAX_WILDCARD_SEGMENTS))]
     return [redirect_path_key(site_id, source) for source in dict.fromkeys(sources)]
 
 
-def target_key_prefix(to_path: str) -> str:
+def target_sort_key_prefix(to_path: str) -> str:
     """Return the sort key prefix of the items that find redirects by a target."""
     return f"T#{sha256((normalize_path(to_path) or to_path).encode()).hexdigest()}#"
 

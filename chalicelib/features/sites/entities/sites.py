@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from chalicelib.features.platforms.entities import SITE_KIND, LinkTarget
 from chalicelib.features.platforms.models.settings import PlatformSettings
-from chalicelib.features.sites.models.intervals import compact, last_end
+from chalicelib.features.sites.models.intervals import compact, end_of_last
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.settings import section
@@ -118,12 +118,12 @@ class SiteTree(Entity):
     home_since: str | None = None
     former_homes: dict[str, list[list[str]]] = field(default_factory=dict)
 
-    def fields_with_home(self, page_id: str | None, timestamp: str) -> dict[str, Any]:
+    def home_change_fields(self, page_id: str | None, timestamp: str) -> dict[str, Any]:
         """Return the changed fields if another page, or none, becomes the home page at `timestamp`."""
         former = {**self.former_homes}
         if self.home_page_id:
             former[self.home_page_id] = compact([*former.get(self.home_page_id, []), [str(self.home_since), timestamp]])
-        latest = sorted(former, key=lambda page: last_end(former[page]), reverse=True)[:MAX_FORMER_HOMES]
+        latest = sorted(former, key=lambda page: end_of_last(former[page]), reverse=True)[:MAX_FORMER_HOMES]
         return {
             "home_page_id": page_id,
             "home_since": page_id and timestamp,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.platforms.models.nested_items import walk_items
+from chalicelib.features.platforms.models.nested_items import iter_items_with_pointers
 from chalicelib.features.sites.menus.models import MenuOut
 from chalicelib.kernel.storage.entity import Collection, Entity, Quota
 from chalicelib.kernel.storage.pii import PersonalData
@@ -17,7 +17,8 @@ class Menu(Entity):
     """A menu of a site. `outline` holds its items as they were sent.
 
     `ancestor_page_ids` are the ancestors that the linked pages had when the menu was stored. They are a hint that saves
-    a read. `page_paths` maps the ids of existing pages to their published paths or None. `with_page_paths` loads it.
+    a read. `page_paths` maps the ids of existing pages to their published paths or None. `load_with_page_paths` loads
+    it.
     """
 
     kind, parameter, parameter_pattern = "site.navigation", "navigation_id", MENU_ID_PATTERN
@@ -39,24 +40,24 @@ class Menu(Entity):
     @property
     def page_ids(self) -> list[str]:
         """The distinct ids of the pages to which the menu links, sorted."""
-        return sorted({item["page_id"] for _, item in walk_items(self.outline, "") if item["page_id"]})
+        return sorted({item["page_id"] for _, item in iter_items_with_pointers(self.outline, "") if item["page_id"]})
 
     @property
     def items(self) -> list[dict[str, Any]]:
         """The items with the current paths of their pages."""
-        return [*self._items_with_paths(self.outline)]
+        return [*self._add_page_paths(self.outline)]
 
     def without_unpublished(self) -> Self:
         """Return the menu for the public, without items of unpublished pages, their children, and empty groups."""
         return self.replace(outline=[*self._published_items(self.outline)])
 
-    def _items_with_paths(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _add_page_paths(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
             page_id = item["page_id"]
             location = (
                 {"path": self.page_paths.get(page_id), "dangling": page_id not in self.page_paths} if page_id else {}
             )
-            yield {**item, **location, "children": [*self._items_with_paths(item["children"])]}
+            yield {**item, **location, "children": [*self._add_page_paths(item["children"])]}
 
     def _published_items(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:

@@ -3,7 +3,7 @@
 from chalicelib.features.sites.entities.sites import Site, require_site_role
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.logic.menu_changes import put_menu
-from chalicelib.features.sites.menus.logic.menu_entries import menu_prefetch_keys, with_page_paths
+from chalicelib.features.sites.menus.logic.menu_entries import load_with_page_paths, menu_prefetch_keys
 from chalicelib.features.sites.menus.models import MenuOut, MenuPut, MenuSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -36,7 +36,7 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     """
     ctx.allow_caching()
     is_member = ctx.role is not None
-    resolved = with_page_paths(menu, include_drafts=is_member, items=ctx.access.prefetched)
+    resolved = load_with_page_paths(menu, include_drafts=is_member, prefetched=ctx.access.prefetched)
     return MenuOut.of(resolved if is_member else resolved.without_unpublished())
 
 

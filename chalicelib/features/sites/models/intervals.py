@@ -7,7 +7,7 @@ OPEN_END: Final = "~"
 """The end of an open interval. It is greater than any timestamp."""
 
 MAX_INTERVALS: Final = 10
-"""Maximum number of intervals that `compact` returns, so that stored items stay small."""
+"""Maximum number of intervals that `limit_intervals` returns, so that stored items stay small."""
 
 Intervals = Sequence[Sequence[str]]
 """Pairs of timestamps."""
@@ -15,22 +15,22 @@ Intervals = Sequence[Sequence[str]]
 ALWAYS: Final[Intervals] = (("", OPEN_END),)
 
 
-def open_interval(intervals: Intervals, timestamp: str) -> list[list[str]]:
+def with_last_open(intervals: Intervals, timestamp: str) -> list[list[str]]:
     """Return the intervals with an open one at the end. If none is open yet, it starts at `timestamp`."""
     return [*map(list, intervals)] if is_open(intervals) else [*map(list, intervals), [timestamp, OPEN_END]]
 
 
-def close_intervals(intervals: Intervals, timestamp: str) -> list[list[str]]:
+def parts_before(intervals: Intervals, timestamp: str) -> list[list[str]]:
     """Return the parts of the intervals before `timestamp`."""
     return [[since, min(until, timestamp)] for since, until in intervals if since < timestamp]
 
 
 def is_open(intervals: Intervals) -> bool:
     """Return whether the last interval is open."""
-    return bool(intervals) and last_end(intervals) == OPEN_END
+    return bool(intervals) and end_of_last(intervals) == OPEN_END
 
 
-def last_end(intervals: Intervals) -> str:
+def end_of_last(intervals: Intervals) -> str:
     """Return the end of the last interval, or `OPEN_END`."""
     return intervals[-1][1]
 

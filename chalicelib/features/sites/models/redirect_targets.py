@@ -21,7 +21,7 @@ _TARGET_ADVICE: Final = "must be a path that begins with one /, or a web address
 _SOURCE_ADVICE: Final = "must be a path that begins with one /, such as /old-looms, or /old/* for all below it"
 
 
-def normalize_source(text: str) -> str:
+def normalize_source_path(text: str) -> str:
     """Return the normalized source path of a redirect. Raises ValueError."""
     if not text.startswith("/") or text.startswith("//") or re.search(r"[?#\\]", text):
         raise ValueError(_SOURCE_ADVICE)
@@ -38,14 +38,16 @@ def normalize_source(text: str) -> str:
     return source
 
 
-def validate_target(text: str) -> str:
+def checked_target(text: str) -> str:
     """Return the target of a redirect, a path of the site or a web address. Raises ValueError.
 
     It rejects `//host`, backslashes, control characters and other schemes, since browsers treat these as more than a
     path (OWASP, Unvalidated Redirects and Forwards).
     """
     try:
-        is_valid = not _UNSAFE.search(text) and (_stays_on_site(text) if is_site_path(text) else _is_web_address(text))
+        is_valid = not _UNSAFE.search(text) and (
+            _is_path_on_same_host(text) if is_site_path(text) else _is_web_address(text)
+        )
     except ValueError:
         is_valid = False
     if not is_valid:
@@ -53,7 +55,7 @@ def validate_target(text: str) -> str:
     return text
 
 
-def _stays_on_site(path: str) -> bool:
+def _is_path_on_same_host(path: str) -> bool:
     """Return whether browsers, and servers that decode paths first, treat a path as one of the same host."""
     url = Url(f"https://{_ANY_HOST}{path}")
     # The unmodified path is checked, too. A library may reduce `//host/../..` to `/`, while browsers go to the host.
@@ -79,7 +81,7 @@ def expand_splat(to_path: str, splat: str) -> str:
     The host of the target never depends on the visitor's path. A path that would leave the site becomes `/`.
     """
     expanded = to_path.replace(SPLAT, quote(splat, safe="/-._~"))
-    return expanded if not is_site_path(to_path) or _stays_on_site(expanded) else "/"
+    return expanded if not is_site_path(to_path) or _is_path_on_same_host(expanded) else "/"
 
 
 def to_location(to_path: str) -> str:

@@ -4,15 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.features.sites.models.redirect_targets import normalize_source, validate_target
+from chalicelib.features.sites.models.redirect_targets import checked_target, normalize_source_path
 from chalicelib.kernel.http.fields import Uuid
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 
 StatusCode = Literal[301, 302, 307, 308]
 Origin = Literal["manual", "page"]
 
-FromPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(normalize_source)]
-ToPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(validate_target)]
+FromPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(normalize_source_path)]
+ToPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterValidator(checked_target)]
 
 
 class RedirectCreate(Input):

@@ -13,7 +13,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 def normalize_path(path: str) -> str | None:
     """Return a clean path in lower case, the form in which paths are compared; None if the path is invalid."""
-    clean = clean_path(path)
+    clean = to_decoded_clean_path(path)
     return clean and lower(clean)
 
 
@@ -22,7 +22,7 @@ def decode_path(path: str) -> str:
     return unquote(_QUERY_OR_FRAGMENT.split(path.strip(), maxsplit=1)[0])
 
 
-def clean_path(path: str) -> str | None:
+def to_decoded_clean_path(path: str) -> str | None:
     """Return a path decoded, with single slashes and without a trailing one; None if the path is invalid.
 
     The case stays. The query and fragment are removed. The segments `.` and `..` are resolved as in browsers.
@@ -39,7 +39,7 @@ def clean_path(path: str) -> str | None:
     return "/" + "/".join(filter(None, segments))
 
 
-def path_prefixes(path: str, max_segments: int) -> list[str]:
+def ancestor_paths(path: str, max_segments: int) -> list[str]:
     """Return the ancestors of a path with at most `max_segments` segments, the longest first and `/` last."""
     parts = path.split("/", max_segments + 1)[1:]
     return ["/" + "/".join(parts[:end]) for end in range(len(parts) - 1, -1, -1)] if path != "/" else []

@@ -109,7 +109,7 @@ def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -
     if page.published_revision_id and body.unpublish_at and body.unpublish_at <= ctx.now:
         updated = PagePublisher(trees, updated, ctx.now).unpublish()
         ctx.changes.event = "page.unpublished"
-    trees.write()
+    trees.add_changes_to_unit_of_work()
     schedule = {"publish_at": body.publish_at, "unpublish_at": body.unpublish_at}
     scheduled = ctx.changes.update(
         updated,
@@ -147,11 +147,13 @@ def publish_page(ctx: Context, site: Site, page: EditablePage, body: PagePublica
     If its path changes, the paths of all pages below it change, and the former paths redirect.
     """
     revision = (
-        page if body.revision_id in (None, page.draft_revision_id) else _find_revision(ctx, page, body.revision_id)
+        page
+        if body.revision_id in (None, page.draft_revision_id)
+        else _require_prefetched_revision(ctx, page, body.revision_id)
     )
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     published = PagePublisher(trees, page, ctx.now).publish(revision)
-    trees.write()
+    trees.add_changes_to_unit_of_work()
     return PageOut.of(published)
 
 
@@ -192,7 +194,7 @@ def restore_page_revision(ctx: Context, site: Site, page: EditablePage, revision
     return PageOut.of(page_changes.restore_revision(ctx, site, page, revision))
 
 
-def _find_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+def _require_prefetched_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
     key = Revision.make_item_key(page_id=page.id, id=str(revision_id))
     if key not in ctx.access.prefetched:
         raise ValidationProblem([FieldError("/revisionId", "unknown", "No revision of this page has this id.")])

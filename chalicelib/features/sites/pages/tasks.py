@@ -54,8 +54,8 @@ def run_schedule(message: dict[str, Any]) -> None:
     changes = UnitOfWork(now())
     trees = SiteTreesUnitOfWork(changes, page.site_id, items)
     try:
-        event, updated = _apply_schedule(PagePublisher(trees, page, changes.now), page)
-        trees.write()
+        event, updated = _publish_or_unpublish(PagePublisher(trees, page, changes.now), page)
+        trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
             changes.update_untracked(page, **_cleared_schedule_fields(page, page.scheduled_task.at))
             changes.commit()
@@ -67,9 +67,9 @@ def run_schedule(message: dict[str, Any]) -> None:
         add_fields(page=f"not published yet: {problem.code}")
 
 
-def _apply_schedule(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
+def _publish_or_unpublish(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
     if page.scheduled_task and page.scheduled_task.at == page.publish_at:
-        return "page.published", publisher.publish(page, since=page.publish_at)
+        return "page.published", publisher.publish(page, scheduled_at=page.publish_at)
     return "page.unpublished", publisher.unpublish()
 
 
@@ -137,7 +137,7 @@ def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
     redirects = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
     for items in table.iter_pages(redirects, limit=_BATCH_SIZE):
         _remove_redirects(table.read_current(items, redirects))
-    for item in _iter_current(Page.by_parent.partition(site_id=site_id, parent_id=page_id)):
+    for item in _iter_current_items(Page.by_parent.partition(site_id=site_id, parent_id=page_id)):
         if time.monotonic() > deadline:
             return False
         if not _remove_descendants(site_id, item["id"], deadline):
@@ -148,7 +148,7 @@ def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
 
 def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
     """Unpublish the pages that are only published below a deleted page. Return False if time is up."""
-    for item in _iter_current(Page.by_published_parent.partition(site_id=site_id, published_parent_id=page_id)):
+    for item in _iter_current_items(Page.by_published_parent.partition(site_id=site_id, published_parent_id=page_id)):
         if time.monotonic() > deadline:
             return False
         if not _unpublish_descendants(site_id, item["id"], deadline):
@@ -157,15 +157,15 @@ def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
     return True
 
 
-def _iter_current(partition: Partition) -> Iterator[Item]:
+def _iter_current_items(partition: Partition) -> Iterator[Item]:
     """Yield the current items of an index partition. Pages that have moved away must not be removed."""
     for items in table.iter_pages(partition):
         yield from table.read_current(items, partition)
 
 
-def _remove_redirects(items: list[Item]) -> None:
+def _remove_redirects(redirect_items: list[Item]) -> None:
     changes = UnitOfWork(now())
-    for item in items:
+    for item in redirect_items:
         changes.delete(Redirect.from_item(item))
     if not changes.is_empty:
         changes.commit()
@@ -173,31 +173,31 @@ def _remove_redirects(items: list[Item]) -> None:
 
 def _remove_page(site_id: str, page_id: str) -> None:
     """Remove a page whose parent is deleted."""
-    loaded = _load_page(site_id, page_id)
+    loaded = _load_page_and_trees(site_id, page_id)
     if loaded:
         page, trees = loaded
         remove_from_trees(trees, page, trees.changes.now)
         trees.changes.delete(page)
-        trees.write()
+        trees.add_changes_to_unit_of_work()
         trees.changes.commit()
 
 
 def _unpublish_orphan(site_id: str, page_id: str) -> None:
     """Unpublish a page whose published parent is deleted. The ancestors of its draft may be deleted, too."""
-    loaded = _load_page(site_id, page_id)
+    loaded = _load_page_and_trees(site_id, page_id)
     if loaded is None or loaded[0].published_tree_version is None:
         return
     page, trees = loaded
     hydrated_page = page.hydrate(trees.items)
     trees.changes.update(hydrated_page or page, **remove_orphaned_position(trees, page))
-    trees.write()
+    trees.add_changes_to_unit_of_work()
     if hydrated_page and page.published_revision_id:
         outbox.commit(trees.changes, "page.unpublished", Origin.system(PageRemoval.task))
     else:
         trees.changes.commit()
 
 
-def _load_page(site_id: str, page_id: str) -> tuple[Page, SiteTreesUnitOfWork] | None:
+def _load_page_and_trees(site_id: str, page_id: str) -> tuple[Page, SiteTreesUnitOfWork] | None:
     """Return a page and a unit of work for the trees of its site, or None if the page or the site is deleted."""
     key = Page.make_item_key(site_id=site_id, id=page_id)
     items = table.get_all([key, *tree_state_keys(site_id)])

@@ -13,14 +13,14 @@ from chalicelib.features.sites.pages.models.schemas import (
 )
 from chalicelib.features.sites.previews.logic.preview_tokens import (
     PreviewClaim,
-    may_issue_long_links,
-    verify_preview_token,
+    can_issue_long_links,
+    parse_valid_preview_token,
 )
 from chalicelib.features.sites.previews.logic.revision_view import (
-    load_claimed_page,
-    page_at_revision,
-    read_revision,
-    revision_keys,
+    load_previewed_page,
+    page_with_revision_fields,
+    parse_revision_with_blocks,
+    revision_and_content_keys,
 )
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -45,7 +45,9 @@ _NO_STORE: Final = "private, no-store"
 def preview_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the keys of the page in the path, the revision in the query and both trees' states, for prefetching."""
     parameters, revision_ids = request.parameters, request.query.get("revisionId", [])
-    revision = revision_keys(parameters["page_id"], ascii_lower(revision_ids[-1].strip())) if revision_ids else []
+    revision = (
+        revision_and_content_keys(parameters["page_id"], ascii_lower(revision_ids[-1].strip())) if revision_ids else []
+    )
     return [
         Page.make_item_key(site_id=parameters["site_id"], id=parameters["page_id"]),
         *tree_state_keys(parameters["site_id"]),
@@ -68,18 +70,26 @@ def preview_page(
     The link is valid until it expires, its issuer leaves the organization, or `revokePreviews` of the page is set. A
     link that is valid for more than a day works only while its issuer is an editor.
     """
-    _reject_long_validity(ctx, query.expires_in)
+    _require_right_to_validity(ctx, query.expires_in)
     previewed_page = (
         page
         if query.revision_id in (None, page.draft_revision_id)
-        else page_at_revision(page, _find_revision(ctx, page, query.revision_id), ctx.access.prefetched)
+        else page_with_revision_fields(
+            page, _require_prefetched_revision(ctx, page, query.revision_id), ctx.access.prefetched
+        )
     )
     revision_id = query.revision_id or page.draft_revision_id
     expires_ms = timestamp_ms(after(ctx.now, seconds=query.expires_in))
     claim = PreviewClaim(
-        site.id, page.id, revision_id, str(ctx.principal.id), _membership_id(ctx), expires_ms, page.preview_epoch
+        site.id,
+        page.id,
+        revision_id,
+        str(ctx.principal.id),
+        _organization_membership_id(ctx),
+        expires_ms,
+        page.preview_epoch,
     )
-    return _build_response(ctx, site, previewed_page, claim)
+    return _preview_response(ctx, site, previewed_page, claim)
 
 
 @routes.get(
@@ -93,18 +103,18 @@ def preview_page_publicly(
     ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Show a page by a preview link. Any invalid link is `not_found`."""
-    claim = verify_preview_token(query.token, {"site_id": site.id, "page_id": page_id})
-    page = load_claimed_page(claim, site, dict(ctx.access.prefetched)) if claim else None
+    claim = parse_valid_preview_token(query.token, {"site_id": site.id, "page_id": page_id})
+    page = load_previewed_page(claim, site, dict(ctx.access.prefetched)) if claim else None
     if claim is None or page is None:
         raise not_found()
-    return _build_response(ctx, site, page, claim)
+    return _preview_response(ctx, site, page, claim)
 
 
-def _build_response(ctx: Context, site: Site, page: Page, claim: PreviewClaim) -> PreviewOut | RawResponse:
+def _preview_response(ctx: Context, site: Site, page: Page, claim: PreviewClaim) -> PreviewOut | RawResponse:
     ctx.headers |= {"Cache-Control": _NO_STORE, "X-Robots-Tag": "noindex", "Vary": VARY_BY_ACCEPT}
     if wants_html(ctx.request):
-        return render_page(ctx, site, page, claim.revision_id, preview=True)
-    page_output, token = PageOut.of(page), claim.to_token()
+        return render_page(ctx, site, page, claim.revision_id, is_preview=True)
+    page_output, token = PageOut.of(page), claim.to_signed_token()
     return PreviewOut(
         page=page_output,
         blocks=page_output.blocks,
@@ -114,10 +124,10 @@ def _build_response(ctx: Context, site: Site, page: Page, claim: PreviewClaim) -
     )
 
 
-def _reject_long_validity(ctx: Context, seconds: int) -> None:
+def _require_right_to_validity(ctx: Context, seconds: int) -> None:
     if seconds <= DEFAULT_PREVIEW_SECONDS:
         return
-    if not may_issue_long_links(
+    if not can_issue_long_links(
         ctx.scopes if ctx.scopes is not None else ctx.access.memberships.roles.get(Organization)
     ):
         limit = f"{DEFAULT_PREVIEW_SECONDS} seconds"
@@ -125,13 +135,13 @@ def _reject_long_validity(ctx: Context, seconds: int) -> None:
         raise Problem.for_field("query/expiresIn", "insufficient_role", detail)
 
 
-def _membership_id(ctx: Context) -> str | None:
+def _organization_membership_id(ctx: Context) -> str | None:
     membership = ctx.access.memberships.memberships.get(Organization)
     return str(membership["id"]) if membership else None
 
 
-def _find_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
-    revision = read_revision(dict(ctx.access.prefetched), page.id, str(revision_id))
+def _require_prefetched_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+    revision = parse_revision_with_blocks(dict(ctx.access.prefetched), page.id, str(revision_id))
     if revision is None:
         raise ValidationProblem([FieldError("query/revisionId", "unknown", "No revision of this page has this id.")])
     return revision

@@ -4,22 +4,26 @@ from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from chalicelib.features.sites.entities.sites import Site, require_site_role
-from chalicelib.features.sites.logic import with_domains
+from chalicelib.features.sites.logic import load_sites_with_domains
 from chalicelib.features.sites.models.redirect_targets import to_location
-from chalicelib.features.sites.models.url_paths import clean_path, normalize_path
+from chalicelib.features.sites.models.url_paths import normalize_path, to_decoded_clean_path
 from chalicelib.features.sites.pages.logic.page_queries import (
     PageLocation,
-    load_draft,
-    load_published,
+    load_draft_page,
+    load_published_page,
     locate_by_path,
     path_prefetch_keys,
     public_page_output,
 )
 from chalicelib.features.sites.pages.models.schemas import DraftQuery, PageOut, PathQuery
-from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve_path
+from chalicelib.features.sites.redirects.logic.resolution import (
+    RedirectTarget,
+    resolution_prefetch_keys,
+    resolve_to_page_or_redirect,
+)
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.sites.visits.logic.robots import build_robots_txt
-from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap, sitemap_prefetch_keys
+from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap_xml, sitemap_prefetch_keys
 from chalicelib.features.sites.visits.logic.visit_resolution import resolve_visit, visit_prefetch_keys
 from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.kernel.core.problems import not_found
@@ -95,7 +99,7 @@ def get_page_by_path(
         raise not_found()
     if query.draft and ctx.role is not None:
         return _draft_response(ctx, site, locate_by_path(site.id, path, items, draft=True))
-    resolved = resolve_path(site.id, path, items, clean_path(query.path))
+    resolved = resolve_to_page_or_redirect(site.id, path, items, to_decoded_clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
         return _redirect_response(ctx, site, resolved)
     return _published_response(ctx, site, resolved)
@@ -121,7 +125,7 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
 )
 def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/plain"]:
     """Get the robots.txt of a site. It disallows everything until the site is published."""
-    (site_with_domain,) = with_domains(ctx, [site])
+    (site_with_domain,) = load_sites_with_domains(ctx, [site])
     return RawResponse(build_robots_txt(site_with_domain), "text/plain; charset=utf-8", _CACHE_FIVE_MINUTES)
 
 
@@ -138,8 +142,8 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawR
     With more than 10,000 pages it is an index of parts, and `page` selects a part. Pages with `noindex` or with another
     canonical URL are omitted.
     """
-    (site_with_domain,) = with_domains(ctx, [site])
-    text = load_or_build_sitemap(site_with_domain, query.page, ctx.access.prefetched) if site.is_published else None
+    (site_with_domain,) = load_sites_with_domains(ctx, [site])
+    text = load_or_build_sitemap_xml(site_with_domain, query.page, ctx.access.prefetched) if site.is_published else None
     if text is None:
         raise not_found()
     return RawResponse(text, "application/xml", _CACHE_FIVE_MINUTES)
@@ -147,7 +151,7 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawR
 
 def _published_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
     as_html = wants_html(ctx.request)
-    page = load_published(site.id, location, blocks=not as_html) if location else None
+    page = load_published_page(site.id, location, with_blocks=not as_html) if location else None
     if page is None or location is None:
         raise not_found()
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
@@ -158,13 +162,13 @@ def _published_response(ctx: Context, site: Site, location: PageLocation | None)
 
 def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
     as_html = wants_html(ctx.request)
-    page = load_draft(site.id, location, blocks=not as_html) if location else None
+    page = load_draft_page(site.id, location, with_blocks=not as_html) if location else None
     if page is None:
         raise not_found()
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
     ctx.headers["X-Robots-Tag"] = "noindex"
     if as_html:
-        return render_page(ctx, site, page, page.draft_revision_id, preview=True)
+        return render_page(ctx, site, page, page.draft_revision_id, is_preview=True)
     return PageOut.of(page)
 
 

@@ -37,7 +37,7 @@ class TaxonomyAttachment(Entity):
         return f"{self.entity_type} {self.entity_id}"
 
     @property
-    def entity_ref(self) -> tuple[str, str]:
+    def entity_type_and_id(self) -> tuple[str, str]:
         """The type and id of the entity."""
         return self.entity_type, self.entity_id
 
@@ -49,33 +49,33 @@ def entity_attachments_key(platform_id: str, entity_type: str, entity_id: str) -
 
 def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
     """Return the ids of the attachments of an entity by node id."""
-    return dict(attachment_ref.split("/") for attachment_ref in _attachment_refs(entity_item))
+    return dict(attachment_ref.split("/") for attachment_ref in _node_and_attachment_ids(entity_item))
 
 
-def attach_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
+def entity_item_add_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
-    attachment_refs = _attachment_refs(entity_item)
-    update = ItemUpdate(_entity_item_key(attachment), add={"nodes": frozenset({_attachment_ref(attachment)})})
+    attachment_refs = _node_and_attachment_ids(entity_item)
+    update = ItemUpdate(_entity_item_key(attachment), add={"nodes": frozenset({_node_and_attachment_id(attachment)})})
     if attachment_refs:
         return update.to_write("#nodes = :was", was=attachment_refs)
     return update.to_write("attribute_not_exists(#nodes)")
 
 
-def detach_write(attachment: TaxonomyAttachment) -> Write:
+def entity_item_remove_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
     return ItemUpdate(
-        _entity_item_key(attachment), discard={"nodes": frozenset({_attachment_ref(attachment)})}
+        _entity_item_key(attachment), discard={"nodes": frozenset({_node_and_attachment_id(attachment)})}
     ).to_write()
 
 
 def _entity_item_key(attachment: TaxonomyAttachment) -> ItemKey:
-    return entity_attachments_key(attachment.platform_id, *attachment.entity_ref)
+    return entity_attachments_key(attachment.platform_id, *attachment.entity_type_and_id)
 
 
-def _attachment_refs(entity_item: Item | None) -> frozenset[str]:
+def _node_and_attachment_ids(entity_item: Item | None) -> frozenset[str]:
     attachment_refs: frozenset[str] = (entity_item or {}).get("nodes", frozenset())
     return attachment_refs
 
 
-def _attachment_ref(attachment: TaxonomyAttachment) -> str:
+def _node_and_attachment_id(attachment: TaxonomyAttachment) -> str:
     return f"{attachment.node_id}/{attachment.id}"

@@ -6,10 +6,10 @@ from chalicelib.features.platforms.entities import Platform, require_platform_ro
 from chalicelib.features.taxonomy.attachments.entities import (
     MAX_ATTACHMENTS_PER_ENTITY,
     TaxonomyAttachment,
-    attach_write,
     attachment_ids_by_node,
-    detach_write,
     entity_attachments_key,
+    entity_item_add_write,
+    entity_item_remove_write,
 )
 from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
     list_attachments_of_node,
@@ -102,7 +102,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
     attachment = ctx.changes.create(
         TaxonomyAttachment(**ctx.new_record_fields(), **node.ids, node_id=node.id, **body.fields())
     )
-    ctx.changes.add_write(attach_write(attachment, entity_item))
+    ctx.changes.add_write(entity_item_add_write(attachment, entity_item))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count + 1)
     return AttachmentOut.of(attachment)
 
@@ -129,10 +129,10 @@ def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyA
     """Detach a node from an entity."""
     _require_visible(ctx, node, attachment)
     ctx.changes.delete(attachment)
-    ctx.changes.add_write(detach_write(attachment))
+    ctx.changes.add_write(entity_item_remove_write(attachment))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count - 1)
 
 
 def _require_visible(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
-    if attachment.node_id != node.id or find_hidden_entities(ctx, [attachment.entity_ref]):
+    if attachment.node_id != node.id or find_hidden_entities(ctx, [attachment.entity_type_and_id]):
         raise not_found()

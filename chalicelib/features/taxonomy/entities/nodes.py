@@ -62,7 +62,7 @@ class Taxonomy(Entity):
     pending_removals: int = 0
     tags: dict[str, str] = field(default_factory=dict)
 
-    def recent_moves_with(self, node_ids: Iterable[str]) -> dict[str, int]:
+    def tree_versions_of_recent_moves(self, node_ids: Iterable[str]) -> dict[str, int]:
         """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
         return trees.with_recent_moves(self.moved, self.version + 1, node_ids)
 
@@ -136,13 +136,13 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
+    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the node with its ancestors, or None if any of them is deleted.
 
         Loads the ancestors of the other prefetched nodes in the same reads.
         """
-        reader = TreeReader.from_items(taxonomy_tree(self.platform_id), read)
-        reader.load_ancestors([item["id"] for item in read.values() if item.get("kind") == self.kind])
+        reader = TreeReader.from_items(taxonomy_tree(self.platform_id), prefetched)
+        reader.load_ancestors([item["id"] for item in prefetched.values() if item.get("kind") == self.kind])
         return self.from_reader(reader, self.id)
 
     @classmethod

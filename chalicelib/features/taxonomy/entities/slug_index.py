@@ -67,7 +67,7 @@ def former_position_write(key: ItemKey, node_id: str | None, replaced_id: str | 
     return Write("Put", key, item={"pk": key[0], "sk": key[1], **targets})
 
 
-def former_position_targets(item: Item | None) -> list[str | None]:
+def former_position_target_ids(item: Item | None) -> list[str | None]:
     """Return the ids of the nodes to which a former position redirects. None stands for the root level."""
     node_ids = [item["node_id"], item.get("instead_of")] if item else []
     return [None if node_id == _ROOT else node_id for node_id in node_ids if node_id]

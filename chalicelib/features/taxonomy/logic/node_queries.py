@@ -25,7 +25,7 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     if query.q:
         key_prefix = prefix_key(NAME_KEY_PREFIX, fold_text(query.q))
         result = table.query(reader.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
-        node_ids = load_indexed_nodes(reader, result.items)
+        node_ids = load_into_reader(reader, result.items)
     else:
         sibling_list = query.parent_id or (SYSTEM_TAG if query.kind == SYSTEM_TAG else None)
         collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
@@ -37,11 +37,13 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     return ctx.build_page(outputs, result.last_evaluated_key, query)
 
 
-def load_indexed_nodes(reader: TreeReader, rows: list[Item]) -> list[str]:
+def load_into_reader(reader: TreeReader, index_rows: list[Item]) -> list[str]:
     """Load the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
-    node_ids = [row["node_id"] for row in rows]
-    if rows:
-        reader.load(reader.tree.node_key(node_id) for row in rows for node_id in (row["node_id"], *row["lineage"]))
+    node_ids = [row["node_id"] for row in index_rows]
+    if index_rows:
+        reader.load(
+            reader.tree.node_key(node_id) for row in index_rows for node_id in (row["node_id"], *row["lineage"])
+        )
     return node_ids
 
 

@@ -11,7 +11,7 @@ ChildrenByParent = Mapping[str | None, Sequence[TaxonomyNode]]
 """The children of each node by its id, in their order. The roots have the key None."""
 
 
-def children_by_parent(nodes: Iterable[TaxonomyNode]) -> ChildrenByParent:
+def nodes_with_ancestors_by_parent(nodes: Iterable[TaxonomyNode]) -> ChildrenByParent:
     """Return nodes with their ancestors, grouped by parent. Nodes that are not below a root are omitted."""
     unordered: defaultdict[str | None, list[TaxonomyNode]] = defaultdict(list)
     for node in nodes:
@@ -32,7 +32,9 @@ def subtree_height(children: ChildrenByParent, node_id: str) -> int:
     return max((1 + subtree_height(children, child.id) for child in children.get(node_id, ())), default=0)
 
 
-def raised_heights(ancestors: Sequence[TaxonomyNode], subtree_height: int) -> Iterator[tuple[TaxonomyNode, int]]:
+def iter_nodes_with_raised_heights(
+    ancestors: Sequence[TaxonomyNode], subtree_height: int
+) -> Iterator[tuple[TaxonomyNode, int]]:
     """Yield the nodes whose height grows, and their new height, if a subtree is added below the last of `ancestors`.
 
     `subtree_height` is the number of levels below the root of the subtree.

@@ -22,9 +22,9 @@ from chalicelib.features.taxonomy.nodes.logic.node_changes import (
     node_prefetch_keys,
     update_node,
 )
-from chalicelib.features.taxonomy.nodes.logic.path_resolution import find_by_label, find_by_path, slug_index_keys
+from chalicelib.features.taxonomy.nodes.logic.path_resolution import find_by_label, find_node_by_path, slug_index_keys
 from chalicelib.features.taxonomy.nodes.logic.system_tags import create_missing_tags
-from chalicelib.features.taxonomy.nodes.logic.tree_view import build_tree
+from chalicelib.features.taxonomy.nodes.logic.tree_view import load_tree_output
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
@@ -38,7 +38,7 @@ routes = RouteGroup("taxonomy", scope_areas=(ScopeArea("taxonomy", members_read_
 platform_routes = RouteGroup("platforms", routes.operations)
 
 
-def resolve_prefetch_keys(request: Request) -> list[ItemKey]:
+def path_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the keys of the tree state and the slug index for the path in the query, for prefetching."""
     platform_id = request.parameters["platform_id"]
     return [*tree_prefetch_keys(request), *slug_index_keys(platform_id, request.query.get("path", [""])[-1])]
@@ -64,7 +64,7 @@ def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQ
     access=require_platform_role(Role.MEMBER),
     scope="taxonomy:read",
     emits=None,
-    prefetch=resolve_prefetch_keys,
+    prefetch=path_prefetch_keys,
 )
 def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery) -> ResolvedOut:
     """Resolve a path or, without a path, a slug or another label to a node.
@@ -76,7 +76,7 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
         raise ValidationProblem(
             [FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")]
         )
-    match = find_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
+    match = find_node_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
     if not query.path and query.slug:
         match = find_by_label(platform.id, query.slug)
     if match is None:
@@ -109,7 +109,7 @@ def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate)
 )
 def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
     """Get a consistent snapshot of a platform's taxonomy tree, optionally limited to some levels or one subtree."""
-    return build_tree(ctx, platform.id, query)
+    return load_tree_output(ctx, platform.id, query)
 
 
 @routes.post(

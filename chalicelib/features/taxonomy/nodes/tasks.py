@@ -28,7 +28,7 @@ def remove_deleted_subtree(message: dict[str, Any]) -> None:
     if job is None:
         return
     try:
-        node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
+        node = _load_nodes_by_id(job.platform_id, [job.node_id]).get(job.node_id)
         is_complete = node is None or _remove_contents(node, deadline)
         if is_complete:
             _delete_node_and_job(job)
@@ -47,7 +47,7 @@ def _remove_contents(node: TaxonomyNode, deadline: float) -> bool:
         return False
     node = updated_node
     while node.child_count:
-        child_nodes = _some_children(node)
+        child_nodes = _load_some_children(node)
         if not child_nodes:
             return False
         for child in child_nodes:
@@ -59,12 +59,12 @@ def _remove_contents(node: TaxonomyNode, deadline: float) -> bool:
     return True
 
 
-def _some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
+def _load_some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
     """Return some children of a node: from the index or, if it has none that exist, from a scan of the tree."""
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     listed_ids = [item["id"] for item in table.query(partition, limit=_BATCH_SIZE).items]
     existing_children = [
-        child for child in _load_nodes(node.platform_id, listed_ids).values() if child.parent_id == node.id
+        child for child in _load_nodes_by_id(node.platform_id, listed_ids).values() if child.parent_id == node.id
     ]
     return existing_children or [
         *map(TaxonomyNode.from_item, read_children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])
@@ -82,7 +82,7 @@ def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
 
 def _delete_node_and_job(job: NodeRemovalJob) -> None:
     """Delete the node of a job and the job itself."""
-    node = _load_nodes(job.platform_id, [job.node_id]).get(job.node_id)
+    node = _load_nodes_by_id(job.platform_id, [job.node_id]).get(job.node_id)
     tree_item = table.get(Taxonomy.make_item_key(platform_id=job.platform_id))
     changes = UnitOfWork(now())
     if node:
@@ -94,6 +94,6 @@ def _delete_node_and_job(job: NodeRemovalJob) -> None:
     changes.commit()
 
 
-def _load_nodes(platform_id: str, node_ids: list[str]) -> dict[str, TaxonomyNode]:
+def _load_nodes_by_id(platform_id: str, node_ids: list[str]) -> dict[str, TaxonomyNode]:
     items = table.get_all(TaxonomyNode.make_item_key(platform_id=platform_id, id=node_id) for node_id in node_ids)
     return {item["id"]: TaxonomyNode.from_item(item) for item in items.values()}

@@ -50,7 +50,7 @@ def purge_container_contents(
 ) -> bool:
     """Remove the contents of a container, including the containers in it, but not the container itself.
 
-    `deadline` is compared with `time.monotonic`. Return False if it has passed.
+    `deadline_monotonic` is compared with `time.monotonic`. Return False if it has passed.
     """
     for child_type in child_types(container_type):
         for item in _iter_child_container_items(child_type, container_type.parameter, container_id):

@@ -147,7 +147,7 @@ def delete_files(export: AuditExport) -> None:
 
 
 def presigned_download_url(export: AuditExport, file_name: str, valid_seconds: int) -> str:
-    """Return a URL with which anyone can download the file as `name`, for a number of seconds."""
+    """Return a URL with which anyone can download the file as `file_name`, for a number of seconds."""
     return files.presign_url(_bucket_name(), export.file_key, file_name=file_name, valid_seconds=valid_seconds)
 
 

@@ -137,8 +137,8 @@ def iter_sequenced_entries(
     """Yield the sequenced entries after one sequence and up to another, in chunks that fit into memory.
 
     Uses the sequence index and, where the index lags, the ledger's batches in the table. An index may show an entry as
-    it was before an erasure; `reread` loads every entry from the table. At a gap the last chunk starts with the entry
-    after the gap, or is empty at the end of the log.
+    it was before an erasure; `reread_from_table` loads every entry from the table. At a gap the last chunk starts with
+    the entry after the gap, or is empty at the end of the log.
     """
     retry_delays = iter(_INDEX_RETRY_SECONDS)
     while after_sequence < last_sequence:

@@ -40,7 +40,7 @@ def decode_secret(text: str) -> bytes:
 def signed_headers(
     secret_keys: Iterable[bytes], message_id: str, timestamp_seconds: int, body: bytes
 ) -> dict[str, str]:
-    """Return the headers of a message with one signature for each secret; `timestamp` in seconds since 1970."""
+    """Return the headers of a message with one signature for each secret; `timestamp_seconds` in seconds since 1970."""
     signed = f"{message_id}.{timestamp_seconds}.".encode() + body
     signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in secret_keys]
     return {

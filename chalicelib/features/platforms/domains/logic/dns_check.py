@@ -27,7 +27,7 @@ def check_domain_dns(custom_domain: CustomDomain, timestamp: str) -> dict[str, A
     verdict = verification.evaluate(custom_domain, query_dns(custom_domain.domain or ""))
     is_taken = custom_domain.status == "pending" and verdict.error is None and _is_verified_elsewhere(custom_domain)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
-    return verification.fields_after_check(custom_domain, verdict, timestamp, is_taken=is_taken, jitter=jitter)
+    return verification.changed_fields_after_check(custom_domain, verdict, timestamp, is_taken=is_taken, jitter=jitter)
 
 
 def _is_verified_elsewhere(custom_domain: CustomDomain) -> bool:
@@ -40,11 +40,13 @@ def query_dns(domain: str) -> DnsObservation:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_THREADS) as threads:
-        proof = threads.submit(_query, verification.challenge_name(domain), "TXT")
+        proof = threads.submit(_query_records, verification.ownership_record_name(domain), "TXT")
         chain = threads.submit(_query_cname_chain, domain)
-        ipv4, ipv6 = (threads.submit(_query, domain, record_type) for record_type in _ADDRESS_TYPES)
-        target = verification.cname_target()
-        target_ipv4, target_ipv6 = (threads.submit(_query, target, record_type) for record_type in _ADDRESS_TYPES)
+        ipv4, ipv6 = (threads.submit(_query_records, domain, record_type) for record_type in _ADDRESS_TYPES)
+        target = verification.cname_target_name()
+        target_ipv4, target_ipv6 = (
+            threads.submit(_query_records, target, record_type) for record_type in _ADDRESS_TYPES
+        )
     addresses = _merge_answers(ipv4.result(), ipv6.result())
     target_addresses = _merge_answers(target_ipv4.result(), target_ipv6.result())
     return DnsObservation(proof.result(), chain.result(), addresses, target_addresses)
@@ -54,15 +56,15 @@ def _merge_answers(first: DnsAnswer, second: DnsAnswer) -> DnsAnswer:
     return DnsAnswer((*first.values, *second.values), first.error or second.error)
 
 
-def _query(name: str, record_type: dns.RecordType, deadline: float = inf) -> DnsAnswer:
+def _query_records(name: str, record_type: dns.RecordType, deadline: float = inf) -> DnsAnswer:
     timeout_seconds = min(_QUERY_TIMEOUT_SECONDS, deadline - monotonic())
     try:
         return DnsAnswer(tuple(sorted(dns.query_dns(name, record_type, timeout_seconds))))
     except dns.DnsError as error:
-        return DnsAnswer(error=_error_code(error))
+        return DnsAnswer(error=_verification_error_code(error))
 
 
-def _error_code(error: dns.DnsError) -> VerificationError:
+def _verification_error_code(error: dns.DnsError) -> VerificationError:
     return "DNS_TIMEOUT" if error.timed_out else "DNS_FAILURE"
 
 
@@ -70,8 +72,8 @@ def _query_cname_chain(name: str) -> DnsAnswer:
     """Return the names of the CNAME chain of a name, at most up to the name that custom domains point to."""
     chain: list[str] = []
     deadline = monotonic() + _CHAIN_TIMEOUT_SECONDS
-    while len(chain) < _MAX_CHAIN_LENGTH and verification.cname_target() not in chain:
-        answer = _query(chain[-1] if chain else name, "CNAME", deadline)
+    while len(chain) < _MAX_CHAIN_LENGTH and verification.cname_target_name() not in chain:
+        answer = _query_records(chain[-1] if chain else name, "CNAME", deadline)
         if not answer.values:
             return DnsAnswer(tuple(chain), answer.error)
         chain += answer.values[:1]

@@ -86,23 +86,23 @@ def claim_fields(platform_id: str, domain: str, timestamp: str) -> dict[str, Any
         "domain": domain,
         "status": "pending",
         "proof": proof,
-        "records": required_records(domain, proof),
+        "records": build_unobserved_dns_records(domain, proof),
         "pending_since": timestamp,
         "next_check_at": after(timestamp, seconds=_MIN_WAIT_SECONDS),
     }
 
 
-def challenge_name(domain: str) -> str:
+def ownership_record_name(domain: str) -> str:
     """Return the name of the TXT record that proves the ownership of a domain."""
     return f"{_CHALLENGE_LABEL}.{domain}"
 
 
-def cname_target() -> str:
+def cname_target_name() -> str:
     """Return the name that custom domains point to."""
     return f"cname.{section(PlatformSettings).platforms_domain}"
 
 
-def required_records(domain: str, proof: str) -> list[DnsRecord]:
+def build_unobserved_dns_records(domain: str, proof: str) -> list[DnsRecord]:
     """Return the DNS records that a domain needs, none of them observed yet."""
     apex = registrable_domain(domain) or domain
 
@@ -117,18 +117,18 @@ def required_records(domain: str, proof: str) -> list[DnsRecord]:
             "ok": False,
         }
 
-    ownership = build_record("ownership", "TXT", challenge_name(domain), f"atrium-verify={proof}")
-    routes = _apex_routes() if domain == apex else [("CNAME", cname_target())]
+    ownership = build_record("ownership", "TXT", ownership_record_name(domain), f"atrium-verify={proof}")
+    routes = _apex_record_types_and_values() if domain == apex else [("CNAME", cname_target_name())]
     return [ownership, *(build_record("routing", record_type, domain, expected) for record_type, expected in routes)]
 
 
-def _apex_routes() -> list[tuple[str, str]]:
+def _apex_record_types_and_values() -> list[tuple[str, str]]:
     """Return the types and values of the records that route an apex domain to the service."""
-    routes = [("A" if _ip_version(address) == 4 else "AAAA", address) for address in _service_addresses()]  # noqa: PLR2004
-    return routes or [("ALIAS", cname_target())]
+    routes = [("A" if _ip_version(address) == 4 else "AAAA", address) for address in _service_ip_addresses()]  # noqa: PLR2004
+    return routes or [("ALIAS", cname_target_name())]
 
 
-def _service_addresses() -> list[str]:
+def _service_ip_addresses() -> list[str]:
     text = section(PlatformSettings).platforms_addresses
     return text.split(",") if text else []
 
@@ -140,20 +140,20 @@ def _ip_version(address: str) -> int:
 def evaluate(custom_domain: CustomDomain, observation: DnsObservation) -> Verdict:
     """Evaluate the DNS answers for a claimed domain. Records that DNS did not answer for keep their last state."""
     previous = {(record["type"], record["expected"]): record for record in custom_domain.records}
-    is_proven, ownership_error = _check_ownership(custom_domain, observation)
-    is_routed, routing_error = _check_routing(custom_domain, observation)
-    records = required_records(custom_domain.domain or "", custom_domain.proof or "")
+    is_proven, ownership_error = _ownership_and_error(custom_domain, observation)
+    is_routed, routing_error = _routing_and_error(custom_domain, observation)
+    records = build_unobserved_dns_records(custom_domain.domain or "", custom_domain.proof or "")
     for record in records:
         is_ok = is_proven if record["purpose"] == "ownership" else is_routed
         if is_ok is None:
             last_record = previous.get((record["type"], record["expected"]), record)
             record |= {"observed": last_record["observed"], "ok": last_record["ok"]}
         else:
-            record |= {"observed": [*_observed_values(record["type"], observation, is_ok=is_ok)], "ok": is_ok}
+            record |= {"observed": [*_displayed_observed_values(record["type"], observation, is_ok=is_ok)], "ok": is_ok}
     return Verdict(records, ownership_error or routing_error, is_proven)
 
 
-def _check_ownership(
+def _ownership_and_error(
     custom_domain: CustomDomain, observation: DnsObservation
 ) -> tuple[bool | None, VerificationError | None]:
     """Return whether the ownership record exists, None if DNS did not answer, and the error."""
@@ -164,7 +164,7 @@ def _check_ownership(
     return False, "TXT_MISMATCH" if observation.ownership.values else "TXT_NOT_FOUND"
 
 
-def _check_routing(
+def _routing_and_error(
     custom_domain: CustomDomain, observation: DnsObservation
 ) -> tuple[bool | None, VerificationError | None]:
     """Return whether DNS directs visitors to the service, None if DNS did not answer, and the error.
@@ -173,9 +173,9 @@ def _check_routing(
     a CNAME (RFC 1034, section 3.6.2). If it has one nevertheless, that works with some resolvers only.
     """
     is_apex = registrable_domain(custom_domain.domain or "") == custom_domain.domain
-    if not is_apex and cname_target() in observation.cname_chain.values:
+    if not is_apex and cname_target_name() in observation.cname_chain.values:
         return True, None
-    service_addresses = {*_service_addresses(), *observation.target_addresses.values}
+    service_addresses = {*_service_ip_addresses(), *observation.target_addresses.values}
     addresses = observation.addresses
     is_routed = bool(addresses.values) and not addresses.error and {*addresses.values} <= service_addresses
     if is_routed and not (is_apex and (observation.cname_chain.values or observation.cname_chain.error)):
@@ -188,14 +188,14 @@ def _check_routing(
     return False, "APEX_NEEDS_A_OR_ALIAS" if is_apex else "CNAME_MISMATCH"
 
 
-def _observed_values(record_type: str, observation: DnsObservation, *, is_ok: bool) -> Iterator[str]:
+def _displayed_observed_values(record_type: str, observation: DnsObservation, *, is_ok: bool) -> Iterator[str]:
     """Yield the values observed for a record, limited in number and length.
 
     If the record is not ok, addresses of both IP versions are included: a foreign address of either version misroutes.
     """
     version = {"A": 4, "AAAA": 6}.get(record_type) if is_ok else None
     addresses = [each for each in observation.addresses.values if version in (None, _ip_version(each))]
-    service_addresses = _service_addresses()
+    service_addresses = _service_ip_addresses()
     displayed = [each if each in service_addresses else mask_private_address(each) for each in addresses]
     values = observation.ownership.values if record_type == "TXT" else observation.cname_chain.values or displayed
     for value in [*dict.fromkeys(values)][:MAX_OBSERVED_VALUES]:
@@ -204,12 +204,12 @@ def _observed_values(record_type: str, observation: DnsObservation, *, is_ok: bo
 
 def reset_verification(custom_domain: CustomDomain, timestamp: str) -> CustomDomain:
     """Return a domain as a request to verify it finds it. A failed, lapsed or overdue domain becomes pending again."""
-    if custom_domain.status in ("failed", "lapsed") or _is_overdue(custom_domain, timestamp):
+    if custom_domain.status in ("failed", "lapsed") or _is_pending_too_long(custom_domain, timestamp):
         return custom_domain.replace(status="pending", pending_since=timestamp, missing_since=None)
     return custom_domain
 
 
-def fields_after_check(
+def changed_fields_after_check(
     custom_domain: CustomDomain, verdict: Verdict, timestamp: str, *, is_taken: bool, jitter: float
 ) -> dict[str, Any]:
     """Return the changed fields of a domain after a check.
@@ -217,11 +217,11 @@ def fields_after_check(
     `is_taken` tells whether another platform has verified the domain. `jitter` is between -1 and 1.
     """
     if custom_domain.status == "pending":
-        status_fields = _pending_domain_fields(
+        status_fields = _changed_fields_of_pending(
             custom_domain, timestamp, has_passed=verdict.error is None and not is_taken
         )
     else:
-        status_fields = _verified_domain_fields(custom_domain, timestamp, verdict.is_owned)
+        status_fields = _changed_fields_of_verified(custom_domain, timestamp, verdict.is_owned)
     updated = custom_domain.replace(**status_fields)
     return {
         "status": updated.status,
@@ -235,13 +235,13 @@ def fields_after_check(
     }
 
 
-def _pending_domain_fields(custom_domain: CustomDomain, timestamp: str, *, has_passed: bool) -> dict[str, Any]:
+def _changed_fields_of_pending(custom_domain: CustomDomain, timestamp: str, *, has_passed: bool) -> dict[str, Any]:
     if has_passed:
         return {"status": "verified", "verified_at": timestamp, "pending_since": None}
-    return {"status": "failed", "pending_since": None} if _is_overdue(custom_domain, timestamp) else {}
+    return {"status": "failed", "pending_since": None} if _is_pending_too_long(custom_domain, timestamp) else {}
 
 
-def _verified_domain_fields(custom_domain: CustomDomain, timestamp: str, is_owned: bool | None) -> dict[str, Any]:  # noqa: FBT001 - three values
+def _changed_fields_of_verified(custom_domain: CustomDomain, timestamp: str, is_owned: bool | None) -> dict[str, Any]:  # noqa: FBT001 - three values
     """Return the changed fields of a verified domain. It lapses only if the ownership record is missing too long."""
     if is_owned is None:
         return {}
@@ -253,7 +253,7 @@ def _verified_domain_fields(custom_domain: CustomDomain, timestamp: str, is_owne
     return {"missing_since": missing_since}
 
 
-def _is_overdue(custom_domain: CustomDomain, timestamp: str) -> bool:
+def _is_pending_too_long(custom_domain: CustomDomain, timestamp: str) -> bool:
     return (
         custom_domain.status == "pending"
         and after(custom_domain.pending_since or timestamp, days=MAX_PENDING_DAYS) <= timestamp

@@ -18,10 +18,10 @@ def put_menu(ctx: Context, site: Site, menu_id: str, menu: Menu | None, body: Me
     reject_invalid_items(outline)
     current = menu or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ancestor_ids, name=body.name)
     pages = PagePathReader(
-        site.id, include_drafts=True, items=ctx.access.prefetched, read_keys=menu_prefetch_keys(ctx.request)
+        site.id, include_drafts=True, prefetched=ctx.access.prefetched, read_keys=menu_prefetch_keys(ctx.request)
     )
     updated = current.replace(name=body.name, outline=outline)
-    page_paths = pages.load_paths(sorted({*current.page_ids, *updated.page_ids}), current.ancestor_page_ids)
+    page_paths = pages.load_published_paths(sorted({*current.page_ids, *updated.page_ids}), current.ancestor_page_ids)
     reject_unknown_pages(outline, {*page_paths, *(menu.page_ids if menu else ())})
     current, updated = (
         current.replace(page_paths=page_paths),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_keys
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
-from chalicelib.features.sites.pages.logic.page_queries import locate_published
+from chalicelib.features.sites.pages.logic.page_queries import locate_published_page
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
@@ -28,68 +28,71 @@ class MenuEntry:
     children: Sequence["MenuEntry"]
 
 
-def resolve_menu(menu: Menu, items: Mapping[ItemKey, Item]) -> list[MenuEntry]:
-    """Return the items of a menu as the public sees them, usually with one read. `items` were read before."""
-    resolved = with_page_paths(menu, include_drafts=False, items=items)
-    return [*_entries(resolved.without_unpublished().items)]
+def load_public_menu_entries(menu: Menu, prefetched: Mapping[ItemKey, Item]) -> list[MenuEntry]:
+    """Return the items of a menu as the public sees them, usually with one read. `prefetched` were read before."""
+    resolved = load_with_page_paths(menu, include_drafts=False, prefetched=prefetched)
+    return [*_build_menu_entries(resolved.without_unpublished().items)]
 
 
-def _entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntry]:
+def _build_menu_entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntry]:
     for item in items:
-        yield MenuEntry(item["label"], item.get("path") or item["url"], [*_entries(item["children"])])
+        yield MenuEntry(item["label"], item.get("path") or item["url"], [*_build_menu_entries(item["children"])])
 
 
 def menu_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the positions of the pages in the body, for prefetching."""
     items = request.unvalidated_body.get("items")
-    ids = [each for each in _page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
+    ids = [each for each in _linked_page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
     trees = [page_tree_keys(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
     return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
 
 
-def _page_ids(items: object, levels: int) -> Iterator[str]:
+def _linked_page_ids(items: object, levels: int) -> Iterator[str]:
     """Yield the page ids in unvalidated items and their descendants, down to a number of levels."""
     for item in items if isinstance(items, list) and levels else []:
         if isinstance(item, dict):
             yield from (ascii_lower(each.strip()) for each in [item.get("pageId")] if isinstance(each, str))
-            yield from _page_ids(item.get("children"), levels - 1)
+            yield from _linked_page_ids(item.get("children"), levels - 1)
 
 
-def with_page_paths(menu: Menu, *, include_drafts: bool, items: Mapping[ItemKey, Item]) -> Menu:
+def load_with_page_paths(menu: Menu, *, include_drafts: bool, prefetched: Mapping[ItemKey, Item]) -> Menu:
     """Return a menu with the paths of its pages. With `include_drafts`, unpublished pages count as existing."""
-    pages = PagePathReader(menu.site_id, include_drafts=include_drafts, items=items, read_keys=items)
-    return menu.replace(page_paths=pages.load_paths(menu.page_ids, menu.ancestor_page_ids))
+    pages = PagePathReader(menu.site_id, include_drafts=include_drafts, prefetched=prefetched, read_keys=prefetched)
+    return menu.replace(page_paths=pages.load_published_paths(menu.page_ids, menu.ancestor_page_ids))
 
 
 class PagePathReader:
     """Reads the paths of pages in the tree of published pages and, with `include_drafts`, in the tree of drafts.
 
-    `read_keys` are the item keys that were read before, and `items` the items that exist at them.
+    `read_keys` are the item keys that were read before, and `prefetched` the items that exist at them.
     """
 
     def __init__(
-        self, site_id: str, *, include_drafts: bool, items: Mapping[ItemKey, Item], read_keys: Iterable[ItemKey]
+        self, site_id: str, *, include_drafts: bool, prefetched: Mapping[ItemKey, Item], read_keys: Iterable[ItemKey]
     ) -> None:
-        self._items, self._read_keys = {**items}, {*read_keys}
+        self._items, self._read_keys = {**prefetched}, {*read_keys}
         names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if include_drafts else (PUBLISHED_TREE,)
         self._trees = [TreeReader(page_tree_keys(site_id, name), self._items, self._read_keys) for name in names]
 
-    def load_paths(self, page_ids: Sequence[str], hints: Iterable[str]) -> dict[str, str | None]:
+    def load_published_paths(
+        self, page_ids: Sequence[str], likely_ancestor_ids: Iterable[str]
+    ) -> dict[str, str | None]:
         """Return the existing pages, each with its published path or None.
 
-        `hints` are the ids of pages that are probably ancestors. It takes one read, and a second if other pages are.
+        `likely_ancestor_ids` are the ids of pages that are probably ancestors. It takes one read, and a second if
+        other pages are.
         """
         if page_ids:
-            self._load_positions({*page_ids, *hints, *self._stored_ancestor_ids(page_ids)})
+            self._load_positions({*page_ids, *likely_ancestor_ids, *self._stored_ancestor_ids(page_ids)})
             self._load_positions({*self._stored_ancestor_ids(page_ids)})
         for tree in self._trees:
             tree.load_ancestors([page_id for page_id in page_ids if tree.find_read_node(page_id)])
-        paths = {page_id: self._path(page_id) for page_id in page_ids}
-        return {page_id: path for page_id, path in paths.items() if path or self._chains(page_id)}
+        paths = {page_id: self._published_path(page_id) for page_id in page_ids}
+        return {page_id: path for page_id, path in paths.items() if path or self._breadcrumbs_by_tree(page_id)}
 
     def ancestor_ids(self, page_ids: Iterable[str]) -> list[str]:
         """Return the ids of the ancestors of pages whose paths were loaded."""
-        chains = (chain for page_id in page_ids for chain in self._chains(page_id))
+        chains = (chain for page_id in page_ids for chain in self._breadcrumbs_by_tree(page_id))
         return sorted({str(node["id"]) for chain in chains for node in chain[:-1]})
 
     def _load_positions(self, page_ids: Iterable[str]) -> None:
@@ -104,10 +107,10 @@ class PagePathReader:
         nodes = (tree.find_read_node(page_id) for tree in self._trees for page_id in page_ids)
         yield from (ancestor_id for node in nodes if node for ancestor_id in node["lineage"])
 
-    def _chains(self, page_id: str) -> list[list[Item]]:
+    def _breadcrumbs_by_tree(self, page_id: str) -> list[list[Item]]:
         """Return the breadcrumbs of a page in each tree that contains it."""
         return [chain for tree in self._trees if (chain := tree.nodes_from_root(page_id))]
 
-    def _path(self, page_id: str) -> str | None:
-        location = locate_published(self._trees[0], page_id)
+    def _published_path(self, page_id: str) -> str | None:
+        location = locate_published_page(self._trees[0], page_id)
         return location.path if location else None

@@ -19,7 +19,7 @@ from pydantic_core import from_json, to_json
 from chalicelib.features.platforms.entities import PAGE_KIND, PageTarget
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_keys
 from chalicelib.features.sites.pages.entities.renderings import Rendering
-from chalicelib.features.sites.pages.models.paths import build_path
+from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, PageOut, RevisionOut
 from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
@@ -149,7 +149,7 @@ class Page(PageTarget):
         return self.published_revision_id is not None and not is_expired
 
     @property
-    def site_ids(self) -> dict[str, Any]:
+    def site_id_fields(self) -> dict[str, Any]:
         """The ids of the organization and site, which all records of the page have."""
         return {"organization_id": self.organization_id, "site_id": self.site_id}
 
@@ -161,7 +161,7 @@ class Page(PageTarget):
     @property
     def path(self) -> str:
         """The path of the draft."""
-        return build_path(self.breadcrumbs, self.draft_home_id)
+        return path_of_breadcrumbs(self.breadcrumbs, self.draft_home_id)
 
     @property
     def has_unpublished_changes(self) -> bool:
@@ -180,7 +180,7 @@ class Page(PageTarget):
         return ScheduledTask(SCHEDULE_TASK, min(filter(None, times))) if any(times) else None
 
     @property
-    def draft_position(self) -> Item:
+    def draft_position_item(self) -> Item:
         """The item of the page in the tree of drafts."""
         pk, sk = page_tree_keys(self.site_id, DRAFT_TREE).node_key(self.id)
         return {
@@ -195,7 +195,7 @@ class Page(PageTarget):
         }
 
     @property
-    def published_position(self) -> Item:
+    def published_position_item(self) -> Item:
         """The item of the page in the tree of published pages. It has a revision if the page itself is published."""
         pk, sk = page_tree_keys(self.site_id, PUBLISHED_TREE).node_key(self.id)
         return {
@@ -219,33 +219,33 @@ class Page(PageTarget):
     def derived_items(self) -> tuple[Item, ...]:
         """The positions of the page, and the items that find it by its id and title."""
         positions = (
-            (self.draft_position,)
+            (self.draft_position_item,)
             if self.published_tree_version is None
-            else (self.draft_position, self.published_position)
+            else (self.draft_position_item, self.published_position_item)
         )
         title = {"pk": f"W#{self.site_id}#Q", "sk": exact_key("", fold_text(self.title)) + self.id, "page_id": self.id}
-        return *positions, ancestor_cache.ancestor_pointer(self.id, **self.site_ids), title
+        return *positions, ancestor_cache.ancestor_pointer(self.id, **self.site_id_fields), title
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
+    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted. Usually takes one read."""
-        return self.with_breadcrumbs(read, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
+        return self.with_breadcrumbs(prefetched, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
 
-    def with_breadcrumbs(self, items: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> Self | None:
+    def with_breadcrumbs(self, prefetched: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> Self | None:
         """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
 
         `items` holds the items that were read before, and is extended by further reads. `extra_keys` are read together
         with the ancestors.
         """
-        reader = TreeReader.from_items(page_tree_keys(self.site_id, DRAFT_TREE), items)
-        reader.add_items([self.draft_position])
+        reader = TreeReader.from_items(page_tree_keys(self.site_id, DRAFT_TREE), prefetched)
+        reader.add_items([self.draft_position_item])
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
-        if {*keys, reader.tree.state_key} - items.keys():
+        if {*keys, reader.tree.state_key} - prefetched.keys():
             reader.load(keys)
         reader.load_ancestors([self.id])
         breadcrumbs = reader.nodes_from_root(self.id)
         if breadcrumbs is None:
             return None
-        content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
+        content = prefetched.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
         return self.replace(
             breadcrumbs=tuple(breadcrumbs),
             draft_home_id=reader.state.get("home"),
@@ -282,9 +282,9 @@ class Revision(Entity):
         """The fields that belong to a revision, including its blocks once they are loaded."""
         return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self:
+    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self:
         """Return the revision with its blocks, which were read with it."""
-        content = read.get(Content.make_item_key(page_id=self.page_id, id=self.id))
+        content = prefetched.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
     def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:

@@ -70,7 +70,7 @@ class Rendering:
         self._blocks, self._without_first = blocks, without_first
 
     @cached_property
-    def result(self) -> str | TooComplex:
+    def html_or_error(self) -> str | TooComplex:
         """The HTML, or the exception that tells why there is none."""
         try:
             return content.render_blocks(self._blocks, without_first=self._without_first)
@@ -78,14 +78,16 @@ class Rendering:
             return error
 
     @property
-    def html(self) -> str:
+    def html_or_placeholder(self) -> str:
         """The HTML, or `TOO_COMPLEX_HTML`."""
-        return TOO_COMPLEX_HTML if isinstance(self.result, TooComplex) else self.result
+        return TOO_COMPLEX_HTML if isinstance(self.html_or_error, TooComplex) else self.html_or_error
 
     def build_items(self, **record_fields: Any) -> Iterator[Item]:
         """Yield the items that store the HTML. `record_fields` are further fields of the first one."""
         compressed = (
-            None if isinstance(self.result, TooComplex) else zlib.compress(self.result.encode(), _COMPRESSION_LEVEL)
+            None
+            if isinstance(self.html_or_error, TooComplex)
+            else zlib.compress(self.html_or_error.encode(), _COMPRESSION_LEVEL)
         )
         parts = (
             [compressed[start : start + _MAX_PART_BYTES] for start in range(0, len(compressed), _MAX_PART_BYTES)]
@@ -99,5 +101,5 @@ class Rendering:
             yield {"pk": pk, "sk": sk, "html": part}
 
 
-def _part_key(first_key: ItemKey, number: int) -> ItemKey:
-    return first_key[0], f"{first_key[1]}#{number}"
+def _part_key(first_part_key: ItemKey, number: int) -> ItemKey:
+    return first_part_key[0], f"{first_part_key[1]}#{number}"

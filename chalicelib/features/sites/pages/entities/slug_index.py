@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from chalicelib.features.sites.models.intervals import close_intervals, compact, last_end
+from chalicelib.features.sites.models.intervals import compact, end_of_last, parts_before
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import Tree
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
@@ -33,40 +33,42 @@ intervals during which the page was there.
 """
 
 
-def slug_key(tree: Tree, slug: str) -> ItemKey:
+def slug_positions_key(tree: Tree, slug: str) -> ItemKey:
     """Return the key of the item with the positions of the pages that have a slug."""
     return tree.partition, f"S#{slug}"
 
 
-def former_slug_key(tree: Tree, slug: str) -> ItemKey:
+def former_slug_positions_key(tree: Tree, slug: str) -> ItemKey:
     """Return the key of the item with the former positions of pages at a slug."""
     return tree.partition, f"F#{slug}"
 
 
-def positions_of_slug(item: Item | None) -> Mapping[str, Position] | None:
+def positions_by_page_id(slug_item: Item | None) -> Mapping[str, Position] | None:
     """Return the positions of all pages that have a slug by page id, or None if the item overflows."""
-    if item and item.get(_OVERFLOW):
+    if slug_item and slug_item.get(_OVERFLOW):
         return None
-    return {name: position for name, position in (item or {}).items() if name not in _META_ATTRIBUTES}
+    return {name: position for name, position in (slug_item or {}).items() if name not in _META_ATTRIBUTES}
 
 
-def former_children(item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:
+def former_children(former_slug_item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:
     """Return the ids and former positions of the pages that had a slug below a parent or as roots, latest first."""
     prefix = f"{parent_id or _ROOT_ID}/"
     positions = [
-        (name.removeprefix(prefix), position) for name, position in (item or {}).items() if name.startswith(prefix)
+        (name.removeprefix(prefix), position)
+        for name, position in (former_slug_item or {}).items()
+        if name.startswith(prefix)
     ]
-    return sorted(positions, key=lambda pair: last_end(pair[1]["times"]), reverse=True)
+    return sorted(positions, key=lambda pair: end_of_last(pair[1]["times"]), reverse=True)
 
 
 class SlugIndexWriter:
     """Collects the changes of a tree's slug index in one transaction, so that each item is written once.
 
-    `items` were read before. Items that were not read are assumed not to overflow.
+    `prefetched` were read before. Items that were not read are assumed not to overflow.
     """
 
-    def __init__(self, tree: Tree, items: Mapping[ItemKey, Item]) -> None:
-        self._tree, self._items = tree, items
+    def __init__(self, tree: Tree, prefetched: Mapping[ItemKey, Item]) -> None:
+        self._tree, self._items = tree, prefetched
         self._changed: defaultdict[ItemKey, dict[str, Any]] = defaultdict(dict)
         self._removed: defaultdict[ItemKey, set[str]] = defaultdict(set)
 
@@ -76,32 +78,32 @@ class SlugIndexWriter:
     def add(self, position: Position) -> None:
         """Add a page at its position, an item of its tree with `id` and `slug`."""
         fields = {name: position[name] for name in _POSITION_FIELDS if name in position}
-        self._changed[slug_key(self._tree, position["slug"])][position["id"]] = fields
+        self._changed[slug_positions_key(self._tree, position["slug"])][position["id"]] = fields
 
     def remove(self, position: Position) -> None:
         """Remove a page from the item of the slug that it had."""
-        self._removed[slug_key(self._tree, position["slug"])].add(position["id"])
+        self._removed[slug_positions_key(self._tree, position["slug"])].add(position["id"])
 
-    def add_former(self, position: Position, timestamp: str) -> None:
-        """Add a position that a page had until `timestamp` to the former positions."""
-        key = former_slug_key(self._tree, position["slug"])
+    def add_former_position(self, position: Position, left_at: str) -> None:
+        """Add a position that a page had until `left_at` to the former positions."""
+        key = former_slug_positions_key(self._tree, position["slug"])
         former_name = f"{position['parent_id'] or _ROOT_ID}/{position['id']}"
         former = {name: former_position for name, former_position in self._items.get(key, {}).items() if "/" in name}
         previous: Position = former.get(former_name, {"times": [], "shown": []})
         self._changed[key][former_name] = {
-            "times": compact([*previous["times"], [position["since"], timestamp]]),
-            "shown": compact([*previous["shown"], *close_intervals(position["shown"], timestamp)]),
+            "times": compact([*previous["times"], [position["since"], left_at]]),
+            "shown": compact([*previous["shown"], *parts_before(position["shown"], left_at)]),
         }
-        oldest = sorted(former, key=lambda name: last_end(former[name]["times"]))[
+        oldest = sorted(former, key=lambda name: end_of_last(former[name]["times"]))[
             : max(0, len(former) + 1 - MAX_FORMER_POSITIONS)
         ]
         self._removed[key] |= {*oldest} - {*self._changed[key]}
 
-    def remove_former(self, page_id: str, parent_id: str | None, slug: str) -> None:
+    def remove_former_position(self, page_id: str, parent_id: str | None, slug: str) -> None:
         """Remove a former position of a page."""
-        self._removed[former_slug_key(self._tree, slug)].add(f"{parent_id or _ROOT_ID}/{page_id}")
+        self._removed[former_slug_positions_key(self._tree, slug)].add(f"{parent_id or _ROOT_ID}/{page_id}")
 
-    def writes(self) -> Iterator[Write]:
+    def build_writes(self) -> Iterator[Write]:
         """Yield the writes of the changed items."""
         for key in {**self._changed, **self._removed}:
             changed, removed = self._changed[key], self._removed[key] - {*self._changed[key]}

@@ -25,7 +25,7 @@ from chalicelib.features.sites.pages.entities.pages import (
     Revision,
     slug_guard_key,
 )
-from chalicelib.features.sites.pages.entities.slug_index import slug_key
+from chalicelib.features.sites.pages.entities.slug_index import slug_positions_key
 from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
     breadcrumb_ids,
@@ -60,7 +60,7 @@ def page_prefetch_keys(request: Request) -> list[ItemKey]:
     if slug is None and isinstance(title, str) and request.method == "POST":
         slug = derive_slug(title)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(slug_key(page_tree_keys(site_id, DRAFT_TREE), slug.strip()))
+        keys.append(slug_positions_key(page_tree_keys(site_id, DRAFT_TREE), slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
         keys.append(Page.make_item_key(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
@@ -69,8 +69,8 @@ def page_prefetch_keys(request: Request) -> list[ItemKey]:
 def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
     """Create a page with its first draft. Raises Problem if the page cannot have its position."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
-    parent_breadcrumbs = _load_breadcrumbs(trees, body.parent_id)
-    reject_excess_depth(site.id, trees.state(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False)
+    parent_breadcrumbs = _load_parent_breadcrumbs(trees, body.parent_id)
+    reject_excess_depth(site.id, trees.tree_state(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False)
     slug = ctx.choose_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
@@ -78,23 +78,24 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
         **site.ancestor_ids,
         **fields,
         ancestor_ids=breadcrumb_ids(parent_breadcrumbs),
-        tree_version=trees.state(DRAFT_TREE).version,
+        tree_version=trees.tree_state(DRAFT_TREE).version,
         draft_revision_id=ctx.new_record_fields()["id"],
         status="scheduled" if body.publish_at else "draft",
         blocks=_serialize_blocks(body),
     )
     page = ctx.changes.create(
         page.replace(
-            breadcrumbs=(*parent_breadcrumbs, page.draft_position), draft_home_id=trees.state(DRAFT_TREE).home_page_id
+            breadcrumbs=(*parent_breadcrumbs, page.draft_position_item),
+            draft_home_id=trees.tree_state(DRAFT_TREE).home_page_id,
         )
     )
     _create_revision(ctx, page)
-    trees.slug_index(DRAFT_TREE).add(page.draft_position)
-    trees.add_to_counts(body.parent_id, child_count=1)
+    trees.slug_index(DRAFT_TREE).add(page.draft_position_item)
+    trees.add_to_child_counts(body.parent_id, child_count=1)
     require_unique_path(trees, DRAFT_TREE, page, page.parent_id, page.slug)
     if body.is_home or page.draft_home_id is None:
-        page = _set_home(trees, site, page)
-    trees.write()
+        page = _set_draft_home(trees, site, page)
+    trees.add_changes_to_unit_of_work()
     return page
 
 
@@ -108,7 +109,7 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
     if page.is_home and not body.is_home:
         raise ValidationProblem([FieldError("/isHome", "required", _HOME_REQUIRED)])
     if body.is_home and not page.is_home:
-        updated = _set_home(trees, site, updated)
+        updated = _set_draft_home(trees, site, updated)
     return updated
 
 
@@ -121,7 +122,7 @@ def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -
     ):
         revision_fields |= {"parent_id": page.parent_id, "slug": page.slug}
     restored = revise_draft(ctx, trees, page, revision_fields, restored_from=revision.id)
-    trees.write()
+    trees.add_changes_to_unit_of_work()
     return restored
 
 
@@ -135,7 +136,7 @@ def revise_draft(
     """Create a revision with some fields as the draft of a page, and move the page if its parent or slug changes."""
     if not restored_from and all(getattr(page, name) == value for name, value in revision_fields.items()):
         return page
-    moved_fields = _move(trees, page, revision_fields["parent_id"], revision_fields["slug"])
+    moved_fields = _move_draft(trees, page, revision_fields["parent_id"], revision_fields["slug"])
     revised = ctx.changes.update(
         page, **{**revision_fields, **moved_fields, "draft_revision_id": ctx.new_record_fields()["id"]}
     )
@@ -146,34 +147,36 @@ def revise_draft(
     return revised
 
 
-def _move(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
+def _move_draft(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
     """Move a page among the drafts, and return the changed fields, if its parent or slug changes."""
     if (parent_id, slug) == (page.parent_id, page.slug):
         return {}
-    parent_breadcrumbs = page.breadcrumbs[:-1] if parent_id == page.parent_id else _load_breadcrumbs(trees, parent_id)
+    parent_breadcrumbs = (
+        page.breadcrumbs[:-1] if parent_id == page.parent_id else _load_parent_breadcrumbs(trees, parent_id)
+    )
     if parent_id != page.parent_id:
         reject_cycle(page.id, parent_breadcrumbs, _CYCLE_ADVICE)
         is_deeper = len(parent_breadcrumbs) >= len(page.breadcrumbs)
         reject_excess_depth(
             trees.site_id,
-            trees.state(DRAFT_TREE),
+            trees.tree_state(DRAFT_TREE),
             page.id,
             len(parent_breadcrumbs),
             has_children=is_deeper and page.child_count > 0,
         )
-        trees.add_to_counts(page.parent_id, child_count=-1)
-        trees.add_to_counts(parent_id, child_count=1)
+        trees.add_to_child_counts(page.parent_id, child_count=-1)
+        trees.add_to_child_counts(parent_id, child_count=1)
     version = trees.record_move(DRAFT_TREE, page.id)
     moved_page = page.replace(
         parent_id=parent_id, slug=slug, ancestor_ids=breadcrumb_ids(parent_breadcrumbs), tree_version=version
     )
-    trees.slug_index(DRAFT_TREE).remove(page.draft_position)
-    trees.slug_index(DRAFT_TREE).add(moved_page.draft_position)
+    trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
+    trees.slug_index(DRAFT_TREE).add(moved_page.draft_position_item)
     require_unique_path(trees, DRAFT_TREE, page, parent_id, slug)
     return {
         "ancestor_ids": moved_page.ancestor_ids,
         "tree_version": moved_page.tree_version,
-        "breadcrumbs": (*parent_breadcrumbs, moved_page.draft_position),
+        "breadcrumbs": (*parent_breadcrumbs, moved_page.draft_position_item),
     }
 
 
@@ -183,7 +186,7 @@ def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision
     if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs(trees.items)) is None):
         return False
     parent_breadcrumbs = parent.breadcrumbs if parent else ()
-    home_id = trees.state(DRAFT_TREE).home_page_id
+    home_id = trees.tree_state(DRAFT_TREE).home_page_id
     sibling_parents = {None, home_id} if revision.parent_id in (None, home_id) else set[str | None]()
     keys = {
         parent_id: slug_guard_key(trees.site_id, DRAFT_TREE, parent_id, revision.slug)
@@ -203,13 +206,13 @@ def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision
     return is_within_limits and not conflicting_ids and page.id not in breadcrumb_ids(parent_breadcrumbs)
 
 
-def _set_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
+def _set_draft_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
     """Make a page the home page of the drafts and, if it is published, of the published pages.
 
     Raises Problem if a child of the page would then have the path of another page.
     """
     _reject_slug_conflicts(trees, DRAFT_TREE, page)
-    trees.set_fields(DRAFT_TREE, **trees.state(DRAFT_TREE).fields_with_home(page.id, trees.changes.now))
+    trees.set_fields(DRAFT_TREE, **trees.tree_state(DRAFT_TREE).home_change_fields(page.id, trees.changes.now))
     if page.published_revision_id:
         set_published_home(trees, page, page.published_revision_id)
     trees.changes.set_event_subject(page)
@@ -223,7 +226,7 @@ def set_published_home(trees: SiteTreesUnitOfWork, page: Page, revision_id: str)
     _reject_slug_conflicts(trees, PUBLISHED_TREE, page)
     trees.set_fields(
         PUBLISHED_TREE,
-        **trees.state(PUBLISHED_TREE).fields_with_home(page.id, trees.changes.now),
+        **trees.tree_state(PUBLISHED_TREE).home_change_fields(page.id, trees.changes.now),
         home_revision_id=revision_id,
     )
 
@@ -268,8 +271,8 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
-    trees.write()
-    removal = PageRemoval(**ctx.new_record_fields(), **page.site_ids, page_id=page.id, lease_until=ctx.now)
+    trees.add_changes_to_unit_of_work()
+    removal = PageRemoval(**ctx.new_record_fields(), **page.site_id_fields, page_id=page.id, lease_until=ctx.now)
     ctx.changes.enqueue_after_commit(PageRemoval.task, ctx.changes.create(removal))
 
 
@@ -278,19 +281,21 @@ def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) ->
 
     The former published paths of its descendants continue to resolve.
     """
-    trees.slug_index(DRAFT_TREE).remove(page.draft_position)
-    trees.add_to_counts(page.parent_id, child_count=-1)
-    if trees.state(DRAFT_TREE).home_page_id == page.id:
-        trees.set_fields(DRAFT_TREE, **trees.state(DRAFT_TREE).fields_with_home(None, timestamp))
+    trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
+    trees.add_to_child_counts(page.parent_id, child_count=-1)
+    if trees.tree_state(DRAFT_TREE).home_page_id == page.id:
+        trees.set_fields(DRAFT_TREE, **trees.tree_state(DRAFT_TREE).home_change_fields(None, timestamp))
     if page.published_tree_version is not None:
         trees.remove_published_position(page, timestamp)
-    if trees.state(PUBLISHED_TREE).home_page_id == page.id:
+    if trees.tree_state(PUBLISHED_TREE).home_page_id == page.id:
         trees.set_fields(
-            PUBLISHED_TREE, **trees.state(PUBLISHED_TREE).fields_with_home(None, timestamp), home_revision_id=None
+            PUBLISHED_TREE,
+            **trees.tree_state(PUBLISHED_TREE).home_change_fields(None, timestamp),
+            home_revision_id=None,
         )
 
 
-def _load_breadcrumbs(trees: SiteTreesUnitOfWork, page_id: str | None) -> tuple[Item, ...]:
+def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, page_id: str | None) -> tuple[Item, ...]:
     """Return the breadcrumbs of a page that is to be a parent. Raises ValidationProblem if it does not exist."""
     page = trees.get_page(page_id)
     parent = page.with_breadcrumbs(trees.items) if page else None
@@ -315,11 +320,11 @@ def _create_revision(ctx: Context, page: Page, restored_from: str | None = None,
     revision_fields = {name: getattr(page, name) for name in REVISION_FIELDS}
     content = Content.create(page, record_fields)
     if not is_stored:
-        _reject_too_complex(content)
+        _reject_too_complex_blocks(content)
     ctx.changes.create(
         Revision(
             **record_fields,
-            **page.site_ids,
+            **page.site_id_fields,
             **revision_fields,
             page_id=page.id,
             created_by=ctx.principal.id,
@@ -329,9 +334,9 @@ def _create_revision(ctx: Context, page: Page, restored_from: str | None = None,
     ctx.changes.create(content)
 
 
-def _reject_too_complex(content: Content) -> None:
+def _reject_too_complex_blocks(content: Content) -> None:
     """Raise ValidationProblem if blocks exceed the limits of a rendered page."""
-    result = content.rendering.result
+    result = content.rendering.html_or_error
     if isinstance(result, TooComplex):
         pointer = "".join(f"/{each}" for each in ("blocks", *result.path))
         raise ValidationProblem([FieldError(pointer, "too_complex", str(result))])

@@ -7,7 +7,7 @@ from typing import Final
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_keys
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
 from chalicelib.features.sites.pages.logic.path_resolution import Breadcrumbs, PathResolver, slug_index_keys
-from chalicelib.features.sites.pages.models.paths import build_path, split_path
+from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs, slugs_of_path
 from chalicelib.features.sites.pages.models.schemas import PageOut, PagesQuery, PageSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_text
@@ -32,24 +32,24 @@ class PageLocation:
     @property
     def path(self) -> str:
         """The path of the page."""
-        return build_path(self.breadcrumbs, self.home_id)
+        return path_of_breadcrumbs(self.breadcrumbs, self.home_id)
 
     @property
-    def position_since(self) -> str:
+    def path_acquired_at(self) -> str:
         """The time since when the page has had its path: when the last of its breadcrumbs got its position."""
         return max(str(page.get("since") or "") for page in self.breadcrumbs)
 
 
 def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
-    """Return the item keys that `find_by_path` needs, for prefetching."""
-    return slug_index_keys(page_tree_keys(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), split_path(path))
+    """Return the item keys that `locate_by_path` needs, for prefetching."""
+    return slug_index_keys(page_tree_keys(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_of_path(path))
 
 
 def locate_by_path(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], *, draft: bool = False
 ) -> PageLocation | None:
-    """Return the page at a path, among the drafts or the published pages. `items` are at `path_prefetch_keys`."""
-    slugs = split_path(path)
+    """Return the page at a path, among the drafts or the published pages. `prefetched` are at `path_prefetch_keys`."""
+    slugs = slugs_of_path(path)
     if slugs is None:
         return None
     resolver = PathResolver(
@@ -61,21 +61,21 @@ def locate_by_path(
     return PageLocation(breadcrumbs[-1]["id"], breadcrumbs[-1].get("revision_id"), breadcrumbs, resolver.home_id)
 
 
-def find_by_former_path(site_id: str, path: str, items: dict[ItemKey, Item]) -> PageLocation | None:
+def locate_by_former_path(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> PageLocation | None:
     """Return the current location of the published page that had a path before, or None.
 
-    `items` are at `path_prefetch_keys`.
+    `prefetched` are at `path_prefetch_keys`.
     """
-    slugs = split_path(path)
+    slugs = slugs_of_path(path)
     if slugs is None:
         return None
     tree = page_tree_keys(site_id, PUBLISHED_TREE)
-    resolver, reader = PathResolver(site_id, tree, slugs, items), TreeReader.from_items(tree, items)
+    resolver, reader = PathResolver(site_id, tree, slugs, prefetched), TreeReader.from_items(tree, prefetched)
     for candidate_count, page_id in enumerate(resolver.resolve_former()):
         if candidate_count >= _MAX_CANDIDATES:
             break
         reader.load_ancestors([page_id])
-        location = locate_published(reader, page_id)
+        location = locate_published_page(reader, page_id)
         if location and location.path != path:
             return location
     return None
@@ -89,17 +89,17 @@ def locate_page(reader: TreeReader, page_id: str) -> PageLocation | None:
     return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reader.state.get("home"))
 
 
-def locate_published(reader: TreeReader, page_id: str) -> PageLocation | None:
+def locate_published_page(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a published page in the tree of published pages; None if it is not published."""
     location = locate_page(reader, page_id)
     return location if location and location.revision_id else None
 
 
-def load_published(site_id: str, location: PageLocation, *, blocks: bool = True) -> Page | None:
+def load_published_page(site_id: str, location: PageLocation, *, with_blocks: bool = True) -> Page | None:
     """Return a page with its published revision, with or without blocks; None if it is deleted. Takes one read."""
     page_key = Page.make_item_key(site_id=site_id, id=location.page_id)
     ids = {"page_id": location.page_id, "id": str(location.revision_id)}
-    content = [Content.make_item_key(**ids)] if blocks else []
+    content = [Content.make_item_key(**ids)] if with_blocks else []
     items = table.get_all([page_key, Revision.make_item_key(**ids), *content])
     item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
@@ -110,14 +110,14 @@ def load_published(site_id: str, location: PageLocation, *, blocks: bool = True)
     )
 
 
-def load_draft(site_id: str, location: PageLocation, *, blocks: bool = True) -> Page | None:
+def load_draft_page(site_id: str, location: PageLocation, *, with_blocks: bool = True) -> Page | None:
     """Return a page with its draft, with or without blocks; None if it is deleted."""
     item = table.get(Page.make_item_key(site_id=site_id, id=location.page_id))
     page = Page.from_item(item) if item else None
     if page is None:
         return None
-    content = table.get(Content.make_item_key(page_id=page.id, id=page.draft_revision_id)) if blocks else None
-    if blocks and content is None:
+    content = table.get(Content.make_item_key(page_id=page.id, id=page.draft_revision_id)) if with_blocks else None
+    if with_blocks and content is None:
         return None
     loaded_blocks = Content.from_item(content).blocks if content else ()
     return page.replace(blocks=loaded_blocks, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id)
@@ -160,17 +160,17 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
         pages = [Page.from_item(item) for item in result.items]
     summaries = [
         PageSummary.of(page)
-        for page in with_breadcrumbs(site_id, pages, ctx.access.prefetched)
-        if _matches(page, query)
+        for page in load_pages_with_breadcrumbs(site_id, pages, ctx.access.prefetched)
+        if _matches_query(page, query)
     ]
     return ctx.build_page(summaries, result.last_evaluated_key, query)
 
 
-def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey, Item]) -> list[Page]:
+def load_pages_with_breadcrumbs(site_id: str, pages: Iterable[Page], prefetched: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
     page_list = [*pages]
-    reader = TreeReader.from_items(page_tree_keys(site_id, DRAFT_TREE), dict(items))
-    reader.add_items(page.draft_position for page in page_list)
+    reader = TreeReader.from_items(page_tree_keys(site_id, DRAFT_TREE), dict(prefetched))
+    reader.add_items(page.draft_position_item for page in page_list)
     if (
         ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
         - reader.requested_keys
@@ -185,6 +185,6 @@ def with_breadcrumbs(site_id: str, pages: Iterable[Page], items: Mapping[ItemKey
     ]
 
 
-def _matches(page: Page, query: PagesQuery) -> bool:
+def _matches_query(page: Page, query: PagesQuery) -> bool:
     has_prefix = query.q is None or fold_text(page.title).startswith(fold_text(query.q))
     return has_prefix and query.status in (None, page.status) and query.parent_id in (None, page.parent_id)

@@ -9,18 +9,18 @@ from chalicelib.features.sites.models.intervals import (
     ALWAYS,
     OPEN_END,
     Intervals,
+    end_of_last,
     intersect,
-    last_end,
-    open_interval,
     subtract,
+    with_last_open,
 )
 from chalicelib.features.sites.pages.entities.pages import slug_guard_key
 from chalicelib.features.sites.pages.entities.slug_index import (
     Position,
     former_children,
-    former_slug_key,
-    positions_of_slug,
-    slug_key,
+    former_slug_positions_key,
+    positions_by_page_id,
+    slug_positions_key,
 )
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
@@ -38,7 +38,7 @@ Breadcrumbs = tuple[Mapping[str, Any], ...]
 
 def slug_index_keys(tree: Tree, slugs: Sequence[str] | None) -> list[ItemKey]:
     """Return the item keys of a tree's state and of the slug index for some slugs."""
-    index_keys = [key(tree, slug) for slug in slugs or () for key in (slug_key, former_slug_key)]
+    index_keys = [key(tree, slug) for slug in slugs or () for key in (slug_positions_key, former_slug_positions_key)]
     # Drafts have no former positions.
     return [
         tree.state_key,
@@ -49,19 +49,19 @@ def slug_index_keys(tree: Tree, slugs: Sequence[str] | None) -> list[ItemKey]:
 class PathResolver:
     """Resolves a path, given by its slugs, in one of the trees of a site.
 
-    `items` holds those at `slug_index_keys`, and is extended by further reads.
+    `prefetched` holds those at `slug_index_keys`, and is extended by further reads.
     """
 
-    def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], items: dict[ItemKey, Item]) -> None:
-        self._site_id, self._tree, self._slugs, self._items = site_id, tree, slugs, items
+    def __init__(self, site_id: str, tree: Tree, slugs: Sequence[str], prefetched: dict[ItemKey, Item]) -> None:
+        self._site_id, self._tree, self._slugs, self._items = site_id, tree, slugs, prefetched
 
     @property
     def home_id(self) -> str | None:
         """The id of the home page."""
-        return self._state.get("home")
+        return self._tree_state_item.get("home")
 
     @property
-    def _state(self) -> Item:
+    def _tree_state_item(self) -> Item:
         return self._items.get(self._tree.state_key, {})
 
     def resolve_current(self) -> Breadcrumbs | None:
@@ -73,7 +73,9 @@ class PathResolver:
         for _ in range(_MAX_ATTEMPTS):
             breadcrumbs = self._resolve_from(None) or self._resolve_from(self.home_id)
             if not breadcrumbs or all(
-                has_consistent_last_move(page, page["id"], self._state) for page in breadcrumbs if page["slug"]
+                has_consistent_last_move(page, page["id"], self._tree_state_item)
+                for page in breadcrumbs
+                if page["slug"]
             ):
                 return breadcrumbs
             self._items |= table.get_all(slug_index_keys(self._tree, self._slugs))
@@ -89,31 +91,39 @@ class PathResolver:
         """
         for strict in (True, False):
             visited: set[tuple[object, ...]] = set()
-            for root_id in (None, *self._home_intervals):
+            for root_id in (None, *self._home_intervals_by_page_id):
                 if root_id or self._slugs:
-                    intervals = intersect(ALWAYS, self._home_intervals[root_id]) if root_id and strict else ALWAYS
+                    intervals = (
+                        intersect(ALWAYS, self._home_intervals_by_page_id[root_id]) if root_id and strict else ALWAYS
+                    )
                     yield from self._candidates(root_id, 0, intervals, visited, strict=strict)
-        if self.home_id and self._slugs and any(page == self.home_id for page, _ in self._children_with_slug(None, 0)):
+        if (
+            self.home_id
+            and self._slugs
+            and any(page == self.home_id for page, _ in self._iter_children_at_level(None, 0))
+        ):
             yield from self._candidates(self.home_id, 1, ALWAYS, set(), strict=False)
 
     @cached_property
-    def _home_intervals(self) -> dict[str, Intervals]:
+    def _home_intervals_by_page_id(self) -> dict[str, Intervals]:
         """The intervals during which pages were the home page, by page id, in descending order of their ends."""
-        homes: dict[str, Intervals] = dict(self._state.get("former_homes", {}))
+        homes: dict[str, Intervals] = dict(self._tree_state_item.get("former_homes", {}))
         if self.home_id:
-            homes[self.home_id] = open_interval(homes.get(self.home_id, ()), self._state["home_since"])
-        return dict(sorted(homes.items(), key=lambda pair: last_end(pair[1]), reverse=True))
+            homes[self.home_id] = with_last_open(homes.get(self.home_id, ()), self._tree_state_item["home_since"])
+        return dict(sorted(homes.items(), key=lambda pair: end_of_last(pair[1]), reverse=True))
 
     def _resolve_from(self, root_id: str | None) -> Breadcrumbs | None:
         """Return the breadcrumbs of the page at the path, starting below a page or, if `root_id` is None, at a root."""
         if not self._slugs:
             return (
-                ({"id": root_id, "slug": "", "revision_id": self._state.get("home_revision_id")},) if root_id else None
+                ({"id": root_id, "slug": "", "revision_id": self._tree_state_item.get("home_revision_id")},)
+                if root_id
+                else None
             )
         breadcrumbs: list[Mapping[str, Any]] = []
         parent_id = root_id
         for level, slug in enumerate(self._slugs):
-            child = next(self._children_with_slug(parent_id, level), None)
+            child = next(self._iter_children_at_level(parent_id, level), None)
             if child is None or (child[0] == self.home_id and root_id is None):
                 return None
             parent_id = child[0]
@@ -131,8 +141,8 @@ class PathResolver:
             if parent_id:
                 yield parent_id
             return
-        former = former_children(self._items.get(former_slug_key(self._tree, self._slugs[level])), parent_id)
-        for page_id, position in (*self._children_with_slug(parent_id, level), *former):
+        former = former_children(self._items.get(former_slug_positions_key(self._tree, self._slugs[level])), parent_id)
+        for page_id, position in (*self._iter_children_at_level(parent_id, level), *former):
             if strict:
                 common = intersect(intervals, self._position_intervals(page_id, position, parent_id, level))
             else:
@@ -148,25 +158,25 @@ class PathResolver:
         intervals: Intervals = position["times"] if "times" in position else [[position["since"], OPEN_END]]
         if level + 1 == len(self._slugs):
             intervals = intersect(intervals, position["shown"])
-        return subtract(intervals, self._home_intervals.get(page_id, ())) if parent_id is None else intervals
+        return subtract(intervals, self._home_intervals_by_page_id.get(page_id, ())) if parent_id is None else intervals
 
-    def _children_with_slug(self, parent_id: str | None, level: int) -> Iterator[tuple[str, Position]]:
+    def _iter_children_at_level(self, parent_id: str | None, level: int) -> Iterator[tuple[str, Position]]:
         """Yield the child of a page that has the slug of a level, with its position."""
-        positions = positions_of_slug(self._items.get(slug_key(self._tree, self._slugs[level])))
+        positions = positions_by_page_id(self._items.get(slug_positions_key(self._tree, self._slugs[level])))
         if positions is None:
-            positions = self._find_by_guard(parent_id, self._slugs[level])
+            positions = self._load_child_by_slug_guard(parent_id, self._slugs[level])
         yield from (
             (page_id, position) for page_id, position in positions.items() if position.get("parent_id") == parent_id
         )
 
-    def _find_by_guard(self, parent_id: str | None, slug: str) -> Mapping[str, Position]:
+    def _load_child_by_slug_guard(self, parent_id: str | None, slug: str) -> Mapping[str, Position]:
         """Return the child of a page with a slug, by the item that reserves the slug. It takes two further reads."""
         tree_name: TreeName = PUBLISHED_TREE if self._tree.partition.endswith(PUBLISHED_TREE) else DRAFT_TREE
-        guard = self._get_item(slug_guard_key(self._site_id, tree_name, parent_id, slug))
-        position = self._get_item(self._tree.node_key(guard["ref"])) if guard else None
+        guard = self._get_or_read_item(slug_guard_key(self._site_id, tree_name, parent_id, slug))
+        position = self._get_or_read_item(self._tree.node_key(guard["ref"])) if guard else None
         return {guard["ref"]: position} if guard and position and position["slug"] == slug else {}
 
-    def _get_item(self, key: ItemKey) -> Item | None:
+    def _get_or_read_item(self, key: ItemKey) -> Item | None:
         if key not in self._items:
             self._items |= table.get_all([key])
         return self._items.get(key)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from chalicelib.features.sites.entities.redirects import Redirect, redirect_path_key
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE
-from chalicelib.features.sites.models.intervals import close_intervals, compact, open_interval
+from chalicelib.features.sites.models.intervals import compact, parts_before, with_last_open
 from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_status
 from chalicelib.features.sites.pages.logic.page_changes import set_published_home
 from chalicelib.features.sites.pages.logic.tree_positions import (
@@ -19,7 +19,7 @@ from chalicelib.features.sites.pages.logic.tree_positions import (
     reject_excess_depth,
     require_unique_path,
 )
-from chalicelib.features.sites.pages.models.paths import build_path
+from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -38,20 +38,22 @@ class PagePublisher:
         self._reader = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
-    def publish(self, revision: Revision | Page, since: str | None = None) -> Page:
+    def publish(self, revision: Revision | Page, scheduled_at: str | None = None) -> Page:
         """Publish a revision of the page, or its draft. Its published descendants move with it.
 
-        `since` is the scheduled time, if the publication was scheduled. An `unpublishAt` up to that time is cleared.
-        Raises Problem if another page is published at the path, or if the page cannot have the position.
+        `scheduled_at` is the scheduled time, if the publication was scheduled. An `unpublishAt` up to that time is
+        cleared. Raises Problem if another page is published at the path, or if the page cannot have the position.
         """
         trees, page = self._trees, self._page
         revision_id = revision.id if isinstance(revision, Revision) else revision.draft_revision_id
         if revision_id == page.published_revision_id:
             return page
-        previous = self._position_summary(page) if page.published_revision_id else page.last_published_position
-        position_fields = self._take_position(page, revision.parent_id, revision.slug)
-        intervals = open_interval(page.replace(**position_fields).published_intervals, self._timestamp)
-        is_expired = page.unpublish_at is not None and page.unpublish_at <= (since or self._timestamp)
+        previous = (
+            self._published_path_and_position(page) if page.published_revision_id else page.last_published_position
+        )
+        position_fields = self._move_to_published_position(page, revision.parent_id, revision.slug)
+        intervals = with_last_open(page.replace(**position_fields).published_intervals, self._timestamp)
+        is_expired = page.unpublish_at is not None and page.unpublish_at <= (scheduled_at or self._timestamp)
         published_page = trees.changes.update(
             page,
             **{**position_fields, "published_intervals": intervals},
@@ -66,10 +68,10 @@ class PagePublisher:
             indexable=not revision.seo["noindex"],
             canonical=revision.seo["canonical"],
         )
-        trees.slug_index(PUBLISHED_TREE).add(published_page.published_position)
+        trees.slug_index(PUBLISHED_TREE).add(published_page.published_position_item)
         trees.mark_content_changed()
-        self._update_home(published_page, revision_id)
-        if (path := self._path_of(published_page)) != (previous or {}).get("path"):
+        self._update_published_home(published_page, revision_id)
+        if (path := self._published_path(published_page)) != (previous or {}).get("path"):
             self._update_redirects(published_page, previous, path)
         return published_page
 
@@ -79,53 +81,56 @@ class PagePublisher:
         if page.published_revision_id is None:
             return page
         position_fields = (
-            {"published_intervals": compact(close_intervals(page.published_intervals, self._timestamp))}
+            {"published_intervals": compact(parts_before(page.published_intervals, self._timestamp))}
             if page.published_child_count
             else _NO_POSITION
         )
         unpublished = trees.changes.update(
-            page, **_unpublished_fields(page), **position_fields, last_published_position=self._position_summary(page)
+            page,
+            **_unpublished_fields(page),
+            **position_fields,
+            last_published_position=self._published_path_and_position(page),
         )
         trees.mark_content_changed()
         if page.published_child_count:
-            trees.slug_index(PUBLISHED_TREE).add(unpublished.published_position)
+            trees.slug_index(PUBLISHED_TREE).add(unpublished.published_position_item)
         else:
-            self._release_position(page)
+            self._remove_published_position(page)
         _clear_published_home(trees, page)
         return unpublished
 
-    def _release_position(self, page: Page) -> None:
+    def _remove_published_position(self, page: Page) -> None:
         """Remove the published position of the page, and those of unpublished ancestors without other descendants."""
         trees = self._trees
         trees.remove_published_position(page, self._timestamp)
         parent = trees.get_page(page.published_parent_id)
         if parent and parent.published_revision_id is None and parent.published_child_count == 0:
-            self._release_position(parent)
+            self._remove_published_position(parent)
             trees.set_page_fields(parent.id, **_NO_POSITION)
 
-    def _take_position(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
+    def _move_to_published_position(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
         """Give a page a published position, and return the changed fields; none if it has the position already.
 
         A parent without a published position gets one, too. Raises Problem if the page cannot have the position.
         """
         trees, had_position = self._trees, page.published_tree_version is not None
-        breadcrumbs = self._breadcrumbs_of(parent_id)
-        tree_version = trees.state(PUBLISHED_TREE).version
+        breadcrumbs = self._ensure_published_breadcrumbs(parent_id)
+        tree_version = trees.tree_state(PUBLISHED_TREE).version
         if had_position and (page.published_parent_id, page.published_slug) == (parent_id, slug):
             return {}
         reject_cycle(page.id, breadcrumbs, _CYCLE_ADVICE)
         is_deeper = page.published_child_count > 0 and len(breadcrumbs) > len(
-            self._breadcrumbs_of(page.published_parent_id)
+            self._ensure_published_breadcrumbs(page.published_parent_id)
         )
         reject_excess_depth(
-            trees.site_id, trees.state(PUBLISHED_TREE), page.id, len(breadcrumbs), has_children=is_deeper
+            trees.site_id, trees.tree_state(PUBLISHED_TREE), page.id, len(breadcrumbs), has_children=is_deeper
         )
         require_unique_path(trees, PUBLISHED_TREE, page, parent_id, slug)
-        if had_position or page.id in trees.state(PUBLISHED_TREE).moved:
+        if had_position or page.id in trees.tree_state(PUBLISHED_TREE).moved:
             tree_version = trees.record_move(PUBLISHED_TREE, page.id)
         if had_position:
             trees.remove_published_position(page, self._timestamp)
-        trees.add_to_counts(parent_id, published_child_count=1)
+        trees.add_to_child_counts(parent_id, published_child_count=1)
         return {
             "published_parent_id": parent_id,
             "published_slug": slug,
@@ -135,39 +140,44 @@ class PagePublisher:
             "published_intervals": [],
         }
 
-    def _breadcrumbs_of(self, page_id: str | None) -> list[Item]:
+    def _ensure_published_breadcrumbs(self, page_id: str | None) -> list[Item]:
         """Return the published breadcrumbs of a page. Without a published position, it gets that of its draft."""
         if page_id is None:
             return []
         if page_id not in self._breadcrumbs:
             self._reader.load_ancestors([page_id])
-            self._breadcrumbs[page_id] = self._reader.nodes_from_root(page_id) or self._create_position(page_id)
+            self._breadcrumbs[page_id] = self._reader.nodes_from_root(page_id) or self._create_published_position(
+                page_id
+            )
         return self._breadcrumbs[page_id]
 
-    def _create_position(self, page_id: str) -> list[Item]:
+    def _create_published_position(self, page_id: str) -> list[Item]:
         page = self._trees.get_page(page_id)
         if page is None:
             raise Problem.for_field("/revisionId", "conflict", _PARENT_GONE)
-        position_fields = self._take_position(page, page.parent_id, page.slug)
+        position_fields = self._move_to_published_position(page, page.parent_id, page.slug)
         self._trees.set_page_fields(page.id, **position_fields)
-        self._trees.slug_index(PUBLISHED_TREE).add(page.replace(**position_fields).published_position)
-        return [*self._breadcrumbs_of(page.parent_id), page.replace(**position_fields).published_position]
+        self._trees.slug_index(PUBLISHED_TREE).add(page.replace(**position_fields).published_position_item)
+        return [
+            *self._ensure_published_breadcrumbs(page.parent_id),
+            page.replace(**position_fields).published_position_item,
+        ]
 
-    def _position_summary(self, page: Page) -> dict[str, Any]:
-        return {"path": self._path_of(page), "parent_id": page.published_parent_id, "slug": page.published_slug}
+    def _published_path_and_position(self, page: Page) -> dict[str, Any]:
+        return {"path": self._published_path(page), "parent_id": page.published_parent_id, "slug": page.published_slug}
 
-    def _path_of(self, page: Page) -> str:
+    def _published_path(self, page: Page) -> str:
         """Return the path of a page with a published position."""
-        return build_path(
-            [*self._breadcrumbs_of(page.published_parent_id), page.published_position],
-            self._trees.state(PUBLISHED_TREE).home_page_id,
+        return path_of_breadcrumbs(
+            [*self._ensure_published_breadcrumbs(page.published_parent_id), page.published_position_item],
+            self._trees.tree_state(PUBLISHED_TREE).home_page_id,
         )
 
-    def _update_home(self, page: Page, revision_id: str) -> None:
-        home_id = self._trees.state(PUBLISHED_TREE).home_page_id
+    def _update_published_home(self, page: Page, revision_id: str) -> None:
+        home_id = self._trees.tree_state(PUBLISHED_TREE).home_page_id
         if home_id == page.id:
             self._trees.set_fields(PUBLISHED_TREE, home_revision_id=revision_id)
-        elif self._trees.state(DRAFT_TREE).home_page_id == page.id:
+        elif self._trees.tree_state(DRAFT_TREE).home_page_id == page.id:
             set_published_home(self._trees, page, revision_id)
 
     def _update_redirects(self, page: Page, previous: Mapping[str, Any] | None, path: str) -> None:
@@ -183,7 +193,7 @@ class PagePublisher:
             changes.create(
                 Redirect(
                     **new_record_fields(self._timestamp),
-                    **page.site_ids,
+                    **page.site_id_fields,
                     from_path=previous["path"],
                     to_path=None,
                     origin="page",
@@ -209,7 +219,7 @@ def _unpublished_fields(page: Page) -> dict[str, Any]:
 
 def _clear_published_home(trees: SiteTreesUnitOfWork, page: Page) -> None:
     """Show nothing at `/` if the page is the home page."""
-    if trees.state(PUBLISHED_TREE).home_page_id == page.id:
+    if trees.tree_state(PUBLISHED_TREE).home_page_id == page.id:
         trees.set_fields(PUBLISHED_TREE, home_revision_id=None)
 
 

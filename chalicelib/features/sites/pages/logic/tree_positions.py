@@ -5,7 +5,11 @@ from typing import Any, Self
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree_keys
 from chalicelib.features.sites.pages.entities.pages import Content, Page, slug_guard_key
-from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter, former_slug_key, slug_key
+from chalicelib.features.sites.pages.entities.slug_index import (
+    SlugIndexWriter,
+    former_slug_positions_key,
+    slug_positions_key,
+)
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
@@ -21,15 +25,15 @@ Breadcrumbs = Sequence[Mapping[str, Any]]
 class EditablePage(Page):
     """A page to be changed, moved, published or deleted, which is loaded with everything that this requires."""
 
-    def hydrate(self, read: dict[ItemKey, Item]) -> Self | None:
+    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted."""
         content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
-        return self.with_breadcrumbs(read, [content, *self._related_keys(read)])
+        return self.with_breadcrumbs(prefetched, [content, *self._related_keys(prefetched)])
 
-    def _related_keys(self, read: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
-        """Yield the keys of the slug index items, and of the ancestors of the page and of other pages in `read`."""
+    def _related_keys(self, prefetched: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
+        """Yield the keys of the slug index items, and of ancestors of the page and of other pages in `prefetched`."""
         drafts, published = page_tree_keys(self.site_id, DRAFT_TREE), page_tree_keys(self.site_id, PUBLISHED_TREE)
-        other_pages = [item for item in read.values() if item.get("kind") == Page.kind and item["id"] != self.id]
+        other_pages = [item for item in prefetched.values() if item.get("kind") == Page.kind and item["id"] != self.id]
         yield from (drafts.node_key(each) for other_page in other_pages for each in other_page["lineage"])
         yield from (published.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
         yield from (
@@ -37,9 +41,9 @@ class EditablePage(Page):
             for each in {self.parent_id, self.published_parent_id}
             if each
         )
-        yield from (slug_key(tree, self.slug) for tree in (drafts, published))
+        yield from (slug_positions_key(tree, self.slug) for tree in (drafts, published))
         if self.published_slug:
-            yield from (key(published, self.published_slug) for key in (slug_key, former_slug_key))
+            yield from (key(published, self.published_slug) for key in (slug_positions_key, former_slug_positions_key))
 
 
 def reject_cycle(page_id: str, ancestors: Breadcrumbs, advice: str) -> None:
@@ -79,12 +83,12 @@ def require_unique_path(
 
     Children of the home page have paths of one segment, as roots do. The home page itself is at `/`.
     """
-    home_id = trees.state(tree_name).home_page_id
+    home_id = trees.tree_state(tree_name).home_page_id
     if home_id is None or page.id == home_id or parent_id not in (None, home_id):
         return
     key = slug_guard_key(trees.site_id, tree_name, home_id if parent_id is None else None, slug)
     allowed = [page, trees.get_page(home_id)] if parent_id == home_id else [page]
-    if key in [_held_guard_key(tree_name, each) for each in allowed if each]:
+    if key in [_current_slug_guard_key(tree_name, each) for each in allowed if each]:
         return  # The slug belongs to the page itself, or to the home page, which is at `/`.
     location = "Below the home page" if parent_id is None else "Next to the home page"
     detail = f"{location} another page has the slug {slug!r}, and so the same path. Choose another."
@@ -98,7 +102,7 @@ def require_unique_path(
     trees.changes.add_write(absence_check, Problem.for_field("/slug", "slug_taken", detail))
 
 
-def _held_guard_key(tree_name: TreeName, page: Page) -> ItemKey:
+def _current_slug_guard_key(tree_name: TreeName, page: Page) -> ItemKey:
     position = (
         (page.parent_id, page.slug) if tree_name == DRAFT_TREE else (page.published_parent_id, str(page.published_slug))
     )
@@ -108,11 +112,11 @@ def _held_guard_key(tree_name: TreeName, page: Page) -> ItemKey:
 class SiteTreesUnitOfWork:
     """Collects the changes of both trees of a site, of their pages and of the slug index in one transaction.
 
-    `items` holds the states of both trees and the other items that were read, and is extended by further reads.
+    `prefetched` holds the states of both trees and the other items that were read, and is extended by further reads.
     """
 
-    def __init__(self, changes: UnitOfWork, site_id: str, items: Mapping[ItemKey, Item]) -> None:
-        self.changes, self.site_id, self.items = changes, site_id, dict(items)
+    def __init__(self, changes: UnitOfWork, site_id: str, prefetched: Mapping[ItemKey, Item]) -> None:
+        self.changes, self.site_id, self.items = changes, site_id, dict(prefetched)
         self._original = {
             name: SiteTree.from_item(self.items[self.tree(name).state_key]) for name in (DRAFT_TREE, PUBLISHED_TREE)
         }
@@ -123,18 +127,18 @@ class SiteTreesUnitOfWork:
         self._pages: dict[str, tuple[Page, dict[str, Any]]] = {}
         self._has_content_changed = False
 
-    def tree(self, name: TreeName) -> Tree:
+    def tree(self, tree_name: TreeName) -> Tree:
         """Return one of the trees."""
-        return page_tree_keys(self.site_id, name)
+        return page_tree_keys(self.site_id, tree_name)
 
-    def state(self, name: TreeName) -> SiteTree:
+    def tree_state(self, tree_name: TreeName) -> SiteTree:
         """Return the state of a tree with the changes so far."""
-        return self._current[name]
+        return self._current[tree_name]
 
-    def record_move(self, name: TreeName, page_id: str) -> int:
+    def record_move(self, tree_name: TreeName, page_id: str) -> int:
         """Record that a page moves in a tree, and return the next version of the tree."""
-        version = self._original[name].version + 1
-        self.set_fields(name, moved=with_recent_moves(self._current[name].moved, version, [page_id]))
+        version = self._original[tree_name].version + 1
+        self.set_fields(tree_name, moved=with_recent_moves(self._current[tree_name].moved, version, [page_id]))
         return version
 
     def mark_content_changed(self) -> None:
@@ -144,17 +148,17 @@ class SiteTreesUnitOfWork:
     def remove_published_position(self, page: Page, timestamp: str) -> None:
         """Remove the published position of a page, which becomes a former position."""
         self.mark_content_changed()
-        self._slug_indexes[PUBLISHED_TREE].remove(page.published_position)
-        self._slug_indexes[PUBLISHED_TREE].add_former(page.published_position, timestamp)
-        self.add_to_counts(page.published_parent_id, published_child_count=-1)
+        self._slug_indexes[PUBLISHED_TREE].remove(page.published_position_item)
+        self._slug_indexes[PUBLISHED_TREE].add_former_position(page.published_position_item, timestamp)
+        self.add_to_child_counts(page.published_parent_id, published_child_count=-1)
 
-    def slug_index(self, name: TreeName) -> SlugIndexWriter:
+    def slug_index(self, tree_name: TreeName) -> SlugIndexWriter:
         """Return the changes of a tree's slug index."""
-        return self._slug_indexes[name]
+        return self._slug_indexes[tree_name]
 
-    def set_fields(self, name: TreeName, **fields: Any) -> None:
+    def set_fields(self, tree_name: TreeName, **fields: Any) -> None:
         """Set fields of a tree's state."""
-        self._current[name] = self.changes.bump_version(self._current[name], **fields)
+        self._current[tree_name] = self.changes.bump_version(self._current[tree_name], **fields)
 
     def get_page(self, page_id: str | None) -> Page | None:
         """Return a page with the changes so far, read if necessary; None if it does not exist."""
@@ -172,12 +176,12 @@ class SiteTreesUnitOfWork:
             original, earlier_fields = self._pages.get(page.id, (page, {}))
             self._pages[page.id] = original, {**earlier_fields, **fields}
 
-    def add_to_counts(self, page_id: str | None, **delta: int) -> None:
+    def add_to_child_counts(self, page_id: str | None, **delta: int) -> None:
         """Add to the `child_count` or `published_child_count` of a page, if it exists."""
         if page := self.get_page(page_id):
             self.set_page_fields(page_id, **{name: getattr(page, name) + number for name, number in delta.items()})
 
-    def write(self) -> None:
+    def add_changes_to_unit_of_work(self) -> None:
         """Add all changes to the unit of work. The commit requires that a tree without changes is unchanged."""
         if self._has_content_changed:
             self._change_content_id(self._current[PUBLISHED_TREE])
@@ -186,7 +190,7 @@ class SiteTreesUnitOfWork:
         for name, index in self._slug_indexes.items():
             if self._current[name] is self._original[name] and index:
                 self.changes.require_unchanged(self._original[name])
-            for write in index.writes():
+            for write in index.build_writes():
                 self.changes.add_write(write)
 
     def _change_content_id(self, state: SiteTree) -> None:

@@ -190,14 +190,14 @@ def _validate_blocks(blocks: list[_Block]) -> list[_Block]:
     """Return the blocks of a page. Raises ValidationError for too many blocks, duplicate ids and deep nesting."""
     errors: list[InitErrorDetails] = []
     block_ids: set[str] = set()
-    for path, block in _iter_blocks(blocks):
+    for path, block in _iter_blocks_with_paths(blocks):
         if block.id in block_ids:
             errors.append(InitErrorDetails(type=PydanticCustomError("repeated", ""), loc=(*path, "id"), input=block.id))
         block_ids.add(block.id)
         if isinstance(block, ColumnsBlock) and path.count("columns") == MAX_COLUMN_DEPTH:
             depth_error = out_of_range_error(f"is not allowed here: columns are at most {MAX_COLUMN_DEPTH} levels deep")
             errors.append(InitErrorDetails(type=depth_error, loc=path, input=None))
-    count = sum(1 for _ in _iter_blocks(blocks))
+    count = sum(1 for _ in _iter_blocks_with_paths(blocks))
     if count > MAX_BLOCKS:
         context = {"field_type": "List", "max_length": MAX_BLOCKS, "actual_length": count}
         errors.append(InitErrorDetails(type="too_long", loc=(), input=None, ctx=context))
@@ -206,14 +206,14 @@ def _validate_blocks(blocks: list[_Block]) -> list[_Block]:
     return blocks
 
 
-def _iter_blocks(blocks: Sequence[_Block], path: _BlockPath = ()) -> Iterator[tuple[_BlockPath, _Block]]:
+def _iter_blocks_with_paths(blocks: Sequence[_Block], path: _BlockPath = ()) -> Iterator[tuple[_BlockPath, _Block]]:
     """Yield blocks and the blocks in their columns in document order, each with its path."""
     for number, block in enumerate(blocks):
         block_path = (*path, number)
         yield block_path, block
         if isinstance(block, ColumnsBlock):
             for column, inner in enumerate(block.columns):
-                yield from _iter_blocks(inner, (*block_path, "columns", column))
+                yield from _iter_blocks_with_paths(inner, (*block_path, "columns", column))
 
 
 Blocks = Annotated[list[Block], AfterValidator(_validate_blocks)]

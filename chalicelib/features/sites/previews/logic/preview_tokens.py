@@ -37,7 +37,7 @@ class PreviewClaim:
     expires_ms: int
     epoch: int
 
-    def to_token(self) -> str:
+    def to_signed_token(self) -> str:
         """Return the signed token."""
         ids = (self.site_id, self.page_id, self.revision_id, self.issuer_id, self.membership_id or _NO_MEMBERSHIP)
         payload = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
@@ -49,31 +49,31 @@ class PreviewClaim:
             return membership_key(Organization.make_item_key(id=organization_id), self.issuer_id)
         return ApiKey.make_item_key(organization_id=organization_id, id=self.issuer_id)
 
-    def is_issuer_valid(self, issuer: Item | None) -> bool:
+    def is_issuer_valid(self, issuer_item: Item | None) -> bool:
         """Return whether the issuer still has the membership or API key, and may still issue such a link.
 
-        `issuer` is the item at `issuer_key`.
+        `issuer_item` is the item at `issuer_key`.
         """
-        if issuer is None:
+        if issuer_item is None:
             return False
         is_long = self.expires_ms > now_ms() + DEFAULT_PREVIEW_SECONDS * 1000
         if self.membership_id:
-            return issuer["id"] == self.membership_id and not (
-                is_long and not may_issue_long_links(Role(issuer["role"]))
+            return issuer_item["id"] == self.membership_id and not (
+                is_long and not can_issue_long_links(Role(issuer_item["role"]))
             )
-        key = ApiKey.from_item(issuer)
-        return key.status == "active" and not (is_long and not may_issue_long_links(key.scopes))
+        key = ApiKey.from_item(issuer_item)
+        return key.status == "active" and not (is_long and not can_issue_long_links(key.scopes))
 
 
-def may_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
+def can_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
     """Return whether a role, or an API key's scopes, allow links that are valid for more than a day."""
     if role_or_scopes is None or isinstance(role_or_scopes, Role):
         return role_or_scopes is not None and role_or_scopes.includes(Role.EDITOR)
     return scopes_allow([*role_or_scopes], "sites:write", Role.EDITOR)
 
 
-def verify_preview_token(token: str, path: Mapping[str, str]) -> PreviewClaim | None:
-    """Return the content of a token, or None if it is invalid, expired or not for the page in the `path` parameters."""
+def parse_valid_preview_token(token: str, path_parameters: Mapping[str, str]) -> PreviewClaim | None:
+    """Return the content of a token, or None if it is invalid, expired or not for the page in the path."""
     payload = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
     if payload is None:
         return None
@@ -88,5 +88,5 @@ def verify_preview_token(token: str, path: Mapping[str, str]) -> PreviewClaim | 
         expires_ms,
         epoch,
     )
-    is_for_path = (claim.site_id, claim.page_id) == (path["site_id"], path["page_id"])
+    is_for_path = (claim.site_id, claim.page_id) == (path_parameters["site_id"], path_parameters["page_id"])
     return claim if is_for_path and claim.expires_ms > now_ms() else None

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 from chalicelib.features.sites.entities.redirects import (
     Redirect,
-    matching_redirect_keys,
+    possible_redirect_keys,
     redirect_path_key,
-    target_key_prefix,
     target_pattern,
+    target_sort_key_prefix,
 )
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
-from chalicelib.features.sites.logic import with_domains
-from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path, validate_target
+from chalicelib.features.sites.logic import load_sites_with_domains
+from chalicelib.features.sites.models.redirect_targets import checked_target, expand_splat, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectPatch
 from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
@@ -21,8 +21,8 @@ from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedR
 from chalicelib.features.sites.redirects.logic.resolution import (
     MAX_HOPS,
     RedirectTarget,
+    expanded_redirect_target,
     next_hop,
-    redirect_target,
     resolution_prefetch_keys,
 )
 from chalicelib.kernel.core.json_equality import json_equal
@@ -74,20 +74,20 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     fields["to_path"] = normalize_target(ctx, site, body.to_path)
     stored = redirect if redirect.origin == "manual" else detach_from_page(ctx, redirect)
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
-    if _routing_fields(updated) != _routing_fields(stored):
+    if _routing_values(updated) != _routing_values(stored):
         RedirectChainCheck(ctx, updated, redirect).reject_loop()
     return updated
 
 
-def _routing_fields(redirect: Redirect) -> tuple[object, ...]:
+def _routing_values(redirect: Redirect) -> tuple[object, ...]:
     return redirect.from_path, redirect.to_path, redirect.enabled, redirect.origin
 
 
 def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
     """Remove the former position of a page that a redirect lists. Return the redirect without its destination."""
     slug_index = SlugIndexWriter(page_tree_keys(redirect.site_id, PUBLISHED_TREE), {})
-    slug_index.remove_former(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
-    for write in slug_index.writes():
+    slug_index.remove_former_position(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
+    for write in slug_index.build_writes():
         ctx.changes.add_write(write)
     ctx.changes.set_diff_base(redirect)
     return redirect.replace(to_path=None)
@@ -96,10 +96,13 @@ def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedire
 def normalize_target(ctx: Context, site: Site, to_path: str) -> str:
     """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
     parts = urlsplit(to_path)
-    if is_site_path(to_path) or normalize_host_name(parts.netloc) not in {site.host, with_domains(ctx, [site])[0].host}:
+    if is_site_path(to_path) or normalize_host_name(parts.netloc) not in {
+        site.host,
+        load_sites_with_domains(ctx, [site])[0].host,
+    }:
         return to_path
     try:
-        return validate_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
+        return checked_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
     except ValueError as error:
         raise ValidationProblem([FieldError("/toPath", "malformed", str(error))]) from None
 
@@ -132,19 +135,19 @@ class RedirectChainCheck:
     def _count_hops(self) -> int:
         """Return the number of redirects in the chain from this one on, including it."""
         visited = [self._redirect.from_path]
-        hop: RedirectTarget | None = redirect_target(self._redirect, self._redirect.from_path)
+        hop: RedirectTarget | None = expanded_redirect_target(self._redirect, self._redirect.from_path)
         while hop and (path := hop.path):
             if path in visited:
                 raise _loop_problem(f"It returns to {path!r} after {len(visited)} redirects.")
             visited.append(path)
-            items = self._items_at(path)
+            items = self._load_resolution_items(path)
             hop = next_hop(self._redirect.site_id, path, items)
             self._require_unchanged(path, items, hop)
             if hop and len(visited) > MAX_HOPS:
                 raise _loop_problem(f"Its target continues with more than {MAX_HOPS} redirects.")
         return len(visited) - 1 or 1
 
-    def _items_at(self, path: str) -> dict[ItemKey, Item]:
+    def _load_resolution_items(self, path: str) -> dict[ItemKey, Item]:
         """Return the items that resolve a path, including the new version of the redirect."""
         keys = resolution_prefetch_keys(self._redirect.site_id, path)
         items = {**self._prefetched} if self._prefetched_keys.issuperset(keys) else table.get_all(keys)
@@ -154,7 +157,7 @@ class RedirectChainCheck:
 
     def _require_unchanged(self, path: str, items: dict[ItemKey, Item], hop: RedirectTarget | None) -> None:
         """Make the transaction fail if the redirects that match a path have changed by then."""
-        for key in matching_redirect_keys(self._redirect.site_id, path):
+        for key in possible_redirect_keys(self._redirect.site_id, path):
             if key in self._own_keys:
                 continue
             if key in items:
@@ -164,10 +167,10 @@ class RedirectChainCheck:
             if hop and hop.redirect and key == redirect_path_key(hop.redirect.site_id, hop.redirect.from_path):
                 return
 
-    def _reject_long_chain(self, hop_count: int) -> None:
-        """Raise Problem if the redirects that lead to this one, and the `hop_count` from it on, exceed the limit."""
+    def _reject_long_chain(self, following_hop_count: int) -> None:
+        """Raise Problem if the redirects up to this one, and the `following_hop_count` from it on, exceed the limit."""
         targets, visited = {target_pattern(self._redirect.from_path)}, set[str]()
-        for _ in range(MAX_HOPS - hop_count + 1):
+        for _ in range(MAX_HOPS - following_hop_count + 1):
             visited |= targets
             targets = {target_pattern(path) for path in self._paths_leading_to(targets)} - visited
             if not targets:
@@ -177,7 +180,7 @@ class RedirectChainCheck:
     def _paths_leading_to(self, targets: Iterable[str]) -> list[str]:
         """Return the paths of the redirects to some targets. Takes one Query for each target, in parallel."""
         pk, own_sk = self._redirect.item_key
-        prefixes = [target_key_prefix(target) for target in sorted(targets)][:MAX_CHECKED_REDIRECTS]
+        prefixes = [target_sort_key_prefix(target) for target in sorted(targets)][:MAX_CHECKED_REDIRECTS]
         results = table.gather(lambda prefix: table.query(pk, prefix=prefix, limit=MAX_CHECKED_REDIRECTS), prefixes)
         own_id = own_sk.removeprefix(Redirect.sk.partition("{")[0])
         return [row["from_path"] for each in results for row in each.items if not row["sk"].endswith(own_id)]

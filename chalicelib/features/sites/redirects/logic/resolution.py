@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.redirects import Redirect, matching_redirect_keys, redirect_path_key
+from chalicelib.features.sites.entities.redirects import Redirect, possible_redirect_keys, redirect_path_key
 from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path
 from chalicelib.features.sites.models.url_paths import normalize_path
 from chalicelib.features.sites.pages.logic import page_queries
@@ -35,37 +35,39 @@ Resolution = PageLocation | RedirectTarget | None
 
 
 def resolution_prefetch_keys(site_id: str, path: str) -> list[ItemKey]:
-    """Return the item keys that `resolve_path` needs for a path, for prefetching."""
-    return [*page_queries.path_prefetch_keys(site_id, path), *matching_redirect_keys(site_id, path)]
+    """Return the item keys that `resolve_to_page_or_redirect` needs for a path, for prefetching."""
+    return [*page_queries.path_prefetch_keys(site_id, path), *possible_redirect_keys(site_id, path)]
 
 
-def resolve_path(site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None) -> Resolution:
+def resolve_to_page_or_redirect(
+    site_id: str, path: str, prefetched: dict[ItemKey, Item], original_path: str | None = None
+) -> Resolution:
     """Return what a path resolves to: a page, the target of a redirect, or None.
 
     In order of precedence: a redirect of the path itself, unless the page there is newer; the page; a page that was
     there before; wildcard redirects, the longest first. A redirect that would return to the path is ignored.
     `original_path` is the path before conversion to lower case, which provides the part that a wildcard matches.
     """
-    candidates = _candidates(site_id, path, items, original_path)
-    return next((each for each in candidates if not _leads_back(site_id, path, each)), None)
+    candidates = _candidates(site_id, path, prefetched, original_path)
+    return next((each for each in candidates if not _leads_to_own_path(site_id, path, each)), None)
 
 
 def _candidates(
-    site_id: str, path: str, items: dict[ItemKey, Item], original_path: str | None = None
+    site_id: str, path: str, prefetched: dict[ItemKey, Item], original_path: str | None = None
 ) -> Iterator[PageLocation | RedirectTarget]:
     """Yield everything that a path can resolve to, in order of precedence."""
     own_key = redirect_path_key(site_id, path)
     own_target, page = (
-        _manual_target(items.get(own_key), original_path or path),
-        page_queries.locate_by_path(site_id, path, items),
+        _manual_target(prefetched.get(own_key), original_path or path),
+        page_queries.locate_by_path(site_id, path, prefetched),
     )
-    if own_target and not _predates_page(own_target, page):
+    if own_target and not _is_older_than_page_position(own_target, page):
         yield own_target
     if page:
         yield page
-    if location := page_queries.find_by_former_path(site_id, path, items):
+    if location := page_queries.locate_by_former_path(site_id, path, prefetched):
         yield RedirectTarget(location.path, _MOVED_STATUS)
-    wildcard_items = (items.get(key) for key in matching_redirect_keys(site_id, path) if key != own_key)
+    wildcard_items = (prefetched.get(key) for key in possible_redirect_keys(site_id, path) if key != own_key)
     yield from filter(None, (_manual_target(item, original_path or path) for item in wildcard_items))
 
 
@@ -73,22 +75,22 @@ def _manual_target(item: Item | None, path: str) -> RedirectTarget | None:
     """Return the target of the redirect in an item, or None if there is none that is enabled and manual."""
     redirect = Redirect.from_item(item) if item else None
     is_active = redirect and redirect.enabled and redirect.origin == "manual"
-    return redirect_target(redirect, path) if redirect and is_active else None
+    return expanded_redirect_target(redirect, path) if redirect and is_active else None
 
 
-def redirect_target(redirect: Redirect, path: str) -> RedirectTarget:
+def expanded_redirect_target(redirect: Redirect, path: str) -> RedirectTarget:
     """Return the target of a manual redirect for a path that it matches."""
     segment_count = redirect.from_path.count("/")
     splat = "/".join(path.split("/")[segment_count:]) if redirect.from_path.endswith(_WILDCARD) else ""
     return RedirectTarget(expand_splat(redirect.to_path or "/", splat), redirect.status_code, redirect)
 
 
-def _predates_page(target: RedirectTarget, page: PageLocation | None) -> bool:
+def _is_older_than_page_position(target: RedirectTarget, page: PageLocation | None) -> bool:
     """Return whether a redirect was last changed before the page at its path got that path."""
-    return bool(page and target.redirect and target.redirect.updated_at <= page.position_since)
+    return bool(page and target.redirect and target.redirect.updated_at <= page.path_acquired_at)
 
 
-def follow_redirects(site_id: str, target: RedirectTarget) -> Iterator[RedirectTarget]:
+def iter_following_targets(site_id: str, target: RedirectTarget) -> Iterator[RedirectTarget]:
     """Yield the targets that follow a target in a chain of redirects, up to the limit. Takes one read for each."""
     hop: RedirectTarget | None = target
     for _ in range(MAX_HOPS):
@@ -99,14 +101,14 @@ def follow_redirects(site_id: str, target: RedirectTarget) -> Iterator[RedirectT
         yield hop
 
 
-def next_hop(site_id: str, path: str, items: dict[ItemKey, Item]) -> RedirectTarget | None:
+def next_hop(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> RedirectTarget | None:
     """Return the next target from a path, or None if the chain ends at a page or at nothing."""
-    first = next(_candidates(site_id, path, items), None)
+    first = next(_candidates(site_id, path, prefetched), None)
     return first if isinstance(first, RedirectTarget) else None
 
 
-def _leads_back(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
+def _leads_to_own_path(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
     """Return whether a redirect leads to its own path, directly or through others."""
     if isinstance(candidate, PageLocation) or candidate.redirect is None:
         return False
-    return candidate.path == path or any(each.path == path for each in follow_redirects(site_id, candidate))
+    return candidate.path == path or any(each.path == path for each in iter_following_targets(site_id, candidate))

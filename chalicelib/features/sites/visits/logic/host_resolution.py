@@ -35,7 +35,7 @@ class SiteHost:
             return guard_key(Site.by_slug, {"slug": self.slug})
         return guard_key(CustomDomain.by_domain, {"domain": self.name})
 
-    def find_site_id(self) -> str | None:
+    def load_site_id(self) -> str | None:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
         ids = ancestor_cache.find_cached_ancestor_ids(self._cache_key)
         if not ids:
@@ -49,10 +49,10 @@ class SiteHost:
             ancestor_cache.store(self._cache_key, ids)
         return ids[Site.parameter]
 
-    def is_current(self, site: Site, items: dict[ItemKey, Item]) -> bool:
-        """Return whether the host still belongs to the site. `items` contains the item at `guard_key`."""
+    def is_host_of(self, site: Site, prefetched: dict[ItemKey, Item]) -> bool:
+        """Return whether the host still belongs to the site. `prefetched` contains the item at `guard_key`."""
         owner_id = site.id if self.slug is not None else site.platform_id
-        guard = items.get(self.guard_key, {})
+        guard = prefetched.get(self.guard_key, {})
         is_owner = owner_id is not None and guard.get("ref") == owner_id and not table.is_expired(guard)
         if not is_owner:
             ancestor_cache.evict(self._cache_key)
@@ -67,21 +67,24 @@ def _platform_guard_key(platform_id: str) -> ItemKey:
     return guard_key(Site.by_platform, {"platform_id": platform_id})
 
 
-def site_keys(site_id: str) -> list[ItemKey]:
+def site_and_organization_keys(site_id: str) -> list[ItemKey]:
     """Return the item keys of a site and, if the id is cached, of its organization."""
     site = Site.make_item_key(id=site_id)
     organization_id = ancestor_cache.find_cached_ancestor_ids(site).get(Organization.parameter)
     return [site, *([Organization.make_item_key(id=organization_id)] if organization_id else [])]
 
 
-def public_site_or_none(site_id: str, items: dict[ItemKey, Item]) -> Site | None:
-    """Return a site that everybody can see, or None. `items` are at `site_keys`, and are extended by a further read."""
-    item = items.get(Site.make_item_key(id=site_id))
+def load_public_site(site_id: str, prefetched: dict[ItemKey, Item]) -> Site | None:
+    """Return a site that everybody can see, or None.
+
+    `prefetched`: the items at `site_and_organization_keys`, to which a further read adds items.
+    """
+    item = prefetched.get(Site.make_item_key(id=site_id))
     site = Site.from_item(item) if item else None
     if site is None or not site.is_published:
         return None
     key = Organization.make_item_key(id=site.organization_id)
     ancestor_cache.store(site.item_key, site.ancestor_ids)
-    if key not in items:
-        items |= table.get_all([key])
-    return site if key in items and not Organization.from_item(items[key]).is_deleted else None
+    if key not in prefetched:
+        prefetched |= table.get_all([key])
+    return site if key in prefetched and not Organization.from_item(prefetched[key]).is_deleted else None

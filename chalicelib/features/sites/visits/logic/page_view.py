@@ -6,9 +6,9 @@ from typing import Final
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities.sites import Site
-from chalicelib.features.sites.logic import verified_domain
+from chalicelib.features.sites.logic import domain_name_if_verified
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, resolve_menu
+from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, load_public_menu_entries
 from chalicelib.features.sites.pages.entities.pages import RENDER_TASK, Content, Page
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.rendering.logic.page_document import render_document as rendered
@@ -33,7 +33,9 @@ def wants_html(request: Request) -> bool:
     return request.prefers("text/html", other_type="application/json")
 
 
-def render_page(ctx: Context, site: Site, page: Page, revision_id: str | None, *, preview: bool = False) -> RawResponse:
+def render_page(
+    ctx: Context, site: Site, page: Page, revision_id: str | None, *, is_preview: bool = False
+) -> RawResponse:
     """Return a revision of a page as HTML, with the response headers of the context. `page` needs no blocks.
 
     One read loads the stored rendering, the menu and the platform of the site. One or two reads load the paths of the
@@ -54,8 +56,10 @@ def render_page(ctx: Context, site: Site, page: Page, revision_id: str | None, *
         ]
     )
     theme = next((platform.theme for platform in records.instances_of(Platform)), None)
-    menu = next((resolve_menu(each, ctx.access.prefetched) for each in records.instances_of(Menu)), [])
-    site_with_domain = site.replace(domain=verified_domain(next(iter(records.instances_of(CustomDomain)), None)))
+    menu = next((load_public_menu_entries(each, ctx.access.prefetched) for each in records.instances_of(Menu)), [])
+    site_with_domain = site.replace(
+        domain=domain_name_if_verified(next(iter(records.instances_of(CustomDomain)), None))
+    )
     seo = page.seo
     view = View(
         lang=site.default_locale,
@@ -65,11 +69,11 @@ def render_page(ctx: Context, site: Site, page: Page, revision_id: str | None, *
         blocks=_rendered_blocks(next(iter(records.instances_of(StoredRendering)), None), page.title, ids),
         description=seo["description"],
         image=seo["image"],
-        canonical=None if preview else seo["canonical"] or site_with_domain.url + page.path,
+        canonical=None if is_preview else seo["canonical"] or site_with_domain.url + page.path,
         noindex=seo["noindex"] or not site.is_published,
         theme=theme,
         menu=_menu_items(menu, page.path),
-        preview=preview,
+        preview=is_preview,
     )
     return rendered(view, ctx.headers)
 
@@ -85,7 +89,9 @@ def _rendered_blocks(stored: StoredRendering | None, title: str, ids: Mapping[st
     with best_effort("render"):
         queues.enqueue(RENDER_TASK, key)
     content = Content.from_item(item)
-    return Blocks(f"{content.id}.{content.version}", lambda: content.with_repeats_title(title).rendering.html)
+    return Blocks(
+        f"{content.id}.{content.version}", lambda: content.with_repeats_title(title).rendering.html_or_placeholder
+    )
 
 
 def _menu_items(entries: Iterable[MenuEntry], path: str) -> list[MenuItem]:

@@ -45,46 +45,46 @@ def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
     number = int(page) if re.fullmatch("[0-9]{1,4}", page) else 1
     return [
         page_tree_keys(site_id, PUBLISHED_TREE).state_key,
-        stored.head_key(site_id),
-        stored.piece_key(site_id, number, 0),
+        stored.sitemap_head_key(site_id),
+        stored.sitemap_piece_key(site_id, number, 0),
     ]
 
 
-def load_or_build_sitemap(site: Site, number: int | None, items: Mapping[ItemKey, Item]) -> str | None:
+def load_or_build_sitemap_xml(site: Site, part_number: int | None, prefetched: Mapping[ItemKey, Item]) -> str | None:
     """Return the part of a site's sitemap with a number, or None. Without a number, return the sitemap or its index.
 
-    `items` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
+    `prefetched` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
     """
-    state = items.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
+    state = prefetched.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
     basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}"
-    parts = stored.stored_parts(site.id, basis, items)
+    parts = stored.parse_valid_parts(site.id, basis, prefetched)
     if parts is not None:
-        if number is None and len(parts) > 1:
-            return _build_index(site, [part.changed_at for part in parts])
-        if (number or 1) > len(parts):
+        if part_number is None and len(parts) > 1:
+            return _build_sitemap_index_xml(site, [part.changed_at for part in parts])
+        if (part_number or 1) > len(parts):
             return None
-        text = stored.load_part(site.id, basis, number or 1, parts[(number or 1) - 1], items)
+        text = stored.load_part_xml(site.id, basis, part_number or 1, parts[(part_number or 1) - 1], prefetched)
         if text is not None:
             return text
-    return _build_and_store(site, basis, state.get("version", 0), number)
+    return _build_and_store_sitemap(site, basis, state.get("version", 0), part_number)
 
 
-def _build_and_store(site: Site, basis: str, version: int, number: int | None) -> str | None:
-    parts = [*_split_entries(sorted(_entries(site, version), key=lambda entry: entry.url))]
+def _build_and_store_sitemap(site: Site, basis: str, version: int, part_number: int | None) -> str | None:
+    parts = [*_split_into_parts(sorted(_iter_sitemap_entries(site, version), key=lambda entry: entry.url))]
     texts = [(max((entry.changed_at for entry in part), default=""), _to_xml("urlset", "url", part)) for part in parts]
     stored.store_parts(site.id, basis, texts)
-    if number is None and len(parts) > 1:
-        return _build_index(site, [changed_at for changed_at, _ in texts])
-    return texts[(number or 1) - 1][1] if (number or 1) <= len(texts) else None
+    if part_number is None and len(parts) > 1:
+        return _build_sitemap_index_xml(site, [changed_at for changed_at, _ in texts])
+    return texts[(part_number or 1) - 1][1] if (part_number or 1) <= len(texts) else None
 
 
-def _build_index(site: Site, changed_at: Sequence[str]) -> str:
-    """Return the index of the parts of a sitemap. `changed_at` holds the time of the last publication in each part."""
-    parts = (SitemapEntry(f"{sitemap_url(site)}?page={number}", at) for number, at in enumerate(changed_at, 1))
+def _build_sitemap_index_xml(site: Site, parts_changed_at: Sequence[str]) -> str:
+    """Return the index of the parts of a sitemap. `parts_changed_at`: the last publication in each part."""
+    parts = (SitemapEntry(f"{sitemap_url(site)}?page={number}", at) for number, at in enumerate(parts_changed_at, 1))
     return _to_xml("sitemapindex", "sitemap", parts)
 
 
-def _entries(site: Site, version: int) -> Iterator[SitemapEntry]:
+def _iter_sitemap_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
     """Yield the published pages that search engines should index at their own URL."""
     reader = read_tree(page_tree_keys(site.id, PUBLISHED_TREE), version)
     for position in reader.items.values():
@@ -103,7 +103,7 @@ def _comparable_url(url: str) -> str:
     return ascii_lower(url.rstrip("/"))
 
 
-def _split_entries(entries: Iterable[SitemapEntry]) -> Iterator[list[SitemapEntry]]:
+def _split_into_parts(entries: Iterable[SitemapEntry]) -> Iterator[list[SitemapEntry]]:
     """Yield lists of entries that fit in a sitemap: at least one list, possibly empty."""
     part: list[SitemapEntry] = []
     size = 0

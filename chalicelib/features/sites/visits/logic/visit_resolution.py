@@ -5,10 +5,18 @@ from typing import Final
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
 from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.schemas import SiteOut
-from chalicelib.features.sites.models.url_paths import clean_path, decode_path, normalize_path
-from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published, public_page_output
-from chalicelib.features.sites.redirects.logic.resolution import RedirectTarget, resolution_prefetch_keys, resolve_path
-from chalicelib.features.sites.visits.logic.host_resolution import SiteHost, public_site_or_none, site_keys
+from chalicelib.features.sites.models.url_paths import decode_path, normalize_path, to_decoded_clean_path
+from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published_page, public_page_output
+from chalicelib.features.sites.redirects.logic.resolution import (
+    RedirectTarget,
+    resolution_prefetch_keys,
+    resolve_to_page_or_redirect,
+)
+from chalicelib.features.sites.visits.logic.host_resolution import (
+    SiteHost,
+    load_public_site,
+    site_and_organization_keys,
+)
 from chalicelib.features.sites.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
@@ -25,47 +33,53 @@ def visit_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
-    site_id = host.find_site_id()
-    return [host.guard_key, *site_keys(site_id), *resolution_prefetch_keys(site_id, path or "/")] if site_id else []
+    site_id = host.load_site_id()
+    return (
+        [host.guard_key, *site_and_organization_keys(site_id), *resolution_prefetch_keys(site_id, path or "/")]
+        if site_id
+        else []
+    )
 
 
-def resolve_visit(requested_host: str, requested_path: str, items: dict[ItemKey, Item]) -> VisitOut | None:
+def resolve_visit(requested_host: str, requested_path: str, prefetched: dict[ItemKey, Item]) -> VisitOut | None:
     """Return the content at a host and path, or None if no public site has the host.
 
-    `items` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
+    `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
     """
     host, path = SiteHost.parse(requested_host), normalize_path(requested_path)
-    site = _find_site(host, items) if host else None
+    site = _load_public_site_of_host(host, prefetched) if host else None
     if host and site is None:
-        items = table.get_all(_prefetch_keys(host, path))
-        site = _find_site(host, items)
+        prefetched = table.get_all(_prefetch_keys(host, path))
+        site = _load_public_site_of_host(host, prefetched)
     if host is None or site is None:
         return None
-    resolved = resolve_path(site.id, path, items, clean_path(requested_path)) if path else None
-    site_out = _public_site_output(site, host, items)
+    resolved = (
+        resolve_to_page_or_redirect(site.id, path, prefetched, to_decoded_clean_path(requested_path)) if path else None
+    )
+    site_out = _public_site_output(site, host, prefetched)
     if isinstance(resolved, RedirectTarget):
-        return _redirect_response(site_out, resolved.to_path, resolved.status_code)
+        return _redirect_output(site_out, resolved.to_path, resolved.status_code)
     if isinstance(resolved, PageLocation) and (decode_path(requested_path) or "/") != path:
-        return _redirect_response(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
-    page = load_published(site.id, resolved) if resolved else None
+        return _redirect_output(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
+    page = load_published_page(site.id, resolved) if resolved else None
     if page is None:
         return VisitOut(site=site_out, match="none", page=None, redirect=None)
     return VisitOut(site=site_out, match="page", page=public_page_output(page), redirect=None)
 
 
-def _find_site(host: SiteHost, items: dict[ItemKey, Item]) -> Site | None:
-    site_id = host.find_site_id()
-    site = public_site_or_none(site_id, items) if site_id else None
-    return site if site and host.is_current(site, items) else None
+def _load_public_site_of_host(host: SiteHost, prefetched: dict[ItemKey, Item]) -> Site | None:
+    site_id = host.load_site_id()
+    site = load_public_site(site_id, prefetched) if site_id else None
+    return site if site and host.is_host_of(site, prefetched) else None
 
 
-def _public_site_output(site: Site, host: SiteHost, items: dict[ItemKey, Item]) -> SiteOut:
+def _public_site_output(site: Site, host: SiteHost, prefetched: dict[ItemKey, Item]) -> SiteOut:
     """Return a site as the public sees it, with the requested domain and the published home page."""
-    state = items.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
+    state = prefetched.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
     home_id = state.get("home") if state.get("home_revision_id") else None
     return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home_id))
 
 
-def _redirect_response(site: SiteOut, to_path: str, status_code: int) -> VisitOut:
+def _redirect_output(site: SiteOut, to_path: str, status_code: int) -> VisitOut:
     redirect = RedirectedOut.model_validate({"location": to_location(to_path), "status_code": status_code})
     return VisitOut(site=site, match="redirect", page=None, redirect=redirect)

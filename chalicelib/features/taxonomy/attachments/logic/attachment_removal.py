@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment, detach_write
+from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment, entity_item_remove_write
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
@@ -18,7 +18,7 @@ _MAX_ATTEMPTS: Final = 5
 def remove_node_attachments(node: TaxonomyNode, deadline: float) -> TaxonomyNode | None:
     """Remove the attachments of a node. Return the updated node, or None if time is up or the index lags."""
     while node.attachment_count:
-        attachments = _some_attachments(node)
+        attachments = _load_some_attachments(node)
         if not attachments:
             return None
         node = delete_attachments(node, attachments)
@@ -27,7 +27,7 @@ def remove_node_attachments(node: TaxonomyNode, deadline: float) -> TaxonomyNode
     return node
 
 
-def _some_attachments(node: TaxonomyNode) -> list[TaxonomyAttachment]:
+def _load_some_attachments(node: TaxonomyNode) -> list[TaxonomyAttachment]:
     """Return some attachments of a node: from the index or, if it has none, from a scan of the platform."""
     partition = TaxonomyAttachment.of_node.partition(platform_id=node.platform_id, node_id=node.id)
     if items := table.read_current(table.query(partition, limit=_BATCH_SIZE).items):
@@ -43,20 +43,20 @@ def delete_attachments(node: TaxonomyNode, attachments: Sequence[TaxonomyAttachm
     changes = UnitOfWork(now())
     for attachment in attachments:
         changes.delete(attachment)
-        changes.add_write(detach_write(attachment))
+        changes.add_write(entity_item_remove_write(attachment))
     attachment_count = node.attachment_count - len(attachments)
     changes.update_untracked(node, attachment_count=attachment_count)
     changes.commit()
     return node.replace(attachment_count=attachment_count)
 
 
-def remove_entity_attachments(entity_ref: tuple[str, str], deadline: float = float("inf")) -> bool:
+def remove_entity_attachments(entity_type_and_id: tuple[str, str], deadline: float = float("inf")) -> bool:
     """Remove the attachments of a deleted entity, one node at a time. Return False if time is up."""
-    for items in table.iter_pages(TaxonomyAttachment.of_entity.partition(entity_id=entity_ref[1])):
+    for items in table.iter_pages(TaxonomyAttachment.of_entity.partition(entity_id=entity_type_and_id[1])):
         for attachment in map(TaxonomyAttachment.from_item, items):
             if time.monotonic() > deadline:
                 return False
-            if attachment.entity_ref == entity_ref:
+            if attachment.entity_type_and_id == entity_type_and_id:
                 _delete_with_retries(attachment)
     return True
 

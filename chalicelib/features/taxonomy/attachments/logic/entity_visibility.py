@@ -5,7 +5,7 @@ from typing import Final
 
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space
-from chalicelib.features.platforms.spaces.logic import may_see_private_spaces
+from chalicelib.features.platforms.spaces.logic import can_see_all_private_spaces
 from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchOutput
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -57,21 +57,25 @@ def find_hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[Ent
         entity: items[key]
         for entity, keys in keys_by_entity.items()
         for key in keys
-        if key in items and _has_type(entity, items[key])
+        if key in items and _is_item_of_entity_type(entity, items[key])
     }
-    accessible = {entity: item for entity, item in existing.items() if _is_accessible(ctx, entity, item)}
+    accessible = {
+        entity: item for entity, item in existing.items() if _is_in_platform_or_organization(ctx, entity, item)
+    }
     private = {
-        each: item for each, item in accessible.items() if each[0] == Space.kind and _requires_membership(ctx, item)
+        each: item
+        for each, item in accessible.items()
+        if each[0] == Space.kind and _is_visible_to_members_only(ctx, item)
     }
     return {*keys_by_entity} - ({*accessible} - {*private}) - _joined_spaces(ctx, private)
 
 
-def _has_type(entity: EntityRef, item: Item) -> bool:
+def _is_item_of_entity_type(entity: EntityRef, item: Item) -> bool:
     """Return whether an item is of the type of an entity. Other records may have the same key."""
     return _REQUIRED_ATTRIBUTES.get(entity[0], "id") in item
 
 
-def _is_accessible(ctx: Context, entity: EntityRef, item: Item) -> bool:
+def _is_in_platform_or_organization(ctx: Context, entity: EntityRef, item: Item) -> bool:
     """Return whether an entity is in the platform of the request, or elsewhere in the caller's organization."""
     if item.get("library_id") == PUBLIC_LIBRARY_ID:
         return True
@@ -81,13 +85,13 @@ def _is_accessible(ctx: Context, entity: EntityRef, item: Item) -> bool:
     return platform_id == ctx.container.id or _role_in_organization(ctx) is not None
 
 
-def _requires_membership(ctx: Context, space: Item) -> bool:
+def _is_visible_to_members_only(ctx: Context, space: Item) -> bool:
     """Return whether the caller sees a space only as a member: it is private, and they are not an admin."""
     role = _role_in_organization(ctx)
     is_in_platform = ctx.container is not None and space["platform_id"] == ctx.container.id
     is_organization_admin = role is not None and role.includes(Role.ADMIN)
     sees_as_admin = is_in_platform or not isinstance(ctx.principal, User) or is_organization_admin
-    return Space.from_item(space).is_private and not (sees_as_admin and may_see_private_spaces(ctx))
+    return Space.from_item(space).is_private and not (sees_as_admin and can_see_all_private_spaces(ctx))
 
 
 def _joined_spaces(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[EntityRef]:

@@ -27,10 +27,10 @@ from chalicelib.features.taxonomy.entities.slug_index import (
 )
 from chalicelib.features.taxonomy.logic.node_queries import load_all_nodes, tree_prefetch_keys, tree_state
 from chalicelib.features.taxonomy.logic.tree_shape import (
-    children_by_parent,
     depth_problem,
     exceeds_max_depth,
-    raised_heights,
+    iter_nodes_with_raised_heights,
+    nodes_with_ancestors_by_parent,
     reject_cycle,
     subtree_height,
 )
@@ -93,8 +93,8 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     ctx.changes.create(node)
     _add_to_slug_index(ctx, node.slug, node)
     updates = _AncestorUpdates(ctx.changes)
-    updates.add_children(ancestors, 1, 0, position)
-    updates.write()
+    updates.raise_child_count_and_heights(ancestors, 1, 0, position)
+    updates.add_to_unit_of_work()
     if tree is None:
         ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, last_position=position))
     else:
@@ -119,15 +119,15 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
             "ancestor_ids": [each.id for each in ancestors],
             "sibling_list": body.parent_id or ROOT_TERMS_LIST,
         }
-        fields["height"] = _height_below(node, ancestors, tree)
-        updates.remove_children(_parent(node), 1)
-        updates.add_children(ancestors, 1, fields["height"], fields["position"])
+        fields["height"] = _checked_height_below(node, ancestors, tree)
+        updates.lower_child_count(_parent(node), 1)
+        updates.raise_child_count_and_heights(ancestors, 1, fields["height"], fields["position"])
     elif parent:
         updates.set_fields(parent, last_position=max(parent.last_position, fields["position"]))
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
     if is_moved or is_renamed:
         updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
-        ctx.changes.update(tree, moved=tree.recent_moves_with([node.id]), last_position=last_position)
+        ctx.changes.update(tree, moved=tree.tree_versions_of_recent_moves([node.id]), last_position=last_position)
         ctx.changes.add_write(
             former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
         )
@@ -137,7 +137,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
     if is_renamed:
         ctx.changes.add_write(slug_index_remove_write(slug_index_key(node.platform_id, node.slug), node.id))
         _add_to_slug_index(ctx, updated.slug, updated)
-    updates.write()
+    updates.add_to_unit_of_work()
     return updated
 
 
@@ -151,12 +151,12 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
         if node.child_count or visible_attachments:
             raise _not_empty_problem(node, visible_attachments)
     updates = _AncestorUpdates(ctx.changes)
-    updates.remove_children(_parent(node), 1)
+    updates.lower_child_count(_parent(node), 1)
     if is_empty:
         delete_leaf(ctx.changes, node)
     else:
         _delete_with_subtree(ctx, node, strategy, updates)
-    updates.write()
+    updates.add_to_unit_of_work()
 
 
 def _delete_with_subtree(
@@ -172,7 +172,7 @@ def _delete_with_subtree(
     root_positions = [child.position for child in children if child.parent_id is None]
     ctx.changes.update(
         tree,
-        moved=tree.recent_moves_with([node.id, *(child.id for child in children)]),
+        moved=tree.tree_versions_of_recent_moves([node.id, *(child.id for child in children)]),
         last_position=max([tree.last_position, *root_positions]),
         pending_removals=tree.pending_removals + 1,
     )
@@ -205,7 +205,7 @@ def _reparent_children(
         "tree_version": tree_version,
     }
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **fields) for item in items]
-    updates.add_children(node.ancestors, len(children), 0, *(child.position for child in children))
+    updates.raise_child_count_and_heights(node.ancestors, len(children), 0, *(child.position for child in children))
     ctx.changes.add_write(
         former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id)
     )
@@ -223,14 +223,16 @@ class _AncestorUpdates:
         """Set fields of a node."""
         self._nodes.setdefault(node.id, (node, {}))[1].update(fields)
 
-    def remove_children(self, parent: TaxonomyNode | None, count: int) -> None:
+    def lower_child_count(self, parent: TaxonomyNode | None, count: int) -> None:
         """Lower the child count of a parent, if there is one."""
         if parent:
             self.set_fields(parent, child_count=parent.child_count - count)
 
-    def add_children(self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int) -> None:
+    def raise_child_count_and_heights(
+        self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int
+    ) -> None:
         """Raise the child count of the last ancestor, and the heights of all, in addition to earlier changes."""
-        for node, height_below in raised_heights(ancestors, subtree_height):
+        for node, height_below in iter_nodes_with_raised_heights(ancestors, subtree_height):
             self.set_fields(node, height=height_below)
         if ancestors:
             parent = ancestors[-1]
@@ -238,7 +240,7 @@ class _AncestorUpdates:
             last_position = max([parent.last_position, *positions])
             self.set_fields(parent, child_count=child_count + count, last_position=last_position)
 
-    def write(self) -> None:
+    def add_to_unit_of_work(self) -> None:
         """Add the updates to the unit of work."""
         for node, fields in self._nodes.values():
             self._changes.update_untracked(node, **fields)
@@ -270,7 +272,7 @@ def _choose_position(requested: int | None, container: TaxonomyNode | Taxonomy |
     return min(container.last_position + 1 if container else 0, MAX_POSITION)
 
 
-def _height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: Taxonomy) -> int:
+def _checked_height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: Taxonomy) -> int:
     """Return a bound of the levels below a moved node. Raises Problem if it would be too deep or its own ancestor.
 
     The stored height is an upper bound. The whole tree is read only if the bound forbids the move.
@@ -278,7 +280,7 @@ def _height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: T
     reject_cycle(node, ancestors)
     if not exceeds_max_depth(ancestors, node.height):
         return node.height
-    exact_height = subtree_height(children_by_parent(load_all_nodes(node.platform_id, tree)), node.id)
+    exact_height = subtree_height(nodes_with_ancestors_by_parent(load_all_nodes(node.platform_id, tree)), node.id)
     if exceeds_max_depth(ancestors, exact_height):
         raise depth_problem(exact_height)
     return exact_height
@@ -290,9 +292,9 @@ def _add_to_slug_index(ctx: Context, slug: str, node: TaxonomyNode) -> None:
         ctx.changes.add_write(write)
 
 
-def _not_empty_problem(node: TaxonomyNode, attachments: int) -> Problem:
+def _not_empty_problem(node: TaxonomyNode, attachment_count: int) -> Problem:
     children = f"{node.child_count} {'child' if node.child_count == 1 else 'children'}"
-    attached = f"{attachments} {'attachment' if attachments == 1 else 'attachments'}"
+    attached = f"{attachment_count} {'attachment' if attachment_count == 1 else 'attachments'}"
     detail = (
         f"It has {children} and {attached}. Send `strategy=cascade` to delete its subtree, or `strategy=reparent` "
         "to move its children to its parent. Its attachments are removed in both cases."

@@ -9,12 +9,12 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     SLUG_KEY_SUFFIX,
     WORD_KEY_PREFIX,
     former_position_key,
-    former_position_targets,
+    former_position_target_ids,
     indexed_node_ids,
     slug_index_key,
     taxonomy_tree,
 )
-from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes, load_indexed_nodes
+from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes, load_into_reader
 from chalicelib.features.taxonomy.models import MAX_DEPTH, MatchedBy
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
@@ -34,7 +34,7 @@ _MAX_ATTEMPTS: Final = 3
 NodeMatch = tuple[TaxonomyNode, MatchedBy]
 
 
-def path_slugs(path: str) -> list[str]:
+def slugs_of_path(path: str) -> list[str]:
     """Return the slugs of a path, or an empty list if no node can have the path."""
     slugs = ascii_lower(path.strip().strip("/")).split("/")
     is_valid = len(slugs) <= MAX_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
@@ -43,7 +43,7 @@ def path_slugs(path: str) -> list[str]:
 
 def slug_index_keys(platform_id: str, path: str) -> list[ItemKey]:
     """Return the keys of the slug index items for the slugs of a path."""
-    return [slug_index_key(platform_id, slug) for slug in path_slugs(path)]
+    return [slug_index_key(platform_id, slug) for slug in slugs_of_path(path)]
 
 
 def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
@@ -55,7 +55,7 @@ def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
     key_prefix = exact_key(WORD_KEY_PREFIX, folded_label)
     rows = table.query(reader.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
     ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG_KEY_SUFFIX)}
-    for node in load_existing_nodes(reader, load_indexed_nodes(reader, rows)):
+    for node in load_existing_nodes(reader, load_into_reader(reader, rows)):
         if node.id in ids_by_slug and node.slug == folded_label:
             return node, "slug"
         if folded_label in map(fold_text, node.alt_labels):
@@ -63,16 +63,16 @@ def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
     return None
 
 
-def find_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -> NodeMatch | None:
+def find_node_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -> NodeMatch | None:
     """Return the node that has a path or, if there is none, a node that had it, wherever the node is now.
 
     `prefetched` holds the state of the tree and the slug index items of the path, and is extended by further reads. The
     search is repeated if the tree changed meanwhile. Raises Problem `unavailable` if it keeps changing.
     """
     for _ in range(_MAX_ATTEMPTS):
-        resolver = NodePathResolver(platform_id, path_slugs(path), prefetched)
+        resolver = NodePathResolver(platform_id, slugs_of_path(path), prefetched)
         version = resolver.reader.state.get("version")
-        match = resolver.find_current() or resolver.find_former()
+        match = resolver.find_node_with_path() or resolver.find_node_with_former_path()
         if match or resolver.reader.state.get("version") == version:
             return match
         prefetched = table.get_all([resolver.reader.tree.state_key, *slug_index_keys(platform_id, path)])
@@ -88,7 +88,7 @@ class NodePathResolver:
         self._indexed_ids = [indexed_node_ids(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs]
         self._visited: set[tuple[str | None, int]] = set()
 
-    def find_current(self) -> NodeMatch | None:
+    def find_node_with_path(self) -> NodeMatch | None:
         """Return the node that has the path now, if there is one."""
         node_keys = (self.reader.tree.node_key(node_id) for ids in self._indexed_ids for node_id in ids or ())
         self.reader.load([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
@@ -97,10 +97,10 @@ class NodePathResolver:
             parent_id = self._child_id(parent_id, level)
             if parent_id is None:
                 return None
-        node = self._load(parent_id)
+        node = self._load_node(parent_id)
         return (node, "path") if node and node.path == "/".join(self.slugs) else None
 
-    def find_former(self) -> NodeMatch | None:
+    def find_node_with_former_path(self) -> NodeMatch | None:
         """Return a node that had the path, or that is below a node that had the beginning of the path.
 
         On each level the current node takes precedence over the former one.
@@ -115,13 +115,13 @@ class NodePathResolver:
             return
         self._visited.add((parent_id, level))
         if level == len(self.slugs):
-            yield from filter(None, [self._load(parent_id)])
+            yield from filter(None, [self._load_node(parent_id)])
             return
         if child_id := self._child_id(parent_id, level):
             yield from self._candidates(child_id, level + 1)
         key = self._former_position_key(parent_id, self.slugs[level])
-        self._read_missing(key)
-        for node_id in former_position_targets(self.reader.items.get(key)):
+        self._read_missing_items(key)
+        for node_id in former_position_target_ids(self.reader.items.get(key)):
             yield from self._candidates(node_id, level + 1)
 
     def _candidate_keys(
@@ -149,20 +149,20 @@ class NodePathResolver:
         slug, node_ids = self.slugs[level], self._indexed_ids[level]
         if node_ids is None:
             slug_key = self._slug_key(parent_id, slug)
-            self._read_missing(slug_key)
+            self._read_missing_items(slug_key)
             node_ids = frozenset({str(self.reader.items.get(slug_key, {}).get("ref"))})
-            self._read_missing(*map(self.reader.tree.node_key, node_ids))
+            self._read_missing_items(*map(self.reader.tree.node_key, node_ids))
         for node_id in node_ids:
             node = self.reader.find_read_node(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
                 return node_id
         return None
 
-    def _read_missing(self, *keys: ItemKey) -> None:
+    def _read_missing_items(self, *keys: ItemKey) -> None:
         if missing := {*keys} - self.reader.requested_keys:
             self.reader.load(missing)
 
-    def _load(self, node_id: str | None) -> TaxonomyNode | None:
+    def _load_node(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:
             return None
         self.reader.load_ancestors([node_id])

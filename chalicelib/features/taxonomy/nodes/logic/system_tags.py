@@ -41,7 +41,9 @@ def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> S
     _reject_taken_slugs(slugs, [slug for slug in missing_slugs if slug_keys[slug] in items])
     existing_tags = {slug: TaxonomyNode.from_item(items[key]) for slug, key in node_keys.items()}
     last_position = tree.last_position if tree else -1
-    new_tags = {slug: _new_tag(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing_slugs, 1)}
+    new_tags = {
+        slug: _build_tag_node(ctx, platform, slug, last_position + n, tree) for n, slug in enumerate(missing_slugs, 1)
+    }
     if len(tag_ids) + len(new_tags) > MAX_SYSTEM_TAGS:
         raise Problem("limit_exceeded", f"A platform has at most {MAX_SYSTEM_TAGS} system tags.")
     if new_tags:
@@ -56,7 +58,7 @@ def _add_tags(
     tree: Taxonomy | None,
     existing_tags: TagsBySlug,
     new_tags: TagsBySlug,
-    items: dict[ItemKey, Item],
+    prefetched: dict[ItemKey, Item],
 ) -> None:
     """Add new tags to the tree. Also change the version of the platform, so that concurrent requests conflict."""
     ctx.has_derived_slug = True  # If another node takes a slug meanwhile, the request is retried and finds it.
@@ -66,7 +68,7 @@ def _add_tags(
     for slug, node in new_tags.items():
         ctx.changes.create(node)
         key = slug_index_key(platform.id, slug)
-        for write in slug_index_add_writes(key, items.get(key), node.id):
+        for write in slug_index_add_writes(key, prefetched.get(key), node.id):
             ctx.changes.add_write(write)
     if tree:
         ctx.changes.update_untracked(tree, **fields)
@@ -93,7 +95,7 @@ def _root_fields(platform: Platform, slug: str) -> dict[str, Any]:
     return {"platform_id": platform.id, "parent_id": None, "slug": slug}
 
 
-def _new_tag(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
+def _build_tag_node(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
     return TaxonomyNode(
         **ctx.new_record_fields(),
         **_root_fields(platform, slug),

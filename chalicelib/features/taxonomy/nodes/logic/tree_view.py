@@ -10,7 +10,7 @@ from typing import Final
 
 from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_TAG, TaxonomyNode
 from chalicelib.features.taxonomy.logic.node_queries import create_tree_reader, load_all_nodes, tree_state
-from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, children_by_parent
+from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, nodes_with_ancestors_by_parent
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -26,25 +26,25 @@ class _InconsistentPart(Exception):
     """A part of a tree can't be read from the index: the index lags, nodes have moved, or the part is too large."""
 
 
-def build_tree(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
+def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
     """Return the tree of a platform's taxonomy or a part of it. Raises Problem `not_found` if its root is missing."""
     levels = query.depth or MAX_DEPTH
     if query.root_id or query.depth:
         try:
-            roots, children = _read_part(ctx, platform_id, query.root_id, levels)
-            return TreeOut(items=_branches(children, roots, levels))
+            roots, children = _load_tree_part(ctx, platform_id, query.root_id, levels)
+            return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = children_by_parent(load_all_nodes(platform_id, tree_state(ctx, platform_id)))
+    all_children = nodes_with_ancestors_by_parent(load_all_nodes(platform_id, tree_state(ctx, platform_id)))
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:
         top_nodes = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
         if not top_nodes:
             raise not_found()
-    return TreeOut(items=_branches(all_children, top_nodes, levels))
+    return TreeOut(items=_branch_outputs(all_children, top_nodes, levels))
 
 
-def _read_part(
+def _load_tree_part(
     ctx: Context, platform_id: str, root_id: str | None, levels: int
 ) -> tuple[Sequence[TaxonomyNode], ChildrenByParent]:
     """Return the top nodes of a part of a tree, and the children of all its nodes. Raises _InconsistentPart."""
@@ -53,7 +53,7 @@ def _read_part(
     roots = (
         [_load_root(reader, root_id)]
         if root_id
-        else _query_lists(reader, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
+        else _load_sibling_lists(reader, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
     )
     level, children, query_count = roots, dict[str | None, list[TaxonomyNode]](), 0
     for _ in range(levels - 1):
@@ -61,7 +61,7 @@ def _read_part(
         query_count += len(parents)
         if query_count > MAX_BRANCH_QUERIES:
             raise _InconsistentPart
-        next_level = _query_lists(reader, platform_id, parents)
+        next_level = _load_sibling_lists(reader, platform_id, parents)
         for child in next_level:
             children.setdefault(child.parent_id, []).append(child)
         if any(len(children.get(node.id, ())) != node.child_count for node in level):
@@ -81,7 +81,7 @@ def _load_root(reader: TreeReader, node_id: str) -> TaxonomyNode:
     return root
 
 
-def _query_lists(
+def _load_sibling_lists(
     reader: TreeReader, platform_id: str, ancestors_by_list: Mapping[str, tuple[TaxonomyNode, ...]]
 ) -> list[TaxonomyNode]:
     """Return the nodes of some sibling lists in order, with one Query per list.
@@ -101,8 +101,10 @@ def _query_lists(
     return sorted(nodes, key=lambda node: (node.position, node.id))
 
 
-def _branches(children: ChildrenByParent, nodes: Sequence[TaxonomyNode], levels: int) -> list[BranchOut]:
+def _branch_outputs(children: ChildrenByParent, nodes: Sequence[TaxonomyNode], levels: int) -> list[BranchOut]:
     return [
-        BranchOut.of(node, children=_branches(children, children.get(node.id, ()), levels - 1) if levels > 1 else [])
+        BranchOut.of(
+            node, children=_branch_outputs(children, children.get(node.id, ()), levels - 1) if levels > 1 else []
+        )
         for node in nodes
     ]

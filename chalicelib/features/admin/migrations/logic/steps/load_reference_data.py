@@ -13,7 +13,7 @@ DATA: Final = dataset_path(VERSION)
 def step(position: int, changes: UnitOfWork) -> int | None:
     """Put the part of a position or, behind the last, the heading: readers look for nothing before that names it."""
     packed = read_dataset(DATA)
-    parts = packed.parts()
+    parts = packed.numbered_compressed_parts()
     if position < len(parts):
         changes.upsert(ReferencePart.create(VERSION, *parts[position]))
         return position + 1
