@@ -64,7 +64,7 @@ QUERIES: Final[Mapping[str, Query]] = {
 | sort failures desc""",
     ),
     "throttles": Query(
-        "What AWS refused for being too much at once, by what asked for it",
+        "Throttled AWS calls, by operation or task",
         """filter Throttles > 0
 | stats sum(Throttles) as throttled, count(*) as lines by bin(5m), kind, operation
 | sort throttled desc

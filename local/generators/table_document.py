@@ -379,7 +379,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             (
                 name,
                 request_quota.window_counter_key(name, "{sha256 of the client's network}", "{end}"),
-                "the requests of a client network without a valid credential, in the same way",
+                "the anonymous requests, or those with a rejected key, of a client network in a time window",
             )
             for name in request_quota.NETWORK_LIMITS
         ),

@@ -26,12 +26,13 @@ _HEAD: Final = """\
 # AWS calls of each operation
 
 `make generate` calls each operation once as a user and records its AWS calls. A test compares this page. A process that
-handles a platform, a space or a record in them for the first time makes one more read, of the containers above. Items
-and keys have the names of [table.md](table.md). Calls are made one after the other, except Queries of several
+handles a platform, a space or a record in them for the first time makes one more read, to load its containers.
+Items and keys have the names of [table.md](table.md). Calls are made one after the other, except Queries of several
 partitions for one list, which are made in parallel.
 
-POST requests have an `Idempotency-Key` here; without one there is no *stored response*. An API key instead of a token
-costs one `GetItem` of its pointer, until the process has cached it, and its record in the `BatchGetItem`. After the
+POST requests have an `Idempotency-Key` here; without one there is no *stored response*. A request with an API
+key reads the pointer of the key with one `GetItem`, unless the process has cached it. Its `BatchGetItem` also reads the
+record of the key. After the
 transaction one message notifies the ledger. It also names the task to run next, if there is one. If the message is
 lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` they store none.
 

@@ -316,7 +316,7 @@ class Entity:
         return schema_versions.with_legacy_item_if_older(replace(self, **changed), self.legacy_item)
 
     def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
-        """Return the record with its hydrated fields, or None if it counts as missing. Further items are added."""
+        """Return the record with its hydrated fields, or None if it counts as missing. It can add to `prefetched`."""
         return self
 
 

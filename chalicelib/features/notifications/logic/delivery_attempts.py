@@ -71,10 +71,10 @@ def send_batch(
 ) -> S | None:
     """Send the due deliveries of a queue message, and return the subscriber as it is afterwards.
 
-    `attempt_delivery` sends one, and returns the changed subscriber. `on_due_count` is called with the number of deliveries before
-    the first one. A message without ids stands for the first deferred deliveries. Deliveries that are not sent by the
-    message's `until` (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted subscriber are
-    deleted. Erased events, and events that the subscriber may no longer receive, are skipped.
+    `attempt_delivery` sends one, and returns the changed subscriber. `on_due_count` is called with the number of
+    deliveries before the first one. A message without ids stands for the first deferred deliveries. Deliveries that are
+    not sent by the message's `until` (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted
+    subscriber are deleted. Erased events, and events that the subscriber may no longer receive, are skipped.
     """
     subscriber, deliveries = _load_subscriber_and_deliveries(subscriber_type, message)
     if subscriber is None:
