@@ -27,9 +27,9 @@ print(json.dumps(sorted(kind.kind for kind in all_record_types())))
 def test_a_new_process_finds_every_task() -> None:
     found_tasks = run_in_fresh_process("""
 import json
-from chalicelib.entrypoints.catalogue import load_tasks
+from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.kernel.work import tasks
-load_tasks()
+register_tasks()
 print(json.dumps([task.name for task in tasks.all_tasks()]))
 """)
     decorator = re.compile(r"^@task\(", re.MULTILINE)
