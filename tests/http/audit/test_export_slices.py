@@ -203,11 +203,11 @@ class TestSlices:
             list[list[str]](),
         )
 
-        def interrupted(*args: Any, reread: bool) -> Iterator[Any]:
+        def interrupted(*args: Any, reread_from_table: bool) -> Iterator[Any]:
             queues.enqueue("audit_exports.run", started.item_key)
             workers.try_deliver()
             calls_of_second_worker.append(workers.last_calls.call_names)
-            return iter_sequenced(*args, reread_from_table=reread)
+            return iter_sequenced(*args, reread_from_table=reread_from_table)
 
         monkeypatch.setattr(async_export, "logs", entry_queries_with(interrupted))
         workers.deliver()
@@ -215,9 +215,9 @@ class TestSlices:
         assert started.get(api)["status"] == "completed"
 
 
-def entry_queries_with(iter_sequenced: Callable[..., Iterator[Any]]) -> SimpleNamespace:
-    """Return the module of entry queries with another `iter_sequenced`, for exports only."""
-    return SimpleNamespace(**{**vars(logs), "iter_sequenced": iter_sequenced})
+def entry_queries_with(iter_sequenced_entries: Callable[..., Iterator[Any]]) -> SimpleNamespace:
+    """Return the module of entry queries with another `iter_sequenced_entries`, for exports only."""
+    return SimpleNamespace(**{**vars(logs), "iter_sequenced_entries": iter_sequenced_entries})
 
 
 class FolderFileStore:
