@@ -89,7 +89,7 @@ class TestDeletedSite:
         page = pages_by_title(api, site)["Looms"]
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(site.path, caller=site.owner).status == 204
-        assert {answer.code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
+        assert {answer.status_and_code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
 
 
 class TestDeletedPage:
@@ -130,7 +130,7 @@ class TestDeletedOrganization:
         page = pages_by_title(api, site)["Looms"]
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(organization.path, caller=organization.owner).status == 204
-        assert {answer.code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
+        assert {answer.status_and_code for answer in request_everywhere(api, site, page)} == {"404 not_found"}
         restoration = api.patch(organization.path, caller=organization.owner, json={"status": "active"})
         assert restoration.status == 200
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}

@@ -257,7 +257,7 @@ class TestKeysOfAMember:
             remove_member(api, organization, grace, caller=grace, keys="keep"),
             remove_member(api, organization, grace, caller=key, keys="keep"),
         ]
-        assert [answer.code for answer in responses] == ["403 forbidden"] * 3
+        assert [answer.status_and_code for answer in responses] == ["403 forbidden"] * 3
         assert remove_member(api, organization, grace, keys="perhaps").errors == {"query/keys": "not_one_of"}
         assert api.post(f"{organization.path}/leave", caller=grace, query={"keys": "keep"}).status == 204
         assert not any(is_valid(api, organization, key) for key in keys.values())
