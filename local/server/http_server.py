@@ -153,4 +153,4 @@ def serve(app: Chalice, config: Config, port: int) -> None:
     try:
         server.serve_forever()
     finally:
-        server.server.finish()
+        server.server.close_gracefully()
