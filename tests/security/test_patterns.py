@@ -79,7 +79,9 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
         pattern for operation in all_operations() for pattern in operation.path_parameter_patterns.values()
     }
     return {
-        DynamicPattern("chalicelib.features.audit.exports.logic.verify", "(_ERASED % organization).encode()"): (
+        DynamicPattern(
+            "chalicelib.features.audit.exports.logic.verify", "(_ERASED_ENTRY_PATTERN % organization).encode()"
+        ): (
             verify._ERASED_ENTRY_PATTERN % uuid,  # noqa: SLF001
         ),
         DynamicPattern("chalicelib.features.notifications.channels.logic.provider_rules", "hosts"): tuple(
@@ -88,7 +90,7 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
         ),
         DynamicPattern(
             "chalicelib.kernel.http.fields", "pattern"
-        ): (),  # The parameter of `shape`, whose calls are found.
+        ): (),  # The parameter of `matching`, whose calls are found.
         DynamicPattern("chalicelib.kernel.operations.operation", "pattern"): tuple(path_patterns),
         DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (
             ada._identifier_pattern.pattern,  # noqa: SLF001
