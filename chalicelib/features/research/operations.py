@@ -42,6 +42,7 @@ from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("research", scope_areas=(ScopeArea("research", members_read_all=True),))
 
@@ -183,5 +184,5 @@ def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fie
         ttl=timestamp_ms(after(ctx.now, days=JOB_RETENTION_DAYS)) // 1000,
         **fields,
     )
-    ctx.changes.enqueue_after_commit(ResearchJob.task, ctx.changes.create(job))
+    jobs.start(ctx.changes, job)
     return ResearchJobOut.of(job)

@@ -54,6 +54,12 @@ class Job(Entity):
 J = TypeVar("J", bound=Job)
 
 
+def start(changes: UnitOfWork, job: Job) -> None:
+    """Create a job together with `changes`. Its first slice starts after the commit."""
+    changes.create(job)
+    changes.enqueue_after_commit(job.task, job)
+
+
 def claim(kind: type[J], message: dict[str, Any]) -> J | None:
     """Return the job in a message, claimed for this worker; None if it is gone, done or held by another worker."""
     job = tasks.load_record(kind, message)

@@ -14,6 +14,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import RawResponse
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations")
 
@@ -68,7 +69,7 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
         filters=filters,
         lease_until=ctx.now,
     )
-    ctx.changes.enqueue_after_commit(AuditExport.task, ctx.changes.create(export))
+    jobs.start(ctx.changes, export)
     return AuditExportOut.of(export)
 
 

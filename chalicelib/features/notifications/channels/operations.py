@@ -24,6 +24,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
+from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations", scope_areas=(ScopeArea("channels"),))
 
@@ -115,9 +116,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
     """Delete an integration channel. Pending messages are dropped."""
     ctx.changes.delete(channel)
-    ctx.changes.enqueue_after_commit(
-        SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(channel, ctx.now))
-    )
+    jobs.start(ctx.changes, SubscriberCleanup.from_subscriber(channel, ctx.now))
 
 
 @routes.post(

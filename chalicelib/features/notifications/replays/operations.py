@@ -12,6 +12,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations")
 
@@ -44,7 +45,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         requeued=logic.count_deliveries(webhook.id, statuses_to_replay(body.status), body.since, until),
         ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
-    ctx.changes.enqueue_after_commit(Replay.task, ctx.changes.create(replay))
+    jobs.start(ctx.changes, replay)
     return ReplayOut.of(replay)
 
 

@@ -31,6 +31,7 @@ from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
+from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations", scope_areas=(ScopeArea("webhooks"),))
 
@@ -126,9 +127,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     """Delete a webhook and all its deliveries. Pending events are not sent any more."""
     ctx.changes.delete(webhook)
-    ctx.changes.enqueue_after_commit(
-        SubscriberCleanup.task, ctx.changes.create(SubscriberCleanup.from_subscriber(webhook, ctx.now))
-    )
+    jobs.start(ctx.changes, SubscriberCleanup.from_subscriber(webhook, ctx.now))
 
 
 @routes.post(

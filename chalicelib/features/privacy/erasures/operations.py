@@ -15,6 +15,7 @@ from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations")
 
@@ -55,7 +56,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
         user_ids=[body.user_id] if body.user_id else [],
         emails=emails,
     )
-    ctx.changes.enqueue_after_commit(Erasure.task, ctx.changes.create(erasure))
+    jobs.start(ctx.changes, erasure)
     return ErasureOut.of(erasure)
 
 

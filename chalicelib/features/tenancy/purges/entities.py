@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage.entity import Container
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.jobs import Job
 
 
@@ -36,4 +37,4 @@ def delete_container_and_queue_purge(changes: UnitOfWork, container: Container) 
         container_id=container.id,
         lease_until=changes.now,
     )
-    changes.enqueue_after_commit(Purge.task, changes.create(job))
+    jobs.start(changes, job)

@@ -93,7 +93,7 @@ def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
     if probe_at:
         changes.enqueue_after_commit(PROBE_TASK, disabled)
     if settings().mail_from:
-        changes.enqueue_after_commit(DisabledNotice.task, changes.create(DisabledNotice.create(disabled, changes.now)))
+        jobs.start(changes, DisabledNotice.create(disabled, changes.now))
     changes.delete(job)
     outbox.commit(changes, DISABLED_EVENT, Origin.system(DisableJob.task))
 

@@ -45,6 +45,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import read_children
+from chalicelib.kernel.work import jobs
 
 MAX_CHILDREN_OF_NEW_HOME: Final = 1000
 
@@ -273,7 +274,7 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
         ctx.changes.update_untracked(site, home_page_id=None)
     trees.add_changes_to_unit_of_work()
     removal = PageRemoval(**ctx.new_record_fields(), **page.site_id_fields, page_id=page.id, lease_until=ctx.now)
-    ctx.changes.enqueue_after_commit(PageRemoval.task, ctx.changes.create(removal))
+    jobs.start(ctx.changes, removal)
 
 
 def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:

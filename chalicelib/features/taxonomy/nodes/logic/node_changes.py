@@ -45,6 +45,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.trees import TreeReader, read_children
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from chalicelib.kernel.work import jobs
 
 MAX_REPARENTED_CHILDREN: Final = 25
 """Maximum number of children that `reparent` moves. Each child takes three writes of the transaction."""
@@ -177,7 +178,7 @@ def _delete_with_subtree(
         pending_removals=tree.pending_removals + 1,
     )
     job = NodeRemovalJob(**ctx.new_record_fields(), **node.ids, node_id=node.id, lease_until=ctx.now)
-    ctx.changes.enqueue_after_commit(NodeRemovalJob.task, ctx.changes.create(job))
+    jobs.start(ctx.changes, job)
 
 
 def delete_leaf(changes: UnitOfWork, node: TaxonomyNode) -> None:

@@ -26,6 +26,7 @@ from chalicelib.kernel.identity.email_hashes import hash_email
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.work import jobs
 
 
 def invite_address(
@@ -107,5 +108,5 @@ def enqueue_invitation_mail(ctx: Context, invitation: Invitation) -> InvitationO
             lease_until=ctx.now,
             recipient_hash=hash_email(invitation.email).hex(),
         )
-        ctx.changes.enqueue_after_commit(InvitationMail.task, ctx.changes.create(mail))
+        jobs.start(ctx.changes, mail)
     return InvitationOut.of(invitation, accept_url=build_acceptance_url(token))
