@@ -18,7 +18,7 @@ from tests.harness import snapshots
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.erasures import complete_erasure
+from tests.harness.erasures import complete_erasure, to_json_value
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
 
@@ -71,13 +71,9 @@ def mentions(person: Person) -> Iterator[tuple[str, dict[str, Any]]]:
         if key[0].startswith("I#"):
             continue  # Stored idempotent responses expire after a day.
         for name, value in item.items():
-            text = json.dumps(value, default=to_json, ensure_ascii=False).lower()
+            text = json.dumps(value, default=to_json_value, ensure_ascii=False).lower()
             if any(person_text in text for person_text in person_texts):
                 yield f"{item.get('kind', key[0].partition('#')[0])}.{name}", item
-
-
-def to_json(value: object) -> object:
-    return value.decode(errors="replace") if isinstance(value, bytes) else sorted(value)  # type: ignore[call-overload]
 
 
 def missing_user_fields(found: set[str]) -> set[str]:
@@ -91,4 +87,4 @@ def missing_user_fields(found: set[str]) -> set[str]:
 
 
 def is_in(organization_id: str, item: dict[str, Any]) -> bool:
-    return organization_id in json.dumps(item, default=to_json)
+    return organization_id in json.dumps(item, default=to_json_value)

@@ -88,3 +88,8 @@ def run_concurrently(*actions: Callable[[], T]) -> Sequence[T]:
 
     with ThreadPoolExecutor(len(actions)) as executor:
         return list(executor.map(run, actions))
+
+
+def outcome_code(response: httpx.Response) -> str:
+    """Return the status of a success, or the code of a problem."""
+    return str(response.status_code if response.is_success else response.json()["code"])

@@ -9,7 +9,7 @@ from typing import Final
 import httpx
 import pytest
 
-from tests.emulator.api_clients import ApiClient, run_concurrently
+from tests.emulator.api_clients import ApiClient, outcome_code, run_concurrently
 from tests.emulator.conftest import AddMember, ClientFactory
 from tests.emulator.log_reader import list_entries, list_items, read_verified_log
 from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
@@ -46,7 +46,7 @@ def send_invitation(inviter: ApiClient, organization: str, invitee: ApiClient, r
 
 
 def outcome_codes(responses: Sequence[httpx.Response]) -> list[str]:
-    return [str(response.status_code if response.is_success else response.json()["code"]) for response in responses]
+    return [outcome_code(response) for response in responses]
 
 
 def roles(ada: ApiClient, invitation: SentInvitation) -> dict[str, str]:

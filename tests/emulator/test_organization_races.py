@@ -10,7 +10,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.emulator.api_clients import ApiClient, run_concurrently
+from tests.emulator.api_clients import ApiClient, outcome_code, run_concurrently
 from tests.emulator.conftest import AddMember, ClientFactory
 from tests.emulator.log_reader import LogEntry, list_entries, list_items, read_verified_log, wait_until_appended
 
@@ -155,10 +155,6 @@ def test_concurrent_key_creations_with_one_idempotency_key_create_one(concurrent
     assert len(_first_executions(concurrent_requests.repeated_creations)) == min(1, len(successful_responses))
 
 
-def _code(response: httpx.Response) -> str:
-    return str(response.status_code if response.is_success else response.json()["code"])
-
-
 def test_one_of_two_concurrent_transfers_wins(create_client: ClientFactory, add_member: AddMember) -> None:
     ada, mary, grace = create_client("ada"), create_client("mary"), create_client("grace")
     organization = ada.create_organization()
@@ -170,7 +166,7 @@ def test_one_of_two_concurrent_transfers_wins(create_client: ClientFactory, add_
         others = [successor.user_id for successor in owners.values() if successor is not owner]
         transfer = partial(owner.post, f"{path}/transfer-ownership")
         responses = run_concurrently(*(partial(transfer, json={"newOwnerId": successor}) for successor in others))
-        assert sorted(map(_code, responses)) == ["200", "insufficient_role"]
+        assert sorted(map(outcome_code, responses)) == ["200", "insufficient_role"]
         (winner,) = (successor for successor, response in zip(others, responses, strict=True) if response.is_success)
         roles = {m["userId"]: m["role"] for m in ada.get(f"{path}/members").json()["items"]}
         assert [user for user, role in roles.items() if role == "owner"] == [winner]
@@ -192,7 +188,7 @@ def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(
             partial(ada.post, f"{path}/transfer-ownership", json={"newOwnerId": mary.user_id}),
             partial(mary.post, f"{path}/leave"),
         )
-        outcome = (_code(transferred), _code(leaving))
+        outcome = (outcome_code(transferred), outcome_code(leaving))
         assert outcome in {("200", "owner_must_transfer"), ("validation_failed", "204")}
         roles = {member["userId"]: member["role"] for member in ada.get(f"{path}/members").json()["items"]}
         expected_roles = (
@@ -206,13 +202,13 @@ def test_one_of_many_concurrent_requests_gets_a_slug(create_client: ClientFactor
     ada, slug = create_client("ada"), f"wanted-{uuid4().hex[:8]}"
     body = {"name": "Wanted", "slug": slug}
     responses = run_concurrently(*[partial(ada.post, "/organizations", json=body) for _ in range(12)])
-    assert Counter(map(_code, responses)) == {"201": 1, "slug_taken": 11}
+    assert Counter(map(outcome_code, responses)) == {"201": 1, "slug_taken": 11}
     assert [record["slug"] for record in ada.get("/organizations").json()["items"]] == [slug]
 
     other = f"wanted-{uuid4().hex[:8]}"
     paths = [f"/organizations/{ada.create_organization()}" for _ in range(6)]
     responses = run_concurrently(*(partial(ada.patch, path, json={"slug": other}) for path in paths))
-    assert Counter(map(_code, responses)) == {"200": 1, "slug_taken": 5}
+    assert Counter(map(outcome_code, responses)) == {"200": 1, "slug_taken": 5}
     (winner,) = (response.json()["id"] for response in responses if response.is_success)
     assert ada.get(f"/organizations/by-slug/{other}").json()["id"] == winner
     for path in paths:
@@ -223,7 +219,7 @@ def test_one_of_many_concurrent_requests_gets_a_slug(create_client: ClientFactor
 def test_concurrently_created_organizations_of_one_name_get_distinct_slugs(create_client: ClientFactory) -> None:
     ada, name = create_client("ada"), f"Twins {uuid4().hex[:8]}"
     responses = run_concurrently(*[partial(ada.post, "/organizations", json={"name": name}) for _ in range(8)])
-    assert Counter(map(_code, responses)) == {"201": 8}
+    assert Counter(map(outcome_code, responses)) == {"201": 8}
     assert len({response.json()["slug"] for response in responses}) == 8
 
 
@@ -232,7 +228,7 @@ def test_concurrent_organization_creations_with_one_idempotency_key_create_one(c
     responses = run_concurrently(
         *[partial(ada.post, "/organizations", json={"name": "Once"}, headers=idempotency_headers) for _ in range(10)]
     )
-    assert {_code(response) for response in responses} <= {"201", "idempotency_in_progress"}
+    assert {outcome_code(response) for response in responses} <= {"201", "idempotency_in_progress"}
     created = [response for response in responses if response.is_success]
     assert (
         len({(response.content, response.headers["ETag"], response.headers["Location"]) for response in created}) == 1
@@ -250,7 +246,7 @@ def test_one_of_many_conditional_updates_of_a_version_succeeds(create_client: Cl
     responses = run_concurrently(
         *(partial(ada.patch, path, json={"name": f"Writer {n}"}, headers=precondition) for n in range(10))
     )
-    assert Counter(map(_code, responses)) == {"200": 1, "precondition_failed": 9}
+    assert Counter(map(outcome_code, responses)) == {"200": 1, "precondition_failed": 9}
     (winner,) = (response.json() for response in responses if response.is_success)
     assert ada.get(path).json() == winner
     assert len(list_entries(ada, organization, type="organization.updated")) == 1
@@ -262,10 +258,10 @@ def test_concurrent_revocations_of_one_key_free_one_slot(create_client: ClientFa
     path = f"/organizations/{organization}/api-keys"
     create = partial(ada.post, path, json={"name": "Key"})
     keys = run_concurrently(*[create for _ in range(MAX_KEYS)])
-    assert {_code(response) for response in keys} == {"201"}
+    assert {outcome_code(response) for response in keys} == {"201"}
     revoked = run_concurrently(*[partial(ada.delete, f"{path}/{keys[0].json()['id']}") for _ in range(5)])
-    assert {_code(response) for response in revoked} == {"204"}
-    assert Counter(map(_code, run_concurrently(*[create for _ in range(5)]))) == {"201": 1, "limit_exceeded": 4}
+    assert {outcome_code(response) for response in revoked} == {"204"}
+    assert Counter(map(outcome_code, run_concurrently(*[create for _ in range(5)]))) == {"201": 1, "limit_exceeded": 4}
     types = Counter(entry["type"] for entry in read_verified_log(ada, organization))
     assert types["organization.api_key.revoked"] == 1
 
@@ -285,7 +281,7 @@ def test_concurrent_rotations_return_secrets_that_all_work(create_client: Client
     key = ada.post(f"{path}/api-keys", json={"name": "Shared"}).json()
     rotate = partial(ada.post, f"{path}/api-keys/{key['id']}/rotate", json={})
     rotated = run_concurrently(*[rotate for _ in range(4)])
-    assert {_code(response) for response in rotated} == {"200"}
+    assert {outcome_code(response) for response in rotated} == {"200"}
     secrets = {key["key"], *(response.json()["key"] for response in rotated)}
     assert len(secrets) == 5
     for secret in secrets:

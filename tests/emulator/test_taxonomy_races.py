@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from tests.emulator.api_clients import ApiClient, run_concurrently
+from tests.emulator.api_clients import ApiClient, outcome_code, run_concurrently
 from tests.emulator.conftest import ClientFactory
 from tests.emulator.log_reader import list_items, read_verified_log
 
@@ -36,10 +36,6 @@ def platform(ada: ApiClient, organization: str) -> str:
 
 def create_node(ada: ApiClient, platform: str, name: str, parent: str | None = None) -> httpx.Response:
     return ada.post("/taxonomy-nodes", json={"platformId": platform, "name": name, "parentId": parent})
-
-
-def outcome_code(response: httpx.Response) -> str:
-    return str(response.status_code if response.is_success else response.json()["code"])
 
 
 def list_consistent_nodes(ada: ApiClient, platform: str) -> dict[str, Json]:

@@ -81,8 +81,7 @@ def create_scenario(world: TenantFixture) -> ErasureScenario:
         world.api.patch(organization.path, caller=owner, json={"name": f"Friends of {person.email}"})
         world.workers.run_until_idle()
     path = create_erasure(world.api, organization, email=person.email)
-    for queue in memory_aws.get_queues():
-        queue._messages.clear()  # noqa: SLF001 - run_erasure enqueues the message itself
+    memory_aws.discard_queued_messages()  # run_erasure enqueues the message itself
     return ErasureScenario(organization, person, path)
 
 

@@ -31,11 +31,6 @@ def rename_organizations(world: TenantFixture, times: int = 1) -> None:
             assert world.api.patch(tenant.path, caller=tenant.owner, json={"name": f"Name {n}"}).status == 200
 
 
-def discard_messages_of_all_queues() -> None:
-    for queue in memory_aws.get_queues():
-        queue._messages.clear()  # noqa: SLF001 - simulates lost messages
-
-
 def send_event(body: str, group: str) -> None:
     aws.client("sqs").send_message(
         QueueUrl=settings().events_queue_url, MessageBody=body, MessageGroupId=group, MessageDeduplicationId=group
@@ -62,7 +57,7 @@ class TestLedgerMessage:
 
     def test_appends_entries_of_lost_messages(self, tenant: TenantFixture) -> None:
         rename_organizations(tenant, times=3)
-        discard_messages_of_all_queues()
+        memory_aws.discard_queued_messages()
         queues.notify_ledger(tenant.id, new_id(now()))
         queues.notify_ledger(tenant.rivals.id, new_id(now()))
         tenant.workers.deliver()
@@ -76,7 +71,7 @@ class TestLedgerMessage:
 
     def test_schedule_recovers_a_lost_message(self, tenant: TenantFixture, clock: Clock) -> None:
         rename_organizations(tenant, times=2)
-        discard_messages_of_all_queues()
+        memory_aws.discard_queued_messages()
         tenant.workers.run_sweep()
         assert queued_bodies(EVENTS) == [], "no entry has been pending for long"
         clock.shift(seconds=11)
@@ -121,7 +116,7 @@ class TestLedgerMessageWithTask:
 
     def test_schedule_recovers_a_lost_task_message(self, tenant: TenantFixture, clock: Clock) -> None:
         export = self._create_export(tenant)
-        discard_messages_of_all_queues()
+        memory_aws.discard_queued_messages()
         clock.shift(seconds=11)
         tenant.workers.run_until_idle()
         log_proof.assert_logs_are_proven()
@@ -150,7 +145,7 @@ class TestLedgerMessageWithTask:
 class TestScheduleRuns:
     def test_successive_runs_enqueue_everything_once(self, tenant: TenantFixture, clock: Clock) -> None:
         rename_organizations(tenant)
-        discard_messages_of_all_queues()
+        memory_aws.discard_queued_messages()
         clock.shift(seconds=11)
         tenant.workers.run_sweep()
         queued = queued_bodies(EVENTS)
@@ -164,7 +159,7 @@ class TestScheduleRuns:
             restore_tenant(task_examples.create_expiring_api_key)
             with clock.shift_temporarily(days=1, seconds=11):
                 rename_organizations(tenant)
-                discard_messages_of_all_queues()
+                memory_aws.discard_queued_messages()
                 clock.shift(seconds=11)
                 with run_before_call(tenant.workers.run_sweep, call_number=at) as overtaking:
                     tenant.workers.run_sweep()
@@ -178,10 +173,10 @@ class TestScheduleRuns:
 
     def test_unfinished_work_is_enqueued_again_after_a_minute(self, tenant: TenantFixture, clock: Clock) -> None:
         rename_organizations(tenant)
-        discard_messages_of_all_queues()
+        memory_aws.discard_queued_messages()
         clock.shift(seconds=11)
         tenant.workers.run_sweep()
-        discard_messages_of_all_queues()
+        memory_aws.discard_queued_messages()
         clock.shift(seconds=61)
         tenant.workers.run_until_idle()
         log_proof.assert_logs_are_proven()

@@ -68,9 +68,10 @@ class PersonEraser:
 def keys_of_items_containing(*texts: str) -> list[tuple[str, str]]:
     """Return the keys of all items that contain one of the texts, ignoring case and stored idempotent responses."""
     items = {key: item for key, item in snapshots.items_by_key().items() if not key[0].startswith("I#")}
-    contents = {key: json.dumps(item, default=_to_json, ensure_ascii=False).lower() for key, item in items.items()}
+    contents = {key: json.dumps(item, default=to_json_value, ensure_ascii=False).lower() for key, item in items.items()}
     return [key for key, content in contents.items() if any(text.lower() in content for text in texts)]
 
 
-def _to_json(value: bytes | frozenset[str]) -> Any:
+def to_json_value(value: bytes | frozenset[str]) -> Any:
+    """Return bytes as text and a set as a sorted list, because JSON has neither."""
     return value.decode(errors="replace") if isinstance(value, bytes) else sorted(value)

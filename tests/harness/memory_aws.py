@@ -59,8 +59,8 @@ def reset() -> None:
     settings.cache_clear()
     aws_calls.watch_clients()
     get_table().items.clear()
+    discard_queued_messages()
     for queue in get_queues():
-        queue._messages.clear()  # noqa: SLF001 - moto's purge allows one call per minute
         queue._pending_messages.clear()  # noqa: SLF001
         queue.deleted_messages.clear()
     for bucket in s3_backends[DEFAULT_ACCOUNT_ID]["global"].buckets.values():
@@ -86,6 +86,12 @@ def get_table(name: str = PREFIX) -> Table:
 def get_queues() -> list[Queue]:
     """Return the queues as moto's objects."""
     return list(sqs_backends[DEFAULT_ACCOUNT_ID][REGION].queues.values())
+
+
+def discard_queued_messages() -> None:
+    """Discard the messages of all queues."""
+    for queue in get_queues():
+        queue._messages.clear()  # noqa: SLF001 - moto's purge allows one call per minute
 
 
 def all_items() -> list[Item]:

@@ -1,6 +1,6 @@
 """Stands in for Lambda's event sources: passes queued messages and scheduled events to the app's handlers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,6 +15,7 @@ from tests.harness.aws_calls import RecordedCalls, record_calls
 from tests.harness.memory_aws import PREFIX, all_items, get_queues
 
 Json = dict[str, Any]
+AwaitCleanup = Callable[[], None]
 
 _SCHEDULED_EVENT: Final[Json] = {
     "version": "0",

@@ -11,7 +11,10 @@ from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient, Json
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Issuer, Person
+from tests.harness.channels import CreatedChannel, create_channel
+from tests.harness.clock import Clock
 from tests.harness.domains import claim_domain, publish_dns_records, verify_domain
+from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
 from tests.harness.invitations import CreatedInvitation, create_invitation
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import CreatedOrganization, create_organization
@@ -20,7 +23,7 @@ from tests.harness.receiver import Receiver
 from tests.harness.research_sources import FakeSources, ResearchClient, serve_fake_sources
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site
 from tests.harness.webhooks import CreatedWebhook, create_webhook
-from tests.harness.workers import Workers
+from tests.harness.workers import AwaitCleanup, Workers
 
 
 @pytest.fixture
@@ -88,6 +91,32 @@ def webhook(api: ApiClient, organization: CreatedOrganization, workers: Workers,
     webhook = create_webhook(api, organization, receiver, events=["organization.updated"])
     workers.deliver()
     return webhook
+
+
+@pytest.fixture
+def channel(api: ApiClient, organization: CreatedOrganization, receiver: Receiver) -> CreatedChannel:
+    """A Slack channel that receives every update of the organization."""
+    return create_channel(api, organization, receiver, events=["organization.updated"])
+
+
+@pytest.fixture(params=LAGS)
+def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> Iterator[IndexLag]:
+    """Indexes that lag behind every change after the organization's creation."""
+    assert organization.id
+    with lag_indexes(request.param) as lag:
+        yield lag
+
+
+@pytest.fixture
+def await_cleanup(workers: Workers, clock: Clock) -> AwaitCleanup:
+    """A function that runs the workers until the memberships below a departed member's have been removed."""
+
+    def await_cleanup() -> None:
+        for _ in range(2):
+            clock.shift(minutes=1, seconds=10)
+            workers.run_until_idle()
+
+    return await_cleanup
 
 
 @pytest.fixture

@@ -21,10 +21,9 @@ from tests.harness.platforms import (
     create_platform,
     create_space,
 )
-from tests.harness.workers import Workers
+from tests.harness.workers import AwaitCleanup
 
 LeaveContainer = Callable[[str, Person], None]
-AwaitCleanup = Callable[[], None]
 
 
 @pytest.fixture
@@ -58,18 +57,6 @@ def leave_container(
             assert api.post(f"{path}/leave", caller=person).status == 204
 
     return leave_container
-
-
-@pytest.fixture
-def await_cleanup(workers: Workers, clock: Clock) -> AwaitCleanup:
-    """A function that runs the workers until the memberships below have been removed."""
-
-    def await_cleanup() -> None:
-        for _ in range(2):
-            clock.shift(minutes=1, seconds=10)
-            workers.run_until_idle()
-
-    return await_cleanup
 
 
 @pytest.fixture

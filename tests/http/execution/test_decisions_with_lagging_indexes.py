@@ -1,13 +1,11 @@
 """Decisions do not depend on indexes, which may lack new entries or still have removed ones."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
+from tests.harness.index_lag import IndexLag
 from tests.harness.invitations import create_invitation, list_invitation_ids, post_invitation
 from tests.harness.organizations import CreatedOrganization, add_organization_member
 from tests.harness.platforms import (
@@ -20,13 +18,7 @@ from tests.harness.platforms import (
 from tests.harness.sites import create_published_page, create_site, update_page
 from tests.harness.taxonomy import create_node, create_node_chain, delete_node, list_node_paths
 
-
-@pytest.fixture(params=LAGS, autouse=True)
-def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> Iterator[IndexLag]:
-    """Indexes that lag behind every change after the organization's creation."""
-    assert organization.id
-    with lag_indexes(request.param) as lag:
-        yield lag
+pytestmark = pytest.mark.usefixtures("lag")
 
 
 class TestMembers:

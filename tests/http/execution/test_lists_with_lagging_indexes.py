@@ -1,12 +1,12 @@
 """Lists while indexes lag: they show the stored roles of members, and no former members."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
+from tests.harness.index_lag import IndexLag
 from tests.harness.organizations import CreatedOrganization, add_organization_member
 from tests.harness.platforms import (
     CreatedPlatform,
@@ -19,15 +19,9 @@ from tests.harness.platforms import (
 from tests.harness.research_sources import FakeSources, ResearchClient, build_works
 from tests.harness.workers import Workers
 
+pytestmark = pytest.mark.usefixtures("lag")
+
 Container = CreatedOrganization | CreatedPlatform | CreatedSpace
-
-
-@pytest.fixture(params=LAGS, autouse=True)
-def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> Iterator[IndexLag]:
-    """Indexes that lag behind every change of a test."""
-    assert organization.id
-    with lag_indexes(request.param) as lag:
-        yield lag
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Removals while indexes lag remove everything that has to be removed, and nothing else."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.harness.api import ApiClient
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
-from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
+from tests.harness.index_lag import IndexLag
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import add_platform_member, add_space_member, create_platform, create_space
@@ -20,15 +20,9 @@ from tests.harness.sites import create_published_page, create_site, get_page_by_
 from tests.harness.taxonomy import create_attachment, create_node, create_node_chain, delete_node
 from tests.harness.workers import Workers
 
+pytestmark = pytest.mark.usefixtures("lag")
+
 Wait = Callable[[], None]
-
-
-@pytest.fixture(params=LAGS, autouse=True)
-def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> Iterator[IndexLag]:
-    """Indexes that lag behind every change after the organization's creation."""
-    assert organization.id
-    with lag_indexes(request.param) as lag:
-        yield lag
 
 
 @pytest.fixture

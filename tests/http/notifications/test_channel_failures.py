@@ -27,12 +27,6 @@ pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 UPDATED = "organization.updated"
 
 
-@pytest.fixture
-def channel(api: ApiClient, organization: CreatedOrganization, receiver: Receiver) -> CreatedChannel:
-    """A Slack channel that receives every update of the organization."""
-    return create_channel(api, organization, receiver, events=[UPDATED])
-
-
 def retry_delay_seconds(channel: CreatedChannel) -> float:
     """Return the seconds until the next attempt of the only message."""
     (message,) = stored_messages(channel)

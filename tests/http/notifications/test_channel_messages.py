@@ -29,12 +29,6 @@ UPDATED = "organization.updated"
 RENAMED = "Ada Lovelace changed the organization {}."
 
 
-@pytest.fixture
-def channel(api: ApiClient, organization: CreatedOrganization, receiver: Receiver) -> CreatedChannel:
-    """A Slack channel that receives every update of the organization."""
-    return create_channel(api, organization, receiver, events=[UPDATED])
-
-
 def message_body(receiver: Receiver) -> Json:
     """Return the body of the only message that was received."""
     (request,) = receiver.requests

@@ -1,13 +1,10 @@
 """Webhooks that catch up while indexes lag: no waiting event is lost or late."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.clock import Clock
-from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.webhooks import (
@@ -20,17 +17,9 @@ from tests.harness.webhooks import (
 )
 from tests.harness.workers import Workers
 
-pytestmark = pytest.mark.usefixtures("private_targets_allowed")
+pytestmark = pytest.mark.usefixtures("private_targets_allowed", "lag")
 
 UPDATED = "organization.updated"
-
-
-@pytest.fixture(params=LAGS, autouse=True)
-def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> Iterator[IndexLag]:
-    """Indexes that lag."""
-    assert organization.id
-    with lag_indexes(request.param) as lag:
-        yield lag
 
 
 def received_names(receiver: Receiver) -> list[str]:

@@ -201,8 +201,7 @@ class TestRetry:
         rename_organization(api, organization, "After")
         workers.deliver()
         assert self.retry(api, webhook, self.get_only_delivery(api, webhook)).status == 202
-        for queue in memory_aws.get_queues():
-            queue._messages.clear()  # noqa: SLF001
+        memory_aws.discard_queued_messages()
         clock.shift(minutes=6)
         workers.run_until_idle()
         assert len(receiver.requests) == 2

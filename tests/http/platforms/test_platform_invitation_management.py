@@ -1,7 +1,5 @@
 """Invitations to a platform: who manages them, and how they end."""
 
-from collections.abc import Callable
-
 import pytest
 
 from chalicelib.kernel.execution.context import Context
@@ -23,7 +21,7 @@ from tests.harness.invitations import (
 )
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform, set_member_role
-from tests.harness.workers import Workers
+from tests.harness.workers import AwaitCleanup, Workers
 
 
 class TestManagement:
@@ -160,17 +158,6 @@ class TestManagement:
 
 
 class TestDepartureOfTheInviter:
-    @pytest.fixture
-    def wait(self, workers: Workers, clock: Clock) -> Callable[[], None]:
-        """A function that waits until a departure is complete."""
-
-        def wait() -> None:
-            for _ in range(2):
-                clock.shift(minutes=1, seconds=10)
-                workers.run_until_idle()
-
-        return wait
-
     @pytest.mark.parametrize("index_lags", [False, True])
     def test_the_invitation_is_rejected_at_once_and_stays_revoked_when_the_inviter_returns(
         self,
@@ -179,7 +166,7 @@ class TestDepartureOfTheInviter:
         platform: CreatedPlatform,
         invitation: CreatedInvitation,
         emmy: Person,
-        wait: Callable[[], None],
+        await_cleanup: AwaitCleanup,
         monkeypatch: pytest.MonkeyPatch,
         *,
         index_lags: bool,
@@ -190,7 +177,7 @@ class TestDepartureOfTheInviter:
         add_platform_member(platform, emmy, "admin")
         for _ in range(2):
             assert open_invitation(api, invitation).status_and_code == REVOKED_PROBLEM
-            wait()
+            await_cleanup()
         assert get_invitation_status(api, organization, invitation) == "revoked"
         assert invitation_events(api, organization, invitation)[1:] == (
             ["platform.invitation.revoked"] if index_lags else []
@@ -202,13 +189,13 @@ class TestDepartureOfTheInviter:
         organization: CreatedOrganization,
         platform: CreatedPlatform,
         grace: Person,
-        wait: Callable[[], None],
+        await_cleanup: AwaitCleanup,
     ) -> None:
         invitation = create_invitation(api, platform, SOPHIE_EMAIL, caller=grace)
         assert api.post(f"{organization.path}/leave", caller=grace).status == 204
         assert open_invitation(api, invitation).status_and_code == REVOKED_PROBLEM
         assert get_invitation_status(api, organization, invitation) == "revoked"
-        wait()
+        await_cleanup()
         assert invitation_events(api, organization, invitation) == ["platform.invitation.created"]
 
     def test_leaving_the_platform_keeps_invitations_sent_as_an_organization_admin(
@@ -217,12 +204,12 @@ class TestDepartureOfTheInviter:
         organization: CreatedOrganization,
         platform: CreatedPlatform,
         grace: Person,
-        wait: Callable[[], None],
+        await_cleanup: AwaitCleanup,
     ) -> None:
         add_platform_member(platform, grace, "admin")
         invitation = create_invitation(api, platform, SOPHIE_EMAIL, caller=grace)
         assert api.post(f"{platform.path}/leave", caller=grace).status == 204
-        wait()
+        await_cleanup()
         assert open_invitation(api, invitation).json["status"] == "pending"
         assert get_invitation_status(api, organization, invitation) == "pending"
 

@@ -277,8 +277,7 @@ class TestInvitedPerson:
         self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, erase: PersonEraser
     ) -> None:
         create_invitation(api, organization, SOPHIE)
-        for queue in memory_aws.get_queues():
-            queue._messages.clear()  # noqa: SLF001 - the message is lost, so that the sweep finds the mail later
+        memory_aws.discard_queued_messages()  # so that the sweep finds the mail later
         erase(email=SOPHIE)
         assert mailbox.emails == []
         assert not [item for item in memory_aws.all_items() if item.get("kind") == "organization.invitation_mail"]

@@ -26,13 +26,7 @@ from tests.harness.sites import (
 )
 from tests.harness.workers import Workers
 
-
-@pytest.fixture
-def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
-    """A site with a home page."""
-    site = create_site(api, organization)
-    create_published_page(api, site, "Welcome")
-    return site
+pytestmark = pytest.mark.usefixtures("home_page")
 
 
 @pytest.fixture

@@ -26,15 +26,9 @@ from tests.harness.sites import (
     update_page,
 )
 
+pytestmark = pytest.mark.usefixtures("home_page")
+
 EXTERNAL_URL: Final = "https://example.com/looms"
-
-
-@pytest.fixture
-def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
-    """A site with a home page."""
-    site = create_site(api, organization)
-    create_published_page(api, site, "Welcome")
-    return site
 
 
 class TestCreateRedirect:

@@ -16,19 +16,12 @@ from tests.harness.sites import (
     CreatedPage,
     CreatedSite,
     create_published_page,
-    create_site,
     publish_at,
     update_page,
 )
 from tests.harness.workers import Workers
 
-
-@pytest.fixture
-def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
-    """A site with a home page."""
-    site = create_site(api, organization)
-    create_published_page(api, site, "Welcome")
-    return site
+pytestmark = pytest.mark.usefixtures("home_page")
 
 
 class TestRedirectsOfMovedPages:

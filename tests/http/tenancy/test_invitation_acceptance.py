@@ -27,12 +27,6 @@ from tests.harness.organizations import (
 USED = "410 invitation_used"
 
 
-@pytest.fixture
-def invitation(api: ApiClient, organization: CreatedOrganization, stranger: Person) -> CreatedInvitation:
-    """Sophie's invitation to the organization as an editor."""
-    return create_invitation(api, organization, stranger, role="editor")
-
-
 class TestDescribeInvitation:
     def test_anonymous_callers_see_the_inviter_the_organization_and_the_role(
         self,

@@ -7,7 +7,6 @@ from tests.harness.invitations import (
     ACCEPTANCE_PATH,
     CreatedInvitation,
     accept_invitation,
-    create_invitation,
     decide_on_invitation,
     decline_invitation,
     get_invitation_status,
@@ -15,12 +14,6 @@ from tests.harness.invitations import (
     run_before_next_transaction,
 )
 from tests.harness.organizations import CreatedOrganization, add_organization_member
-
-
-@pytest.fixture
-def invitation(api: ApiClient, organization: CreatedOrganization, stranger: Person) -> CreatedInvitation:
-    """Sophie's invitation as an editor. She joins by other means before she responds."""
-    return create_invitation(api, organization, stranger, role="editor")
 
 
 def role_of(api: ApiClient, organization: CreatedOrganization, person: Person) -> str:

@@ -8,18 +8,11 @@ from tests.harness.invitations import (
     ACCEPTANCE_PATH,
     CreatedInvitation,
     accept_invitation,
-    create_invitation,
     invitation_events,
 )
 from tests.harness.organizations import CreatedOrganization
 
 MISMATCH, USED = "403 email_mismatch", "410 invitation_used"
-
-
-@pytest.fixture
-def invitation(api: ApiClient, organization: CreatedOrganization, stranger: Person) -> CreatedInvitation:
-    """Sophie's invitation to the organization as an editor."""
-    return create_invitation(api, organization, stranger, role="editor")
 
 
 class TestRespondToInvitation:

@@ -21,12 +21,6 @@ OTHER_USER_ID = "01939d3c-0000-4000-8000-00000000000a"
 MISMATCH, USED = "403 email_mismatch", "410 invitation_used"
 
 
-@pytest.fixture
-def invitation(api: ApiClient, organization: CreatedOrganization, stranger: Person) -> CreatedInvitation:
-    """Sophie's invitation to the organization as an editor."""
-    return create_invitation(api, organization, stranger, role="editor")
-
-
 class TestWhoCanRespond:
     @pytest.mark.parametrize("email", ["stranger@example.com", "Stranger@Example.COM", "STRANGER@EXAMPLE.COM"])
     def test_the_email_address_is_compared_case_insensitively(

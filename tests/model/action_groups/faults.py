@@ -68,8 +68,7 @@ def apply_elapsed_time(run: ModelRun) -> None:
 
 @action()
 def discard_messages(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the queues
-    for queue in memory_aws.get_queues():
-        queue._messages.clear()  # noqa: SLF001
+    memory_aws.discard_queued_messages()
 
 
 @action()
