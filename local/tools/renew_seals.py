@@ -25,7 +25,7 @@ from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.table import TransactionCancelled
-from chalicelib.kernel.storage.writes import Write
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 from infrastructure import configuration
 from infrastructure.account import CommandError, translate_errors
 from infrastructure.configuration import FORMER_SEALS_SETTING
@@ -200,13 +200,4 @@ class _LogRenewal:
             raise _VerificationFailed(Fault("modified", sequence))
         old_values = {name: item[name] for name in _CONDITION_ATTRIBUTES}
         condition = " AND ".join(f"#{name} = :{name}" for name in old_values)
-        return [
-            Write(
-                "Update",
-                (item["pk"], item["sk"]),
-                update="SET #seal = :new_seal",
-                condition=condition,
-                names=_CONDITION_ATTRIBUTES,
-                values={**old_values, "new_seal": seal},
-            )
-        ]
+        return [ItemUpdate((item["pk"], item["sk"]), set={"seal": seal}).to_write(condition, **old_values)]
