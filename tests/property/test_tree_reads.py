@@ -88,7 +88,7 @@ class Tree:
             return
         changed: dict[str, Any] = {"tree_version": self.tree.version + 1}
         moved_ids = [node.id]
-        match self.random.choice(["move", "move", "rename", "rename", "rename", "fell", "reparent"]):
+        match self.random.choice(["move", "move", "rename", "rename", "rename", "delete", "reparent"]):
             case "move":
                 new_ancestors = self.ancestors(self.random.choice([None, *self.nodes]))
                 if node.id in [ancestor.id for ancestor in new_ancestors]:
@@ -99,7 +99,7 @@ class Tree:
                 }
             case "rename":
                 changed["slug"] = f"{node.slug}x"
-            case "fell":
+            case "delete":
                 changed["listed"] = None
             case "reparent":
                 children = [child for child in self.nodes.values() if child.parent_id == node.id]

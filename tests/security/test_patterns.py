@@ -18,6 +18,7 @@ from typing import Any, Final
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
+from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN
 from chalicelib.kernel.storage.pii import PersonalData
 from tests.harness.conformance import openapi_document
 from tests.security.patterns import DynamicPattern, Pattern, find_patterns
@@ -107,7 +108,7 @@ def all_patterns() -> list[Pattern]:
             dynamic_patterns.module,
             source,
             0,
-            frozenset({"search" if dynamic_patterns.module.endswith("person") else "fullmatch"}),
+            frozenset({"search" if dynamic_patterns.module == PersonalData.__module__ else "fullmatch"}),
         )
         for dynamic_patterns, sources in dynamic_pattern_sources().items()
         for source in sources
@@ -145,6 +146,7 @@ def takes_linear_time(function: Callable[[str], object], text: Callable[[int], s
 def test_all_patterns_are_found() -> None:
     static_patterns, dynamic_patterns = find_patterns()
     assert len(static_patterns) > 100
+    assert {SLUG_PATTERN, UUID_PATTERN} <= {p.source for p in static_patterns if p.methods == {"fullmatch"}}
     assert dynamic_patterns == dynamic_pattern_sources().keys()
 
 
