@@ -68,18 +68,18 @@ def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
     with (
         log_scope(
             "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
-        ) as facts,
+        ) as log_fields,
         correlate(request.id),
     ):
         try:
             response = execute(load_operation(function_path), request)
         except Problem as problem:
             response = _response_to_problem(request, problem)
-            facts["problem"] = problem.code
+            log_fields["problem"] = problem.code
         except Exception:  # noqa: BLE001 - boundary of the process: the caller gets a problem, the log the traceback
             logger().exception("unhandled", extra={"requestId": request.id})
             response = _response_to_problem(request, internal_error())
-        facts["status"] = response.status
+        log_fields["status"] = response.status
     return _to_chalice_response(request, response)
 
 

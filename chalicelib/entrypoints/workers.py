@@ -66,28 +66,28 @@ def deliver(event: Event) -> Mapping[str, Any]:
 
 def sweep() -> int:
     """Queue all due tasks, and return how many were queued."""
-    with log_scope("schedule", "sweep") as facts:
-        facts["queued"] = scheduler.enqueue_due()
-    return int(facts["queued"])
+    with log_scope("schedule", "sweep") as log_fields:
+        log_fields["queued"] = scheduler.enqueue_due()
+    return int(log_fields["queued"])
 
 
 def anchor() -> int:
     """Queue the anchoring of all logs that grew, and return how many were queued; none without a bucket for anchors."""
     from chalicelib.features.audit.log.tasks import queue_anchor_tasks
 
-    with log_scope("schedule", "anchor") as facts:
-        facts["bucket"] = settings().anchors_bucket or None
-        facts["queued"] = queue_anchor_tasks() if facts["bucket"] else 0
-    return int(facts["queued"])
+    with log_scope("schedule", "anchor") as log_fields:
+        log_fields["bucket"] = settings().anchors_bucket or None
+        log_fields["queued"] = queue_anchor_tasks() if log_fields["bucket"] else 0
+    return int(log_fields["queued"])
 
 
 def migrate() -> list[dict[str, Any]]:
     """Apply the pending migrations, and return the outcome of each."""
     from chalicelib.features.admin.migrations.logic.runner import apply_and_list_outcomes
 
-    with log_scope("function", "migrate") as facts:
+    with log_scope("function", "migrate") as log_fields:
         outcomes = apply_and_list_outcomes()
-        facts["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in outcomes}
+        log_fields["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in outcomes}
     return outcomes
 
 
@@ -103,9 +103,9 @@ def _process_sqs_batch(
 
 
 def _process_log_message(record: Any, deadline_ms: int) -> None:
-    with _message_log_scope(record, "append_entries") as facts:
+    with _message_log_scope(record, "append_entries") as log_fields:
         message = json.loads(record["body"])
-        log = facts["tenant"] = message["log"]
+        log = log_fields["tenant"] = message["log"]
         with correlate(*message.get("requestIds", ())):
             add_metrics(LedgerLag=ledger.append_pending(log, deadline_ms))
             with best_effort("start"):  # A failure here must not block the log's next entries.
@@ -123,9 +123,9 @@ def _fan_out_entries(log_id: str, deadline_ms: int) -> None:
 
 
 def _run_task(record: Any, **extra_fields: Any) -> None:
-    with _message_log_scope(record, "run_task") as facts:
+    with _message_log_scope(record, "run_task") as log_fields:
         message = json.loads(record["body"])
-        facts["operation"] = message["task"]
+        log_fields["operation"] = message["task"]
         with correlate(*message.get("requestIds", ())):
             try:
                 tasks.run_task(message | extra_fields)

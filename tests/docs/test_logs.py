@@ -66,9 +66,9 @@ def _names(node: ast.AST) -> Iterator[str]:
         case ast.Call(keywords=keywords):
             extras = [k.value for k in keywords if k.arg == "extra" and isinstance(k.value, ast.Dict)]
             yield from (str(key.value) for extra in extras for key in extra.keys if isinstance(key, ast.Constant))
-        case ast.Subscript(value=ast.Name(id="facts" | "log_fields"), slice=ast.Constant(value=name), ctx=ast.Store()):
+        case ast.Subscript(value=ast.Name(id="log_fields"), slice=ast.Constant(value=name), ctx=ast.Store()):
             yield str(name)
-        case ast.AugAssign(target=ast.Name(id="facts" | "log_fields"), value=ast.Dict(keys=keys)):
+        case ast.AugAssign(target=ast.Name(id="log_fields"), value=ast.Dict(keys=keys)):
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
 
 
