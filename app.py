@@ -32,9 +32,9 @@ def _queue_name(setting: str, local_name: str) -> str:
 @app.on_sqs_message(queue=_queue_name("EVENTS_QUEUE_URL", "atrium-events.fifo"), batch_size=10, maximum_concurrency=100)
 def events(event: SQSEvent) -> Any:
     """Append pending entries to the logs of their organizations."""
-    from chalicelib.entrypoints.workers import append_entries
+    from chalicelib.entrypoints.workers import append_log_entries_and_fan_out
 
-    return append_entries(event.to_dict())
+    return append_log_entries_and_fan_out(event.to_dict())
 
 
 @app.on_sqs_message(queue=_queue_name("JOBS_QUEUE_URL", "atrium-jobs"), batch_size=1, maximum_concurrency=20)
@@ -70,7 +70,7 @@ def sweep(_event: CloudWatchEvent) -> int:
     """Queue all due tasks."""
     from chalicelib.entrypoints import workers
 
-    return workers.sweep()
+    return workers.enqueue_due_tasks()
 
 
 @app.schedule(Rate(1, unit=Rate.HOURS))
@@ -78,7 +78,7 @@ def anchor(_event: CloudWatchEvent) -> int:
     """Store checkpoints of the logs that have grown outside of the table."""
     from chalicelib.entrypoints import workers
 
-    return workers.anchor()
+    return workers.enqueue_log_anchoring()
 
 
 @app.lambda_function()

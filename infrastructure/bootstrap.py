@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.core.settings import EMAIL_PATTERN, validate_settings
+from chalicelib.kernel.core.settings import EMAIL_PATTERN, parse_settings
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.discovery import discover_jwks_url
@@ -42,7 +42,7 @@ _PLACEHOLDER_SECRETS: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90I
 def bootstrap(name: str, arguments: Mapping[str, str], *, alarms_to: str | None = None) -> None:
     """Create or update a stage's data resources, and write its settings and policies.
 
-    `given`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises CommandError, and SettingsError
+    `arguments`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises CommandError, and SettingsError
     if a setting would be invalid; then nothing was created.
     """
     stored = configuration.environment_variables(name)
@@ -53,7 +53,7 @@ def bootstrap(name: str, arguments: Mapping[str, str], *, alarms_to: str | None 
         requested["AUTH_JWKS"] = discover_jwks_url({**stored, **requested}["AUTH_ISSUER"])
     stage = _locate_stage(name, stored, requested)
     new_settings = data_settings(stage) | requested
-    validate_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
+    parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
     secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
     _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored))
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from chalicelib.kernel.core.settings import validate_settings
+from chalicelib.kernel.core.settings import parse_settings
 from infrastructure.account import CommandError, current_stage
 from infrastructure.names import Stage
 
@@ -66,7 +66,7 @@ def load_stage(name: str) -> Stage:
             f"The stage {name} is missing in .chalice/{CONFIG_FILE.name}. Run: make bootstrap STAGE={name}. If"
             " somebody ran it already, get the file that they committed."
         )
-    validate_settings({key.lower(): value for key, value in known.items()})
+    parse_settings({key.lower(): value for key, value in known.items()})
     address = urlsplit(known[_QUEUE])
     _, account, queue = address.path.split("/")
     data = queue.removeprefix("atrium-").removesuffix("-events.fifo")

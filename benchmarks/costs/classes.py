@@ -83,8 +83,8 @@ def class_of(operation: Operation) -> str:
     if listed_class:
         return listed_class
     in_public_module = operation.function.__module__.startswith(_PUBLIC_MODULES)
-    if not operation.mutates and (operation.allows_anonymous or in_public_module):
+    if not operation.emits_events and (operation.allows_anonymous or in_public_module):
         return PUBLIC
-    if operation.mutates:
+    if operation.emits_events:
         return CHANGE
     return LIST if operation.is_list else READ

@@ -108,12 +108,14 @@ class Log:
 
     def fill(self) -> Iterator[int]:
         """Commit the missing entries in another process, let the ledger append them, and yield the size of the log."""
-        ledger.append_pending(self.id)  # An earlier run may have committed entries without appending them.
+        ledger.append_pending_and_return_lag_ms(
+            self.id
+        )  # An earlier run may have committed entries without appending them.
         size = self.size
         with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare_process) as process:
             commit = process.submit(_commit_entries, self.id, size, self.entries)
             while size < self.entries and not (commit.done() and commit.exception()):
-                ledger.append_pending(self.id, now_ms() + _APPEND_TIMEOUT_MS)
+                ledger.append_pending_and_return_lag_ms(self.id, now_ms() + _APPEND_TIMEOUT_MS)
                 time.sleep(_PAUSE_SECONDS)
                 size = self.size
                 yield size

@@ -19,7 +19,7 @@ from benchmarks.log_scale import disk_table
 from benchmarks.log_scale.stage import prepare_process
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.execution.pipeline import execute
+from chalicelib.kernel.execution.pipeline import execute_or_raise_problem
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.operation import Operation
 from tests.harness.api import CLIENT_IP
@@ -117,7 +117,7 @@ def perform_operation(
         headers={"authorization": f"Bearer {owner.credential}"},
     )
     with measure_usage() as usage:
-        response = execute(operation, request)
+        response = execute_or_raise_problem(operation, request)
     usage.sent = len(response.body)
     return from_json(response.body), usage
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import matching
+from chalicelib.kernel.http.fields import pattern_field_metadata
 from chalicelib.kernel.http.models import Query
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.results import RawResponse
@@ -41,7 +41,9 @@ _MEDIA_TYPES: Final = {
     ".py": "text/x-python; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_AssetName = Annotated[str, *matching(r"^[a-z0-9.-]{1,64}$", "must be the name of one of the page's files")]
+_AssetName = Annotated[
+    str, *pattern_field_metadata(r"^[a-z0-9.-]{1,64}$", "must be the name of one of the page's files")
+]
 _FINGERPRINT_CHARACTERS: Final = 16
 
 # The page loads nothing from other hosts, and sends requests to none, so a credential that is typed in stays here.

@@ -13,11 +13,11 @@ from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, load_operation
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.logs import correlate, log_scope, logger
+from chalicelib.kernel.core.logs import bind_originating_request_ids, log_scope, logger
 from chalicelib.kernel.core.problems import Problem, internal_error
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
-from chalicelib.kernel.execution.pipeline import execute
+from chalicelib.kernel.execution.pipeline import execute_or_raise_problem
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import EXPOSED_HEADERS, Request, Response
 
@@ -34,23 +34,23 @@ def create_blueprints() -> Iterable[Blueprint]:
     for group, method, path, target in ROUTES:
         blueprint = groups.setdefault(group, Blueprint(f"chalicelib.entrypoints.http.{group}"))
         blueprint.route(path, methods=[method], content_types=["*/*"], name=target.rpartition(":")[2])(
-            _create_view(blueprint, target)
+            _build_view_function(blueprint, target)
         )
         methods.setdefault(path, []).append(method)
         if len(methods[path]) == 1:
-            preflight = _create_preflight_view(blueprint, methods[path])
+            preflight = _build_preflight_view_function(blueprint, methods[path])
             blueprint.route(path, methods=["OPTIONS"], content_types=["*/*"], name="preflight")(preflight)
     return groups.values()
 
 
-def _create_view(blueprint: Blueprint, function_path: str) -> Callable[..., ChaliceResponse]:
+def _build_view_function(blueprint: Blueprint, function_path: str) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
         return _handle_request(_from_chalice_request(blueprint.current_request), function_path)
 
     return view
 
 
-def _create_preflight_view(blueprint: Blueprint, methods: list[str]) -> Callable[..., ChaliceResponse]:
+def _build_preflight_view_function(blueprint: Blueprint, methods: list[str]) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
         request = _from_chalice_request(blueprint.current_request)
         allow_headers = {
@@ -69,16 +69,16 @@ def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
         log_scope(
             "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
         ) as log_fields,
-        correlate(request.id),
+        bind_originating_request_ids(request.id),
     ):
         try:
-            response = execute(load_operation(function_path), request)
+            response = execute_or_raise_problem(load_operation(function_path), request)
         except Problem as problem:
-            response = _response_to_problem(request, problem)
+            response = _build_problem_response(request, problem)
             log_fields["problem"] = problem.code
         except Exception:  # noqa: BLE001 - boundary of the process: the caller gets a problem, the log the traceback
             logger().exception("unhandled", extra={"requestId": request.id})
-            response = _response_to_problem(request, internal_error())
+            response = _build_problem_response(request, internal_error())
         log_fields["status"] = response.status
     return _to_chalice_response(request, response)
 
@@ -86,7 +86,9 @@ def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
 def _from_chalice_request(request: ChaliceRequest) -> Request:
     # `chalice local` does not decode path parameters, and also passes those of other routes.
     raw_parameters = request.uri_params or {}
-    parameters = {name: _decode_path_parameter(raw_parameters[name]) for name in re.findall(r"{(\w+)}", request.path)}
+    parameters = {
+        name: _decode_and_lowercase_uuid(raw_parameters[name]) for name in re.findall(r"{(\w+)}", request.path)
+    }
     path = re.sub(r"{(\w+)}", lambda match: raw_parameters[match[1]], request.path)
     full_path = (request.context.get("path") or path).rstrip("/")  # The gateway ignores a trailing slash.
     return Request(
@@ -102,13 +104,13 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
     )
 
 
-def _decode_path_parameter(parameter: str) -> str:
+def _decode_and_lowercase_uuid(parameter: str) -> str:
     """Return a path parameter decoded, and in lower case if it is a UUID."""
     value = unquote(parameter)
     return lowercase if re.fullmatch(UUID_PATTERN, lowercase := ascii_lower(value)) else value
 
 
-def _response_to_problem(request: Request, problem: Problem) -> Response:
+def _build_problem_response(request: Request, problem: Problem) -> Response:
     document = problem.document(instance=request.path, request_id=request.id)
     headers = {"Content-Type": "application/problem+json", "Cache-Control": "no-store", **problem.headers}
     return Response(problem.status, json.dumps(document, ensure_ascii=False).encode(), headers)
@@ -147,4 +149,4 @@ def convert_chalice_errors(event: Any, get_response: Callable[[Any], ChaliceResp
         problem = Problem("method_not_allowed", f"Allowed methods: {allow}.", headers={"Allow": allow})
     else:
         problem = internal_error()
-    return _to_chalice_response(request, _response_to_problem(request, problem))
+    return _to_chalice_response(request, _build_problem_response(request, problem))

@@ -18,7 +18,13 @@ from aws_lambda_powertools.utilities.batch import (
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now_ms
-from chalicelib.kernel.core.logs import add_fields, add_metrics, best_effort, correlate, log_scope
+from chalicelib.kernel.core.logs import (
+    add_fields,
+    add_metrics,
+    bind_originating_request_ids,
+    log_and_ignore_aws_errors,
+    log_scope,
+)
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import organization_id_from_log
@@ -28,7 +34,7 @@ Event = dict[str, Any]
 _MAX_BATCH_MS: Final = 30_000
 
 
-def append_entries(event: Event) -> Mapping[str, Any]:
+def append_log_entries_and_fan_out(event: Event) -> Mapping[str, Any]:
     """Append the pending entries of the logs in the messages, start the messages' tasks, and fan out the new entries.
 
     After the first failure of a log, its other messages are retried too. The batch ends before the function times out.
@@ -64,14 +70,14 @@ def deliver(event: Event) -> Mapping[str, Any]:
     return {"batchItemFailures": [failure for each in results for failure in each.result()["batchItemFailures"]]}
 
 
-def sweep() -> int:
+def enqueue_due_tasks() -> int:
     """Queue all due tasks, and return how many were queued."""
     with log_scope("schedule", "sweep") as log_fields:
-        log_fields["queued"] = scheduler.enqueue_due()
+        log_fields["queued"] = scheduler.enqueue_due_tasks()
     return int(log_fields["queued"])
 
 
-def anchor() -> int:
+def enqueue_log_anchoring() -> int:
     """Queue the anchoring of all logs that grew, and return how many were queued; none without a bucket for anchors."""
     from chalicelib.features.audit.log.tasks import queue_anchor_tasks
 
@@ -106,9 +112,9 @@ def _process_log_message(record: Any, deadline_ms: int) -> None:
     with _message_log_scope(record, "append_entries") as log_fields:
         message = json.loads(record["body"])
         log = log_fields["tenant"] = message["log"]
-        with correlate(*message.get("requestIds", ())):
-            add_metrics(LedgerLag=ledger.append_pending(log, deadline_ms))
-            with best_effort("start"):  # A failure here must not block the log's next entries.
+        with bind_originating_request_ids(*message.get("requestIds", ())):
+            add_metrics(LedgerLag=ledger.append_pending_and_return_lag_ms(log, deadline_ms))
+            with log_and_ignore_aws_errors("start"):  # A failure here must not block the log's next entries.
                 for task_message in message.get("then", []):
                     queues.enqueue_message(task_message)
             if organization_id_from_log(log):
@@ -126,7 +132,7 @@ def _run_task(record: Any, **extra_fields: Any) -> None:
     with _message_log_scope(record, "run_task") as log_fields:
         message = json.loads(record["body"])
         log_fields["operation"] = message["task"]
-        with correlate(*message.get("requestIds", ())):
+        with bind_originating_request_ids(*message.get("requestIds", ())):
             try:
                 tasks.run_task(message | extra_fields)
             except ConcurrentModification:

@@ -26,16 +26,17 @@ from chalicelib.features.taxonomy.attachments.entities import entity_attachments
 from chalicelib.features.taxonomy.entities import slug_index
 from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX
 from chalicelib.features.tenancy.entities.memberships import email_sort_key
+from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger, quarantine
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.identity import auth, email_hashes
+from chalicelib.kernel.identity import auth
 from chalicelib.kernel.permissions.access_epochs import organization_partition
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey, Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FORMER_NAME_DAYS, MAX_FORMER_NAMES, Unique
 from chalicelib.kernel.transactions import unique_items
 from infrastructure.resources import FACETS, INDEXES, TTL_ATTRIBUTE
@@ -89,7 +90,7 @@ GUARD: Final = "unique value guard"
 _LOG: Final = "{log_id}"
 _PLATFORM: Final = "{platform_id}"
 _TAXONOMY: Final = f"P#{_PLATFORM}#T"
-_PAGES: Final = Tree(TREE_PARTITION)
+_PAGES: Final = TreePartition(TREE_PARTITION)
 
 _KERNEL_INDEXES: Final = (
     ("index1", ledger.sequence_index_key(_LOG, 0)[0]),

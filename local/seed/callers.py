@@ -89,9 +89,9 @@ class Caller:
         self._send("DELETE", path)
 
     def find_or_create(self, path: str, body: Json, *, key_field: str, existing: list[Json] | None = None) -> Json:
-        """Return the item of a list with the same value in the field `by` as the body. Create it if there is none.
+        """Return the item of a list with the same value in `key_field` as the body. Create it if there is none.
 
-        `listed`: the items, if the caller has them already, or if another path lists them.
+        `existing`: the items, if the caller has them already, or if another path lists them.
         """
         items = self.list_all(path) if existing is None else existing
         return next((item for item in items if item[key_field] == body[key_field]), None) or self.post(path, body)

@@ -50,8 +50,8 @@ class Stopped(Exception):
 def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = False) -> None:
     """Run the local stage on a port until SIGINT or SIGTERM.
 
-    `seeded`: add the sample company and a receiver of its webhooks. `reviving`: restart the service and the pump when
-    they end, as Lambda does.
+    `is_seeded`: add the sample company and a receiver of its webhooks. `restarts_processes`: restart the service and
+    the pump when they end, as Lambda does.
 
     Raises RunRejected or SettingsError before a process is started, MigrationsFailed before the service is started,
     ProcessEnded if a process ends unexpectedly, and SeedFailed if the sample company cannot be added.

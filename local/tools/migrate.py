@@ -1,6 +1,6 @@
 """Applies the migrations of a run: `python -m local migrate`. `make run` applies them before it reports ready."""
 
-from chalicelib.features.admin.migrations.logic.runner import iter_applied_migrations
+from chalicelib.features.admin.migrations.logic.runner import apply_migrations_yielding_outcomes
 from chalicelib.kernel.core.problems import Problem
 from local.server.configuration import clear_cloud_variables, use_run
 
@@ -25,7 +25,7 @@ def apply_migrations() -> int:
     """Apply the pending migrations, print a line for each, and return their number. Raises MigrationsFailed."""
     applied_count = 0
     try:
-        for outcome in iter_applied_migrations():
+        for outcome in apply_migrations_yielding_outcomes():
             if outcome.state == "held":
                 raise MigrationsFailed(str(outcome.error))
             if outcome.state == "failed":

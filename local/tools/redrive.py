@@ -104,8 +104,8 @@ class DeadLetterQueue:
     def send_back(self, sent_before_seconds: float) -> Generator[tuple[DeadMessage, bool], None, None]:
         """Send the messages back to their queue, and yield each message and whether it was sent.
 
-        A message that this release cannot process is not sent. A message that is not older than `until` is skipped: it
-        has failed again since. The messages of a group keep their order.
+        A message that this release cannot process is not sent. A message that is newer than
+        `sent_before_seconds` is skipped, because it has failed again. The messages of a group keep their order.
         """
         with self._releasing() as received:
             for batch in self._receive(None):
@@ -158,7 +158,7 @@ def redrive(queue_names: Sequence[str], *, send: bool, max_shown: int) -> None:
     Uses the settings of this process. Raises RedriveFailed.
     """
     register_tasks()
-    urls = queues.queue_urls()
+    urls = queues.queue_urls_by_name()
     try:
         dead_letter_queues = [DeadLetterQueue.for_source(urls[name]) for name in queue_names or urls]
         total = sum([_send_back(queue) if send else _show(queue, max_shown) for queue in dead_letter_queues])

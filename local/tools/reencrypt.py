@@ -13,13 +13,13 @@ from chalicelib.features.notifications.channels.entities import IntegrationChann
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.logic import webhook_secrets
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.encryption import DecryptionError
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
-from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import organization_id_from_log

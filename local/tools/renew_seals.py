@@ -170,11 +170,11 @@ class _LogRenewal:
     def _read_window(self, tree: CompactRange) -> list[Write]:
         """Return the writes for the next window, after checking that its entries lead to this tree."""
         writes: list[Write] = []
-        for entries in logs.iter_sequenced_entries(
+        for entries in logs.iter_sequenced_entry_chunks(
             self.log, self.verified.tree.size, tree.size, reread_from_table=True
         ):
             first_sequence = self.verified.tree.size + 1
-            result = self.verified.verify_and_extend(self.log, entries)
+            result = self.verified.with_verified_entries_or_fault(self.log, entries)
             if isinstance(result, Fault):
                 raise _VerificationFailed(result)
             self.verified = result

@@ -52,7 +52,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_queries.list_attachments_of_node of_node": DisplayRead(
         "access to the entity is read from the table"
     ),
-    "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments of_node": DisplayRead(
+    "features.taxonomy.attachments.logic.attachment_queries.count_visible_attachments_up_to_limit of_node": DisplayRead(
         "the number of attachments of a node"
     ),
     "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
@@ -64,7 +64,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.audit.log.logic.log_verification._find_final_fault 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
-    "features.notifications.deliveries.logic._narrowest_index by_event_type by_status": _LIST_FILTER,
+    "features.notifications.deliveries.logic._likely_narrowest_index by_event_type by_status": _LIST_FILTER,
     "features.notifications.deliveries.logic.count_deliveries by_status": DisplayRead(
         "the estimated number of deliveries of a replay, which itself reads the table"
     ),
@@ -72,7 +72,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.privacy.erasures.logic in_organization": _ERASURE,
     "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASURE,
     "features.privacy.erasures.tasks._redact_record_page index": _ERASURE,
-    "kernel.authorization.descendants._membership_rows of_user": DecisionRead(
+    "kernel.authorization.descendants._load_membership_rows of_user": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"
     ),
     "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": DecisionRead(
@@ -80,10 +80,10 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     ),
     "features.platforms.members.tasks.remove_platform_invitations of_container": _DELETED_PLATFORM,
     "features.leads.operations.list_marketing_leads all_leads by_email by_email_and_status by_status": _LIST_FILTER,
-    "features.tenancy.logic.members_by_email.find_user_ids_by_email by_email": DecisionRead(
+    "features.tenancy.logic.members_by_email.find_user_ids_with_emails by_email": DecisionRead(
         f"{_DECISIONS}::TestMembers::test_a_new_member_already_counts_as_a_member"
     ),
-    "features.tenancy.members.logic.leaving.leave dependents_index": _DEPARTED_MEMBER,
+    "features.tenancy.members.logic.leaving.delete_member_and_dependents dependents_index": _DEPARTED_MEMBER,
     "features.tenancy.members.operations.list_organization_members in_organization": _MEMBER_ROLES,
     "features.tenancy.members.tasks._iter_dependent_records dependents_index": _DEPARTED_MEMBER,
     "features.sites.menus.operations.list_navigation_menus in_site": DisplayRead(
@@ -93,24 +93,24 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         f"{_LISTS}::TestOrganizations::test_an_organization_is_not_listed_for_a_removed_member"
     ),
     "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _LIST_FILTER,
-    "features.sites.pages.tasks._remove_descendants by_parent of_page": _MOVED_PAGE,
+    "features.sites.pages.tasks._remove_own_records_and_descendants by_parent of_page": _MOVED_PAGE,
     "features.sites.pages.tasks._unpublish_descendants by_published_parent": _MOVED_PAGE,
     "features.platforms.members.operations.list_platform_members in_platform": _MEMBER_ROLES,
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED_MEMBER,
-    "features.platforms.logic.visibility._organizations_on_page of_user": _REMOVED_MEMBER,
+    "features.platforms.logic.visibility._load_membership_group_and_organization_ids of_user": _REMOVED_MEMBER,
     "features.platforms.logic.visibility.list_visible_platforms of_user": _REMOVED_MEMBER,
     "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": DisplayRead(
         "the block and the access to the platform are read from the table"
     ),
     "features.tenancy.purges.logic._iter_child_container_items sibling_index": _DELETED_PLATFORM,
-    "features.research.logic.library_removal._library_partitions in_library": DecisionRead(
+    "features.research.logic.library_removal._record_types_and_partitions in_library": DecisionRead(
         f"{_REMOVALS}::TestContainers::test_no_item_of_a_library_remains"
     ),
     "features.research.logic.visibility._group_and_library_ids_of_page of_user": DecisionRead(
         f"{_LISTS}::TestResearch::test_research_is_not_listed_for_a_removed_member"
     ),
-    "features.research.logic.list_filters.artefact_partitions by_source in_library": _RESEARCH_LIST,
-    "features.research.logic.list_filters.output_partitions by_doi by_venue by_year in_library": _RESEARCH_LIST,
+    "features.research.logic.list_filters.artefact_partition_function by_source in_library": _RESEARCH_LIST,
+    "features.research.logic.list_filters.output_partition_function by_doi by_venue by_year in_library": _RESEARCH_LIST,
     "features.sites.operations.list_sites sibling_index": DisplayRead(
         "sites, for members of the organization, who may see all of them"
     ),
@@ -128,7 +128,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         f"{_DECISIONS}::TestTrees::test_children_added_just_now_move_up"
     ),
     "features.taxonomy.nodes.tasks._load_some_children among_siblings": _DELETED_BRANCH,
-    "features.taxonomy.nodes.logic.tree_view._load_sibling_lists.query among_siblings": DisplayRead(
+    "features.taxonomy.nodes.logic.tree_view._load_nodes_of_sibling_lists.query among_siblings": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
     "features.notifications.webhooks.tasks._iter_admins_to_notify in_organization": DisplayRead(
@@ -137,7 +137,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "kernel.work.scheduler._query_due_page 'due'": DecisionRead(
         f"{_REMOVALS}::TestDepartures::test_a_departure_ends_memberships_and_invitations_created_just_before"
     ),
-    "kernel.audit_log.ledger.unanchored_heads 'index2'": DisplayRead(
+    "kernel.audit_log.ledger.iter_unanchored_head_pages 'index2'": DisplayRead(
         "logs that have grown; those that the index lacks are anchored an hour later"
     ),
 }

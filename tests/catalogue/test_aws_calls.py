@@ -135,7 +135,7 @@ class TestEveryOperation:
         calls = call_successfully(operation, tenant).calls
         other_calls = Counter(calls.call_names) - Counter(calls.read_names)
         assert len(calls.read_names) <= MAX_READS.get(operation.id, DEFAULT_MAX_READS)
-        if operation.mutates:
+        if operation.emits_events:
             # External effects are counted before they happen, in a separate transaction.
             writes = 2 if operation.has_external_effects else 1
             host_counter_writes = {"dynamodb:UpdateItem": 1} if operation.id in OPERATIONS_WITH_HOST_RATE_LIMIT else {}
@@ -232,7 +232,7 @@ class TestWhatCanNotBeTakenBack:
         assert remaining.startswith(f'"{rate_limit.name}";r={rate_limit.limit - 2};')
 
 
-@parametrize_operations(lambda o: o.mutates)
+@parametrize_operations(lambda o: o.emits_events)
 def test_a_mutation_notifies_the_ledger_only_after_its_commit(operation: Operation, tenant: TenantFixture) -> None:
     names = call_successfully(operation, tenant).calls.call_names
     assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
@@ -289,7 +289,7 @@ class TestByAnApiKey:
         # The record of the key is read together with the items for authorization. Without a container that takes a
         # separate read, and so does the organization of the key.
         assert len(first) <= (1 if isinstance(operation.access, RequireRole) else 2) + len(by_user)
-        if not operation.mutates and operation.id != "get_sitemap":  # The second call reads the cached sitemap.
+        if not operation.emits_events and operation.id != "get_sitemap":  # The second call reads the cached sitemap.
             assert call_successfully(operation, tenant, caller=key).calls.names_of_service("dynamodb") == first[1:]
 
 

@@ -29,8 +29,8 @@ class TestEveryResponse:
 
     def test_has_the_location_of_a_created_record(self, operation: Operation, tenant: TenantFixture) -> None:
         answer = call_operation(operation, tenant)
-        assert ("Location" in answer.headers) is operation.creates
-        if operation.creates:
+        assert ("Location" in answer.headers) is operation.succeeds_with_created_or_accepted
+        if operation.succeeds_with_created_or_accepted:
             token = answer.json.get("leadToken")
             headers = {"Lead-Token": token} if token else {}
             created = tenant.api.get(answer.location, caller=get_caller(operation, tenant), headers=headers)
@@ -40,7 +40,9 @@ class TestEveryResponse:
 
 class TestARead:
     @parametrize_operations(
-        lambda o: o.method == "GET" and not o.mutates and (is_one_record(o) or o.has_etag or o.response_model is None)
+        lambda o: (
+            o.method == "GET" and not o.emits_events and (is_one_record(o) or o.has_etag or o.response_model is None)
+        )
     )
     def test_with_the_current_tag_returns_304(self, operation: Operation, tenant: TenantFixture) -> None:
         first = call_operation(operation, tenant)
@@ -57,9 +59,9 @@ class TestARead:
         changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
         cached = {key for key in changed if key[0] in cache_partitions(operation, tenant)}
         assert bool(cached) is bool(cache_partitions(operation, tenant))
-        assert bool(changed - cached) is operation.mutates
+        assert bool(changed - cached) is operation.emits_events
 
-    @parametrize_operations(lambda o: o.method == "GET" and o.mutates)
+    @parametrize_operations(lambda o: o.method == "GET" and o.emits_events)
     def test_without_a_credential_writes_nothing(self, operation: Operation, tenant: TenantFixture) -> None:
         before = snapshots.items_by_key()
         call_operation(operation, tenant, caller=None)

@@ -37,7 +37,7 @@ def assert_replayed(operation: Operation, world: TenantFixture, first: ApiRespon
     assert again.calls.names_of_service("sqs") == []
 
 
-@parametrize_operations(lambda o: o.method == "POST" and o.mutates)
+@parametrize_operations(lambda o: o.method == "POST" and o.emits_events)
 class TestARepeatedPost:
     def test_has_no_effect_and_the_same_response(self, operation: Operation, tenant: TenantFixture) -> None:
         first = send_with_key(operation, tenant)
@@ -80,7 +80,7 @@ class TestARepeatedPost:
         assert send_with_key(operation, tenant).status == operation.success
 
 
-@parametrize_operations(lambda o: o.method == "POST" and not o.mutates)
+@parametrize_operations(lambda o: o.method == "POST" and not o.emits_events)
 class TestAPostThatChangesNothing:
     def test_stores_nothing_for_any_caller_and_is_processed_again(
         self, operation: Operation, tenant: TenantFixture

@@ -87,7 +87,7 @@ OPERATIONS_WITH_UNREADABLE_RECORDS: Final = frozenset({"unsubscribe"})
 """Operations whose record no caller can read, because it would reveal an e-mail address."""
 
 
-@parametrize_operations(lambda o: o.mutates)
+@parametrize_operations(lambda o: o.emits_events)
 class TestAMutation:
     def test_writes_exactly_one_entry_of_its_declared_event(self, operation: Operation, tenant: TenantFixture) -> None:
         before = log_proof.load_entries()
@@ -116,7 +116,7 @@ class TestAMutation:
             assert entry_of_request(call_successfully(operation, tenant))["changes"] == []
             return
         example = get_example(operation, tenant)
-        creates_record = operation.creates and not operation.returns_target
+        creates_record = operation.succeeds_with_created_or_accepted and not operation.returns_target
         before = (
             None
             if creates_record and not example.merges_into_subject
@@ -127,7 +127,7 @@ class TestAMutation:
         now = read_record(
             tenant,
             answer.location
-            if operation.creates and not example.merges_into_subject
+            if operation.succeeds_with_created_or_accepted and not example.merges_into_subject
             else example.get_subject_path(operation),
         )
         if now is None:  # The record is deleted, or hidden until it is restored.
@@ -149,7 +149,7 @@ class TestAMutation:
         assert len(entries_of_request(answer)) == 1
 
 
-@parametrize_operations(lambda o: o.mutates and o.method != "POST")
+@parametrize_operations(lambda o: o.emits_events and o.method != "POST")
 def test_a_mutation_writes_nothing_if_it_changes_nothing(operation: Operation, tenant: TenantFixture) -> None:
     call_successfully(operation, tenant)
     before = without_rate_limits(snapshots.items_by_key())
@@ -163,7 +163,7 @@ def without_rate_limits(items: log_proof.Items) -> log_proof.Items:
     return {key: item for key, item in items.items() if not key[0].startswith("Y#")}
 
 
-@parametrize_operations(lambda o: o.mutates and o.scope is not None)
+@parametrize_operations(lambda o: o.emits_events and o.scope is not None)
 def test_a_mutation_by_an_api_key_names_the_key(operation: Operation, tenant: TenantFixture) -> None:
     key = tenant.create_api_key(str(operation.scope), name="Robot")
     answer = call_successfully(operation, tenant, caller=key)
@@ -183,16 +183,16 @@ class TestARejectedMutation:
     """A rejected mutation does not change the table."""
 
     @parametrize_operations(
-        lambda o: o.mutates and isinstance(o.access, RequireRole) and o.access.role not in (None, Role.MEMBER)
+        lambda o: o.emits_events and isinstance(o.access, RequireRole) and o.access.role not in (None, Role.MEMBER)
     )
     def test_for_the_role(self, operation: Operation, tenant: TenantFixture) -> None:
         assert_rejected(operation, tenant, "403 insufficient_role", caller=tenant.people.member)
 
-    @parametrize_operations(lambda o: o.mutates and isinstance(o.access, RequireRole) and o.access.role)
+    @parametrize_operations(lambda o: o.emits_events and isinstance(o.access, RequireRole) and o.access.role)
     def test_for_a_caller_outside_of_the_tenant(self, operation: Operation, tenant: TenantFixture) -> None:
         assert_rejected(operation, tenant, "404 not_found", caller=tenant.people.outsider)
 
-    @parametrize_operations(lambda o: o.mutates)
+    @parametrize_operations(lambda o: o.emits_events)
     def test_for_an_unknown_version_of_the_interface(self, operation: Operation, tenant: TenantFixture) -> None:
         assert_rejected(operation, tenant, "400 unknown_api_version", headers={"API-Version": "2020-01-01"})
 
@@ -201,7 +201,7 @@ class TestARejectedMutation:
         assert_rejected(operation, tenant, "412 precondition_failed", headers={"If-Match": '"000000000000.9.0"'})
 
 
-@parametrize_operations(lambda o: o.mutates and o.method in ("POST", "PUT", "PATCH"))
+@parametrize_operations(lambda o: o.emits_events and o.method in ("POST", "PUT", "PATCH"))
 class TestAMutationRejectedForItsBody:
     def test_for_an_unknown_field(self, operation: Operation, tenant: TenantFixture) -> None:
         body = {**(get_example(operation, tenant).body or {}), "colour": "green"}

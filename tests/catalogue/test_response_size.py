@@ -35,12 +35,12 @@ def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(
         assert rejected.text == ""  # A redirect has no body.
         return
     assert rejected.status_and_code in ("409 limit_exceeded", "409 export_too_large")
-    if operation.mutates and not operation.has_external_effects:
+    if operation.emits_events and not operation.has_external_effects:
         assert "dynamodb:TransactWriteItems" not in rejected.calls.call_names
     assert call_operation(operation, tenant).status == operation.success
 
 
-@parametrize_operations(lambda o: o.is_list and not o.mutates)
+@parametrize_operations(lambda o: o.is_list and not o.emits_events)
 def test_a_page_ends_where_the_next_item_would_not_fit(
     operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,7 +72,7 @@ class TestEveryOperation:
 
     def test_emits_an_event_if_it_can_write(self, operation: Operation) -> None:
         if operation.method in ("PUT", "PATCH", "DELETE") or (operation.scope or "").endswith(":write"):
-            assert operation.mutates
+            assert operation.emits_events
 
     def test_names_its_events_by_subject_and_past_participle(self, operation: Operation) -> None:
         for event in operation.emits:

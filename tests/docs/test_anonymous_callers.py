@@ -34,7 +34,7 @@ def test_the_rows_are_the_anonymous_operations() -> None:
 @pytest.mark.parametrize("operation", anonymous_operations(), ids=lambda operation: operation.id)
 class TestAnonymousOperation:
     def test_a_mutation_has_a_rate_limit_for_each_network(self, operation: Operation) -> None:
-        if operation.mutates and operation.id not in MUTATIONS_WITH_CREDENTIAL:
+        if operation.emits_events and operation.id not in MUTATIONS_WITH_CREDENTIAL:
             assert operation.rate_limits_per("network")
 
     def test_the_row_states_the_rate_limits(self, operation: Operation) -> None:

@@ -61,7 +61,7 @@ def _names(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Call(func=ast.Name(id="add_fields" | "log_scope" | "log_event" | "add_metrics"), keywords=keywords):
             yield from (keyword.arg for keyword in keywords if keyword.arg)
-        case ast.Call(func=ast.Name(id="best_effort"), args=[ast.Constant(value=v)]):
+        case ast.Call(func=ast.Name(id="log_and_ignore_aws_errors"), args=[ast.Constant(value=v)]):
             yield str(v)
         case ast.Call(keywords=keywords):
             extras = [k.value for k in keywords if k.arg == "extra" and isinstance(k.value, ast.Dict)]

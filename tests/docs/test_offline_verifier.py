@@ -14,9 +14,9 @@ from chalicelib.features.audit.exports.logic.entry_formats import file_header_by
 from chalicelib.features.audit.exports.logic.verify import (
     InvalidInput,
     MerkleTree,
-    read_checkpoint,
+    parse_note_and_evidence,
     read_evidence,
-    read_record,
+    verify_checkpoint_note,
 )
 from tests.harness import rfc6962
 from tests.harness.exported_logs import (
@@ -324,25 +324,27 @@ class TestCheckpoint:
     def test_a_checkpoint_in_an_export_record_is_read_unchanged(self) -> None:
         record = {"checkpoint": SAMPLE_LOG.checkpoint, "evidence": SAMPLE_LOG.evidence_for([1])}
         for text in (json.dumps(record), "\n " + json.dumps(record, indent=2, ensure_ascii=False)):
-            assert read_record(text.encode()) == (
+            assert parse_note_and_evidence(text.encode()) == (
                 SAMPLE_LOG.checkpoint.encode(),
                 read_evidence(json.dumps(record["evidence"]).encode()),
             )
 
     @pytest.mark.parametrize("evidence", [{}, {"evidence": None}])
     def test_a_record_without_evidence_has_a_checkpoint(self, evidence: dict[str, None]) -> None:
-        assert read_record(json.dumps({"checkpoint": "a", **evidence}).encode()) == (b"a", None)
+        assert parse_note_and_evidence(json.dumps({"checkpoint": "a", **evidence}).encode()) == (b"a", None)
 
     @pytest.mark.parametrize(
         "text", [b"{", b'{"checkpoint": "a", "checkpoint": "b"}', b'{"checkpoint": "a", "evidence": 1}', b"{\xff"]
     )
     def test_a_malformed_record_is_rejected(self, text: bytes) -> None:
         with pytest.raises(InvalidInput, match=r"no JSON|no evidence"):
-            read_record(text)
+            parse_note_and_evidence(text)
 
     def test_a_checkpoint_with_invalid_unicode_is_rejected(self) -> None:
         with pytest.raises(InvalidInput, match="This is no checkpoint"):
-            read_checkpoint(read_record(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY))
+            verify_checkpoint_note(
+                parse_note_and_evidence(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY)
+            )
 
     def test_additional_newlines_at_the_end_are_accepted(self) -> None:
         assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=SAMPLE_LOG.checkpoint + "\n")
@@ -362,4 +364,4 @@ class TestCheckpoint:
     )
     def test_a_malformed_checkpoint_is_rejected(self, text: bytes) -> None:
         with pytest.raises(InvalidInput, match="checkpoint"):
-            read_checkpoint(text, base64.b64decode(PUBLIC_KEY))
+            verify_checkpoint_note(text, base64.b64decode(PUBLIC_KEY))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
-from chalicelib.kernel.audit_log.mac_chains import shard_of_chain_item
+from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.core.clock import now_ms, timestamp
 from local.server.issuer import Person
 from tests.emulator.api_clients import sign_token
@@ -130,7 +130,7 @@ class Scenario:
     def normalize(self, items: Contents) -> list[str]:
         """Return the items as text without values that differ between scenarios in which the same has happened."""
         # Entries are assigned to the chains of their log at random.
-        return sorted(self._normalize_item(item) for item in items if shard_of_chain_item(item) is None)
+        return sorted(self._normalize_item(item) for item in items if chain_shard_or_none(item) is None)
 
     def _normalize_item(self, item: Mapping[str, Any]) -> str:
         item_without_volatile = {name: value for name, value in item.items() if name not in _VOLATILE_ATTRIBUTES}

@@ -10,7 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from chalicelib.features.audit.exports.logic.verify import read_checkpoint, read_evidence, verify
+from chalicelib.features.audit.exports.logic.verify import (
+    describe_proof,
+    read_evidence,
+    verify_checkpoint_note,
+)
 from tests.emulator.api_clients import ApiClient
 from tests.emulator.conftest import ClientFactory
 from tests.emulator.log_reader import wait_until_appended
@@ -43,9 +47,9 @@ def test_export_is_downloaded_and_verified_offline(create_client: ClientFactory)
     file = download.content
     assert (len(file), sha256(file).hexdigest()) == (record["sizeBytes"], record["sha256"])
     key = base64.b64decode(ada.get("/status").json()["auditPublicKey"])
-    head = read_checkpoint(record["checkpoint"].encode(), key)
+    head = verify_checkpoint_note(record["checkpoint"].encode(), key)
     lines = gzip.decompress(file).splitlines(keepends=True)
-    assert "5 of" in verify(lines, head, read_evidence(json.dumps(record).encode()))
+    assert "5 of" in describe_proof(lines, head, read_evidence(json.dumps(record).encode()))
 
 
 def test_altered_download_urls_are_rejected_and_each_read_creates_a_new_url(create_client: ClientFactory) -> None:

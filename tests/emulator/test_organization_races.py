@@ -135,14 +135,17 @@ def test_each_member_has_the_last_role_in_the_log(concurrent_requests: Concurren
 
 
 def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests: ConcurrentRequests) -> None:
-    returned_ids = {
-        response.json()["id"]
-        for response in [*concurrent_requests.keys, *concurrent_requests.repeated_creations]
-        if response.is_success
-    }
-    listed = list_items(concurrent_requests.owner, f"{concurrent_requests.path}/api-keys")
+    creations = [*concurrent_requests.keys, *concurrent_requests.repeated_creations]
+    returned_ids = {response.json()["id"] for response in creations if response.is_success}
+    path = f"{concurrent_requests.path}/api-keys"
+    listed = list_items(concurrent_requests.owner, path)
     assert returned_ids == {key["id"] for key in listed if key["status"] == "active"}
-    assert len(returned_ids) == MAX_KEYS < len(concurrent_requests.keys)
+    # Each request that lost all its attempts to others may leave a place free, which the next request gets.
+    codes = Counter(map(outcome_code, creations))
+    free = MAX_KEYS - len(returned_ids)
+    assert 0 <= free <= (0 if codes["limit_exceeded"] else codes["conflict"]), codes
+    later_codes = [outcome_code(concurrent_requests.owner.post(path, json={"name": "Late"})) for _ in range(free + 1)]
+    assert later_codes == ["201"] * free + ["limit_exceeded"]
 
 
 def test_concurrent_key_creations_with_one_idempotency_key_create_one(concurrent_requests: ConcurrentRequests) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
 from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, head_key
-from chalicelib.kernel.audit_log.mac_chains import shard_of_chain_item
+from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
 from tests.catalogue.log_proof import Items
 from tests.harness.api import Json
@@ -37,7 +37,7 @@ def summarize(items: Items) -> TableSummary:
 
 def _is_deterministic(pk: str, sk: str) -> bool:
     # Entries are assigned to the chains of a log at random; `evidence.assert_proven` checks the chains.
-    is_random = (pk, sk) in _RANDOM_KEYS or (pk.startswith("Q#") and shard_of_chain_item({"sk": sk}) is not None)
+    is_random = (pk, sk) in _RANDOM_KEYS or (pk.startswith("Q#") and chain_shard_or_none({"sk": sk}) is not None)
     is_time_dependent = pk.startswith(_RATE_COUNTER_PREFIX) or (
         pk.startswith("A#") and pk.endswith(_BATCH_PARTITION_SUFFIX)
     )

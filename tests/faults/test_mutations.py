@@ -23,7 +23,9 @@ from tests.harness.clock import Clock
 from tests.harness.faults import Fault, InjectedFault, ProcessDied, inject_fault
 
 for_each_mutation = pytest.mark.parametrize(
-    "operation", [operation for operation in all_operations() if operation.mutates], ids=lambda operation: operation.id
+    "operation",
+    [operation for operation in all_operations() if operation.emits_events],
+    ids=lambda operation: operation.id,
 )
 PAUSE_MINUTES: Final = 6
 """Longer than the sweep waits before it handles anything, such as a delivery whose message was lost."""

@@ -12,7 +12,7 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.fault_variants import Variant
 from tests.harness.faults import Fault
 
-READS: Final = [operation for operation in all_operations() if not operation.mutates]
+READS: Final = [operation for operation in all_operations() if not operation.emits_events]
 FAULTS: Final = [
     Variant(f, is_repeated)
     for f in (Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT)

@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import Any, Final
 
-from chalicelib.kernel.audit_log.mac_chains import shard_of_chain_item
+from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import checkpoints
@@ -72,7 +72,7 @@ def chain_items(organization: CreatedOrganization) -> list[Item]:
     return [
         item
         for item in memory_aws.all_items()
-        if item["pk"] == f"Q#{organization.id}" and shard_of_chain_item(item) is not None
+        if item["pk"] == f"Q#{organization.id}" and chain_shard_or_none(item) is not None
     ]
 
 

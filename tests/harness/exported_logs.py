@@ -13,7 +13,12 @@ from typing import Any, Final
 import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chalicelib.features.audit.exports.logic.verify import InvalidInput, read_checkpoint, read_evidence, verify
+from chalicelib.features.audit.exports.logic.verify import (
+    InvalidInput,
+    describe_proof,
+    read_evidence,
+    verify_checkpoint_note,
+)
 from tests.harness import rfc6962
 
 LOG_ID: Final = "01939d3c-0000-7000-8000-00000000000a"
@@ -183,8 +188,8 @@ def verify_export(
 ) -> str:
     """Return what the offline verifier proves, by default with the checkpoint of the log. Raises Broken."""
     public_keys = [key.public_key().public_bytes_raw() for key in keys]
-    head = read_checkpoint((checkpoint or log.checkpoint).encode(), *public_keys)
-    return verify(export, head, read_evidence(json.dumps(evidence).encode()))
+    head = verify_checkpoint_note((checkpoint or log.checkpoint).encode(), *public_keys)
+    return describe_proof(export, head, read_evidence(json.dumps(evidence).encode()))
 
 
 def verification_result(

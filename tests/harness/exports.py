@@ -15,7 +15,11 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3 import models as moto_s3
 from moto.s3.models import s3_backends
 
-from chalicelib.features.audit.exports.logic.verify import read_checkpoint, read_evidence, verify
+from chalicelib.features.audit.exports.logic.verify import (
+    describe_proof,
+    read_evidence,
+    verify_checkpoint_note,
+)
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.mac_chains import Chains
@@ -79,7 +83,7 @@ def download_file(record: Json) -> bytes:
     _, bucket, *name = unquote(urlsplit(record["downloadUrl"]).path).split("/")
     if bucket != settings().exports_bucket:  # The bucket is in the host name.
         name = [bucket, *name]
-    return b"".join(files.read_file(settings().exports_bucket, "/".join(name)))
+    return b"".join(files.iter_file_chunks(settings().exports_bucket, "/".join(name)))
 
 
 def get_inline_export(
@@ -91,8 +95,8 @@ def get_inline_export(
 
 def verify_export_file(record: Json) -> str:
     """Return the result of the offline verifier for an NDJSON export and its record. Raises Broken."""
-    head = read_checkpoint(record["checkpoint"].encode(), base64.b64decode(PUBLIC_KEY))
-    return verify(
+    head = verify_checkpoint_note(record["checkpoint"].encode(), base64.b64decode(PUBLIC_KEY))
+    return describe_proof(
         gzip.decompress(download_file(record)).splitlines(keepends=True),
         head,
         read_evidence(json.dumps(record).encode()),
@@ -131,7 +135,7 @@ def append_entries(log: str, count: int, characters: int = 10) -> None:
             data={f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)},
         )
         table.write_transaction(event.outbox_writes(Chains.read(log)))
-    ledger.append_pending(log)
+    ledger.append_pending_and_return_lag_ms(log)
 
 
 def _random_text(seed: str, length: int) -> str:

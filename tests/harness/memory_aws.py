@@ -17,10 +17,11 @@ from moto.sqs.models import Queue, sqs_backends
 
 from chalicelib.features.admin.status import logic
 from chalicelib.features.reference.logic import cache
+from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.identity import auth, email_hashes, last_used
+from chalicelib.kernel.identity import auth, last_used
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
 from local.server.provisioning import provision

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from chalicelib.features.admin.migrations.logic.runner import iter_applied_migrations
+from chalicelib.features.admin.migrations.logic.runner import apply_migrations_yielding_outcomes
 from chalicelib.features.reference.entities import ReferenceData, ReferencePart
 from chalicelib.features.reference.logic import cache as memory
 from chalicelib.features.reference.models.dataset_file import (
@@ -69,7 +69,7 @@ _full_cache: Final[list[memory.DatasetCache]] = []
 def load_full_dataset() -> None:
     """Load the complete reference data into the cache of the process, from the table only at the first call."""
     if not _full_cache:
-        assert [outcome.state for outcome in iter_applied_migrations()] == ["applied"]
+        assert [outcome.state for outcome in apply_migrations_yielding_outcomes()] == ["applied"]
         _full_cache.append(memory.current_dataset())
         for name in DATASET_NAMES:
             memory.current_dataset().get_set(name)

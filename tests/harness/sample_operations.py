@@ -8,7 +8,7 @@ from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.execution.pipeline import execute
+from chalicelib.kernel.execution.pipeline import execute_or_raise_problem
 from chalicelib.kernel.http.models import Input, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
@@ -50,13 +50,13 @@ routes = RouteGroup("notices")
 @routes.post("/notices", access=Caller.OPERATOR, scope=None, emits="notice.posted")
 def post_notice(ctx: Context, body: NoticeBody) -> NoticeOut:
     """Post a notice."""
-    return NoticeOut.of(ctx.changes.create(Notice(**ctx.new_record_fields(), **body.fields())))
+    return NoticeOut.of(ctx.changes.create(Notice(**ctx.new_record_fields(), **body.to_stored_fields())))
 
 
 @routes.patch("/notices/{notice_id}", access=Caller.OPERATOR, scope=None, emits="notice.revised")
 def revise_notice(ctx: Context, notice: Notice, body: NoticePatch) -> NoticeOut:
     """Change the text of a notice."""
-    return NoticeOut.of(ctx.changes.update(notice, **body.fields()))
+    return NoticeOut.of(ctx.changes.update(notice, **body.to_stored_fields()))
 
 
 def create_notice(operator: callers.Person, text: str = "Closed on Sunday") -> str:
@@ -74,7 +74,7 @@ def _execute(operation: Operation, operator: callers.Person, body: Any, **parame
     path = operation.path.format_map(parameters)
     encoded_body = json.dumps(body).encode()
     request = Request(operation.method, path, parameters, {}, headers, encoded_body, id=str(uuid4()), ip="192.0.2.7")
-    return json.loads(execute(operation, request).body)
+    return json.loads(execute_or_raise_problem(operation, request).body)
 
 
 def build_notice_event() -> Event:

@@ -20,8 +20,8 @@ from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.admin.migrations.logic.steps import load_reference_data
 from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.notifications.logic.retry_schedule import JITTER_FRACTION, RETRY_SECONDS
+from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.identity import email_hashes
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.storage.concurrency import ConcurrentModification

@@ -209,7 +209,7 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
     redriving.sqs_client.cache_clear()
     dead_letter_urls = {
-        name: redriving.DeadLetterQueue.for_source(url).url for name, url in queues.queue_urls().items()
+        name: redriving.DeadLetterQueue.for_source(url).url for name, url in queues.queue_urls_by_name().items()
     }
     task = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}
     aws.client("sqs").send_message(QueueUrl=dead_letter_urls["jobs"], MessageBody=json.dumps(task))

@@ -22,7 +22,7 @@ def test_a_failed_migration_is_printed_with_its_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = Migration("0001-lost", "Has no module.", "0" * 64, "chalicelib.lost")
-    monkeypatch.setattr(runner.iter_applied_migrations, "__defaults__", ((broken,),))
+    monkeypatch.setattr(runner.apply_migrations_yielding_outcomes, "__defaults__", ((broken,),))
     assert main(["migrate"]) == 1
     assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
 

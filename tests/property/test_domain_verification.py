@@ -185,7 +185,7 @@ def test_a_failed_or_lapsed_domain_can_be_verified_again(
 ) -> None:
     checked_at = after(claimed_at, days=days)
     custom_domain = pending_domain(domain, claimed_at, status=status)
-    reset = verification.reset_verification(custom_domain, checked_at)
+    reset = verification.with_ended_verification_restarted(custom_domain, checked_at)
     if status in ("failed", "lapsed") or (status == "pending" and days >= 7):
         assert (reset.status, reset.pending_since) == ("pending", checked_at)
     else:

@@ -12,7 +12,7 @@ from chalicelib.features.platforms.modules.logic import (
     configured_modules,
     deep_merge,
     effective_modules,
-    new_module_states,
+    states_of_changed_modules,
 )
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE, ModuleDefinition
 from chalicelib.features.platforms.modules.models.schemas import ModuleChange
@@ -187,7 +187,7 @@ def test_changes_are_applied_and_idempotent(platform: States, requested: Mapping
     changes = [
         ModuleChange.model_validate({"moduleId": name, **change_fields}) for name, change_fields in requested.items()
     ]
-    changed_states = new_module_states(before, changes)
+    changed_states = states_of_changed_modules(before, changes)
     assert set(changed_states) == set(requested)
     for name, state in changed_states.items():
         requested_change = requested[name]
@@ -198,8 +198,8 @@ def test_changes_are_applied_and_idempotent(platform: States, requested: Mapping
         assert state.enabled is requested_change.get("enabled", previous["enabled"])
         assert state.locked is bool(requested_change.get("locked", previous["locked"]))
     after = {
-        n: PlatformModule(**new_record_fields(now()), **PLATFORM_FIELDS, module_id=n, **s.fields())
+        n: PlatformModule(**new_record_fields(now()), **PLATFORM_FIELDS, module_id=n, **s.to_stored_fields())
         for n, s in changed_states.items()
         if s
     }
-    assert new_module_states(after, changes) == changed_states
+    assert states_of_changed_modules(after, changes) == changed_states

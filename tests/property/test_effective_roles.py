@@ -8,7 +8,7 @@ import pytest
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.authorization.memberships import role_at
+from chalicelib.kernel.authorization.memberships import role_in_container
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
 from tests.harness.stored_records import new_record_fields
@@ -27,8 +27,8 @@ def effective_roles(
     at_organization: Role | None, at_platform: Role | None, in_space: Role | None, space_variant: Space
 ) -> tuple[Role | None, Role | None]:
     """Return the effective roles on the platform and in the space."""
-    platform_role = role_at(platform, at_platform, role_at(organization, at_organization, None))
-    return platform_role, role_at(space_variant, in_space, platform_role)
+    platform_role = role_in_container(platform, at_platform, role_in_container(organization, at_organization, None))
+    return platform_role, role_in_container(space_variant, in_space, platform_role)
 
 
 @pytest.mark.parametrize(("at_organization", "at_platform"), [*product(ORGANIZATION_ROLES, LOWER_ROLES)])

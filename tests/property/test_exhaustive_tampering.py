@@ -101,7 +101,7 @@ def load_body(log: str, sequence: int) -> Any:
 
 def verified_prefix(log: str, sequence: int) -> VerifiedPrefix:
     """Return the log as verified up to an entry."""
-    return VerifiedPrefix(CompactRange().extend(get_entry(log, n)["leaf"] for n in range(1, sequence)))
+    return VerifiedPrefix(CompactRange().with_appended_leaves(get_entry(log, n)["leaf"] for n in range(1, sequence)))
 
 
 @pytest.mark.parametrize("sequence", [SHORT, LONG, ERASED], ids=["short", "long", "erased"])
@@ -110,7 +110,9 @@ def test_every_alteration_of_an_entry_is_detected(log: str, sequence: int) -> No
     assert ("body" in item, body is None, "erased" in item) == (sequence == SHORT, sequence != LONG, sequence == ERASED)
 
     def is_detected(other: Item) -> bool:
-        return isinstance(verified.verify_and_extend(log, [StoredEntry(other, body or other.get("body"))]), Fault)
+        return isinstance(
+            verified.with_verified_entries_or_fault(log, [StoredEntry(other, body or other.get("body"))]), Fault
+        )
 
     assert not is_detected(item)
     assert [other for other in item_variants(item, *KEY_ATTRIBUTES) if not is_detected(other)] == []
@@ -121,7 +123,7 @@ def test_every_alteration_of_a_separate_body_is_detected(log: str) -> None:
     assert body
 
     def is_detected(other: object) -> bool:
-        return isinstance(verified.verify_and_extend(log, [StoredEntry(item, other)]), Fault)
+        return isinstance(verified.with_verified_entries_or_fault(log, [StoredEntry(item, other)]), Fault)
 
     assert not is_detected(body)
     assert [other for other in value_variants(body) if not is_detected(other)] == []

@@ -184,7 +184,7 @@ class TestFalseErasure:
     def test_an_erasure_signed_by_another_key_is_found(self, log: ErasedLog, configure: SettingsOverride) -> None:
         configure(audit_signing_key=OTHER_KEY)
         table.write_transaction(
-            redaction.redact_entry(log.organization.id, log.load_entry(UNERASED), is_authentic=True)
+            redaction.redaction_writes(log.organization.id, log.load_entry(UNERASED), should_sign=True)
         )
         configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
         assert log.find_fault() == Fault("modified", UNERASED)
@@ -253,7 +253,7 @@ class TestReplacedSigningKey:
         self, log: ErasedLog, configure: SettingsOverride
     ) -> None:
         configure(audit_former_public_keys="")
-        assert not redaction.is_intact(log.organization.id, SHORT, log.load_entry(SHORT))
+        assert not redaction.is_redacted_entry_intact(log.organization.id, SHORT, log.load_entry(SHORT))
 
     @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
     def test_invalid_bodies_are_found(self, log: ErasedLog, body: bytes) -> None:

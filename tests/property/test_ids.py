@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
-from chalicelib.kernel.core.ids import id_range, new_id, timestamp_ms_of_id
+from chalicelib.kernel.core.ids import id_range_query_arguments, new_id, timestamp_ms_of_id
 
 _LAST_MS = timestamp_ms("2099-12-31T23:59:59.999Z")
 timestamps = st.integers(0, _LAST_MS).map(timestamp)
@@ -18,7 +18,7 @@ def test_an_id_contains_its_timestamp(created_at: str) -> None:
 
 @given(timestamps, optional_timestamps, optional_timestamps)
 def test_an_id_is_in_a_range_exactly_if_its_timestamp_is(created_at: str, since: str | None, until: str | None) -> None:
-    id_bounds, record_id = id_range(since, until), new_id(created_at)
+    id_bounds, record_id = id_range_query_arguments(since, until), new_id(created_at)
     is_in_range = (since is None or since <= created_at) and (until is None or created_at <= until)
     assert is_in_range == ((id_bounds["since"] or "") <= record_id <= (id_bounds["until"] or "~"))
 
@@ -26,7 +26,7 @@ def test_an_id_is_in_a_range_exactly_if_its_timestamp_is(created_at: str, since:
 @given(timestamps, st.integers(-1, 1))
 def test_ids_of_adjacent_milliseconds_are_distinguished(created_at: str, step: int) -> None:
     other_ms = max(timestamp_ms(created_at) + step, 0)
-    id_bounds = id_range(created_at, created_at)
+    id_bounds = id_range_query_arguments(created_at, created_at)
     assert id_bounds["since"]
     assert id_bounds["until"]
     assert (id_bounds["since"] <= new_id(timestamp(other_ms)) <= id_bounds["until"]) == (

@@ -8,10 +8,10 @@ from chalicelib.features.sites.models.intervals import (
     MAX_INTERVALS,
     OPEN_END,
     Intervals,
-    compact,
-    end_of_last,
     intersect,
     is_open,
+    last_end_or_open_end,
+    limit_count_by_merging_oldest,
     parts_before,
     subtract,
     with_last_open,
@@ -40,7 +40,7 @@ def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time:
     assert contains(parts_before(intervals, time), other) == (contains(intervals, other) and other < time)
     reopened = with_last_open(parts_before(intervals, time), time)
     assert is_open(reopened)
-    assert end_of_last(reopened) == OPEN_END
+    assert last_end_or_open_end(reopened) == OPEN_END
     assert contains(reopened, other) == (contains(intervals, other) or other >= time)
     assert with_last_open(reopened, other) == reopened
 
@@ -48,7 +48,7 @@ def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time:
 @given(st.integers(1, 40))
 def test_the_earliest_of_too_many_intervals_are_merged(number: int) -> None:
     intervals = [[f"{n:03}a", f"{n:03}b"] for n in range(number)]
-    compacted = compact(intervals[::-1])
+    compacted = limit_count_by_merging_oldest(intervals[::-1])
     assert len(compacted) == min(number, MAX_INTERVALS)
     assert compacted[1:] == intervals[len(intervals) - len(compacted) + 1 :]
-    assert (compacted[0][0], end_of_last(compacted)) == ("000a", end_of_last(intervals))
+    assert (compacted[0][0], last_end_or_open_end(compacted)) == ("000a", last_end_or_open_end(intervals))

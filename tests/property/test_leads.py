@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.features.leads.entities import Lead, LeadSubmission
 from chalicelib.features.leads.logic.lead_status import (
     NEXT_STATUSES,
-    can_merge,
+    has_room_for_submission,
     merged_submission_fields,
     operator_change_fields,
     sender_change_fields,
@@ -66,7 +66,11 @@ def apply_action(lead: Lead, actor: str | int, status: LeadStatusCode | None, mi
     try:
         if status is None:
             submission = build_submission(len(lead.submissions), changed_at)
-            return lead.replace(**merged_submission_fields(lead, submission)) if can_merge(lead, submission) else lead
+            return (
+                lead.replace(**merged_submission_fields(lead, submission))
+                if has_room_for_submission(lead, submission)
+                else lead
+            )
         if actor == OPERATOR:
             return lead.replace(**operator_change_fields(lead, status, changed_at, OPERATOR))
         submission_ids = [item["id"] for item in lead.submissions]

@@ -99,7 +99,7 @@ class Run:
     @property
     def logs(self) -> list[str]:
         """Return the names of the two logs."""
-        return [organization.log for organization, *_ in self.records]
+        return [organization.audit_log_id for organization, *_ in self.records]
 
     @contextmanager
     def patched_service(self) -> Iterator[None]:
@@ -120,13 +120,13 @@ class Run:
 
         with (
             patch.object(table, "write_transaction", write_with_interruptions),
-            patch.object(table, "back_off", lambda *_: None),
+            patch.object(table, "sleep_with_jittered_backoff", lambda *_: None),
             patch.object(ledger, "BATCH_SIZE", _BATCH),
         ):
             self._create_organizations()
             yield
             for log in self.logs:
-                ledger.append_pending(log)
+                ledger.append_pending_and_return_lag_ms(log)
 
     def perform(self, step: Step) -> None:
         """Perform a step."""
@@ -136,7 +136,7 @@ class Run:
         else:
             self._frames.append(Frame(step.between, step.crashes))
             with suppress(ProcessDied, ConcurrentModification):
-                ledger.append_pending(self.logs[step.log])
+                ledger.append_pending_and_return_lag_ms(self.logs[step.log])
         self._frames.pop()
 
     def _create_organizations(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.audit.exports.logic.verify import InvalidInput, read_checkpoint
+from chalicelib.features.audit.exports.logic.verify import InvalidInput, verify_checkpoint_note
 from tests.harness import exported_logs
 from tests.harness.exported_logs import PUBLIC_KEY, ExportedLog, build_exported_log, unproven_range, verify_export
 
@@ -158,7 +158,9 @@ def test_any_flipped_bit_of_the_checkpoint_is_detected(bit: int) -> None:
     note = A_LOG.checkpoint.encode()
     for at in range(len(note)):
         with pytest.raises(InvalidInput, match="checkpoint"):
-            read_checkpoint(note[:at] + bytes([note[at] ^ 1 << bit]) + note[at + 1 :], base64.b64decode(PUBLIC_KEY))
+            verify_checkpoint_note(
+                note[:at] + bytes([note[at] ^ 1 << bit]) + note[at + 1 :], base64.b64decode(PUBLIC_KEY)
+            )
 
 
 @settings(max_examples=500)

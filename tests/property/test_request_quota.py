@@ -40,7 +40,7 @@ def shared_counter(written: Counter[ItemKey]) -> Iterator[None]:
 def is_admitted(process: SimulatedProcess) -> bool:
     with process():
         try:
-            return request_quota.check_request_rate("ada") is not None
+            return request_quota.count_and_limit_request("ada") is not None
         except Problem:
             return False
 

@@ -207,8 +207,8 @@ def test_proposals_are_the_merges_that_similar_pairs_require(
             matching_groups = [group for group in groups if group & {first.id, second.id}]
             groups = [set().union(*matching_groups), *(group for group in groups if group not in matching_groups)]
     assert (
-        record_rules.count_merge_proposals(drawn)
-        == record_rules.count_merge_proposals(drawn[::-1])
+        record_rules.count_merges_uniting_similar_works(drawn)
+        == record_rules.count_merges_uniting_similar_works(drawn[::-1])
         == len(drawn) - len(groups)
     )
 
@@ -240,5 +240,5 @@ def test_first_researchers_do_not_depend_on_the_order_of_calls(groups: list[list
     with patch.object(record_rules, "MAX_RESEARCHERS", 2):
         stepwise: list[str] = []
         for group in groups:
-            stepwise = record_rules.first_researcher_ids([*stepwise, *group])
-        assert stepwise == record_rules.first_researcher_ids(researcher for group in groups for researcher in group)
+            stepwise = record_rules.lowest_researcher_ids([*stepwise, *group])
+        assert stepwise == record_rules.lowest_researcher_ids(researcher for group in groups for researcher in group)

@@ -75,7 +75,7 @@ def test_a_slug_is_derived_from_itself(slug: str) -> None:
 def test_the_slug_of_a_new_record_is_valid_at_every_attempt(name: str, is_retry: bool) -> None:  # noqa: FBT001
     operation = SimpleNamespace(group="organizations")
     context: Any = SimpleNamespace(attempt=int(is_retry), operation=operation, has_derived_slug=False)
-    slug = Context.choose_slug(cast("Context", context), None, name)
+    slug = Context.given_or_derived_slug(cast("Context", context), None, name)
     assert is_valid(slug)
     assert context.has_derived_slug
 

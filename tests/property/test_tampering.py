@@ -40,7 +40,7 @@ def create_long_log(world: TenantFixture) -> str:
             world.workers.deliver()
     world.workers.deliver()
     table.write_transaction(
-        redaction.redact_entry(organization.id, get_entry(organization.id, ERASED), is_authentic=True)
+        redaction.redaction_writes(organization.id, get_entry(organization.id, ERASED), should_sign=True)
     )
     return organization.id
 

@@ -108,7 +108,7 @@ class Tree:
                 changed["listed"] = None
                 moved_ids += [child.id for child in children]
         self.tree = self.tree.replace(
-            moved=self.tree.tree_versions_of_recent_moves(moved_ids), version=self.tree.version + 1
+            moved=self.tree.recent_moves_after_moving(moved_ids), version=self.tree.version + 1
         )
         self.nodes[node.id] = node.replace(**changed)
         self.record_state()
@@ -158,7 +158,7 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probabil
     with patch.object(table, "get_all", tree.get_all):
         version_before, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
         try:
-            reading.load_ancestors(node_ids)
+            reading.load_consistent_ancestors(node_ids)
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
@@ -182,7 +182,7 @@ def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: floa
     version = tree.tree.version
     with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
         try:
-            nodes = node_queries.load_all_nodes(PLATFORM, tree.tree)
+            nodes = node_queries.load_consistent_node_snapshot(PLATFORM, tree.tree)
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise

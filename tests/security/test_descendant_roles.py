@@ -41,7 +41,10 @@ def by_role_scope(kind: type[Container]) -> pytest.MarkDecorator:
     """Parametrize a test with the operations that require a role in containers of this type."""
     return parametrize_operations(
         lambda o: (
-            isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope is kind and not is_public(o)
+            isinstance(o.access, RequireRole)
+            and o.access.role
+            and o.access.role_container_type is kind
+            and not is_public(o)
         )
     )
 
@@ -87,7 +90,9 @@ def test_space_role_decides_access_to_the_space(
 
 
 @parametrize_operations(
-    lambda o: isinstance(o.access, RequireRole) and o.access.role and o.access.role_scope in (Organization, Site)
+    lambda o: (
+        isinstance(o.access, RequireRole) and o.access.role and o.access.role_container_type in (Organization, Site)
+    )
 )
 def test_descendant_roles_grant_nothing_in_the_organization(
     operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant

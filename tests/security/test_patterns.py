@@ -91,10 +91,10 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
         ),
         DynamicPattern(
             "chalicelib.kernel.http.fields", "pattern"
-        ): (),  # The parameter of `matching`, whose calls are found.
+        ): (),  # The parameter of `pattern_field_metadata`, whose calls are found.
         DynamicPattern("chalicelib.kernel.operations.operation", "pattern"): tuple(path_patterns),
         DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (
-            ada._identifier_pattern.pattern,  # noqa: SLF001
+            ada._user_id_or_email_pattern.pattern,  # noqa: SLF001
         ),
     }
 

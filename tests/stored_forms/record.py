@@ -71,11 +71,11 @@ class Recorder:
         """Record the example of an operation, with an idempotent repetition of a POST and the pages of a list."""
         name = operation.id
         trigger, state, before = self._build_request(operation)
-        if operation.method == "POST" and operation.mutates:
+        if operation.method == "POST" and operation.emits_events:
             trigger = replace(trigger, headers={**trigger.headers, "Idempotency-Key": f"key of {name}"})
         outcome, done = self._record_case(name, name, state, before, trigger, _RUN_AT)
         assert outcome.status == operation.success, f"{name}: {outcome.status} {outcome.body}"
-        if operation.method == "POST" and operation.mutates:
+        if operation.method == "POST" and operation.emits_events:
             self._record_case(f"{name}:repeated", name, done, [*before, name], trigger, _REPEATED_AT)
         if operation.is_list and operation.method == "GET":
             self._record_pages(operation)

@@ -95,10 +95,12 @@ def _tag_names(operations: Iterable[Operation]) -> list[str]:
     return list(dict.fromkeys([*(operation.group for operation in operations), "events"]))
 
 
-def _build_path_items(operations: Iterable[Operation], components: dict[str, Any]) -> dict[str, Any]:
+def _build_path_items(operations: Iterable[Operation], schemas_by_name: dict[str, Any]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = build_operation_object(operation, components)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = build_operation_object(
+            operation, schemas_by_name
+        )
     return paths
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, get_args
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
-from chalicelib.entrypoints.openapi.headers import Headers, header_references
+from chalicelib.entrypoints.openapi.headers import Headers, common_and_named_header_references
 from chalicelib.entrypoints.openapi.problems import problem_references_by_status
 from chalicelib.entrypoints.openapi.record_examples import default_field_values, example_secret_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
@@ -41,8 +41,8 @@ _CONTENT_BY_MEDIA_TYPE: Final[Mapping[str, Schema]] = {
 """Schema and example of the responses that are not records, by media type."""
 
 
-def build_operation_object(operation: Operation, components: Components) -> dict[str, Any]:
-    """Return the operation object. `components` are the schemas from which examples are built."""
+def build_operation_object(operation: Operation, schemas_by_name: Components) -> dict[str, Any]:
+    """Return the operation object. `schemas_by_name` are the schemas from which examples are built."""
     return {
         "operationId": operation.id,
         "tags": [operation.group],
@@ -50,15 +50,15 @@ def build_operation_object(operation: Operation, components: Components) -> dict
         "description": _operation_description(operation),
         "security": _security_requirements(operation),
         "parameters": _parameter_objects(operation),
-        **({"requestBody": _request_body_object(operation, components)} if operation.body else {}),
-        "responses": _success_responses_by_status(operation, components) | problem_references_by_status(operation),
+        **({"requestBody": _request_body_object(operation, schemas_by_name)} if operation.body else {}),
+        "responses": _success_responses_by_status(operation, schemas_by_name) | problem_references_by_status(operation),
         **_extension_fields(operation),
     }
 
 
 def _operation_description(operation: Operation) -> str:
     """Return the docstring without its summary, followed by the operation's access rule, events and rate limits."""
-    details = operation.description.partition("\n\n")[2]
+    details = operation.docstring.partition("\n\n")[2]
     required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
     access = f"**Access:** `{operation.access_label}`{required_scope}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
@@ -173,12 +173,12 @@ def _success_responses_by_status(operation: Operation, components: Components) -
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed. Use your copy.",
-            "headers": header_references("ETag", *_cache_header_names(operation)),
+            "headers": common_and_named_header_references("ETag", *_cache_control_header_names(operation)),
         }
     for status in _redirect_statuses(operation):
         responses[str(status)] = {
             "description": "A redirect to the `Location`.",
-            "headers": header_references("Location"),
+            "headers": common_and_named_header_references("Location"),
         }
     return responses
 
@@ -213,24 +213,28 @@ def _success_response_object(operation: Operation, components: Components) -> di
 
 def _success_description(operation: Operation) -> str:
     if operation.response_model is None:
-        return "Success." if operation.mutates else "The document."
+        return "Success." if operation.emits_events else "The document."
     name = schemas.public_model_name(operation.response_model.__name__)
     if operation.is_list:
         return f"A page of the list: `{name}` items, and the cursor of the next page."
-    return f"The new `{name}`." if operation.creates and not operation.returns_target else f"The `{name}`."
+    return (
+        f"The new `{name}`."
+        if operation.succeeds_with_created_or_accepted and not operation.returns_target
+        else f"The `{name}`."
+    )
 
 
 def _success_header_references(operation: Operation) -> Headers:
-    return header_references(
+    return common_and_named_header_references(
         *(["ETag"] if has_etag(operation) else []),
-        *_cache_header_names(operation),
-        *(["Location"] if operation.creates else []),
+        *_cache_control_header_names(operation),
+        *(["Location"] if operation.succeeds_with_created_or_accepted else []),
         *(["Link"] if operation.is_list else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
     )
 
 
-def _cache_header_names(operation: Operation) -> list[str]:
+def _cache_control_header_names(operation: Operation) -> list[str]:
     return ["Cache-Control"] if operation.cache_control else []
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final
 
-from chalicelib.entrypoints.openapi.headers import header_references
+from chalicelib.entrypoints.openapi.headers import common_and_named_header_references
 from chalicelib.kernel.core.problems import CODES, FieldError, Problem
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
@@ -76,7 +76,7 @@ def build_shared_problem_responses() -> dict[str, Any]:
 
 def problem_references_by_status(operation: Operation) -> dict[str, Any]:
     """Return the problem responses of an operation, from its declaration and from the codes in its docstring."""
-    documented = {CODES[code][0] for code in _CODE.findall(operation.description) if code in CODES}
+    documented = {CODES[code][0] for code in _CODE.findall(operation.docstring) if code in CODES}
     statuses = sorted({*_COMMON_STATUSES, *documented, *_implied_statuses(operation)})
     return {str(status): {"$ref": f"#/components/responses/{_RESPONSE_NAMES[status]}"} for status in statuses}
 
@@ -105,7 +105,7 @@ def _shared_problem_response(status: int) -> dict[str, Any]:
     codes = [code for code, (code_status, _) in CODES.items() if code_status == status]
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code][1]}." for code in codes),
-        "headers": header_references(*_HEADERS.get(status, ())),
+        "headers": common_and_named_header_references(*_HEADERS.get(status, ())),
         "content": {
             "application/problem+json": {
                 "schema": {"$ref": "#/components/schemas/Problem"},

@@ -31,7 +31,7 @@ def default_field_values(model: type[Output]) -> dict[str, Any]:
     )
 
 
-def example_event_fields(model: type[Output], event: str) -> dict[str, Any]:
+def event_example_overrides(model: type[Output], event: str) -> dict[str, Any]:
     """Return the fields whose values in an event differ from the example of the schema.
 
     Fields that no record stores have their defaults. If the last part of the event's name is a status, as in

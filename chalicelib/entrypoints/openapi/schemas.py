@@ -53,7 +53,7 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
             raise ValueError(f"Two models are called {name}; rename one")
         schemas[name] = _simplified_schema(_merge_patch_schema(schema) if key in patches else schema)
     lists = {
-        list_name(o.response_model): _with_list_metadata(build_list_schema(o.response_model), o, schemas)
+        list_name(o.response_model): _with_list_metadata_fields(build_list_schema(o.response_model), o, schemas)
         for o in operations
         if o.is_list and o.response_model
     }
@@ -93,7 +93,7 @@ def build_list_schema(item_model: type[Output]) -> Schema:
     }
 
 
-def _with_list_metadata(list_schema: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
+def _with_list_metadata_fields(list_schema: Schema, operation: Operation, schemas: dict[str, Schema]) -> Schema:
     """Return the schema of a page with the metadata of the list. Fields that items have too get the items' schema."""
     if operation.list_metadata is None:
         return list_schema

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
-from chalicelib.entrypoints.openapi.record_examples import default_field_values, example_event_fields
+from chalicelib.entrypoints.openapi.record_examples import default_field_values, event_example_overrides
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -85,12 +85,12 @@ def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[O
             ranked.setdefault(0, set()).add(emitter.response_model)
         elif kind:
             ranked.setdefault(1, set()).add(kind.output_model)
-        elif path_type := _record_type_in_path(emitter):
+        elif path_type := _innermost_record_or_container_type(emitter):
             ranked.setdefault(2 if emitter.records else 3, set()).add(path_type.output_model)
     return ranked[min(ranked)] if ranked else set()
 
 
-def _record_type_in_path(operation: Operation) -> type[Entity] | None:
+def _innermost_record_or_container_type(operation: Operation) -> type[Entity] | None:
     """Return the innermost record type with a public model in an operation's path, or else its container's type."""
     container_types = [operation.access.container_type] if isinstance(operation.access, RequireRole) else []
     record_types = [*[*operation.records.values()][::-1], *container_types]
@@ -102,7 +102,7 @@ def _message_operation_object(event: str, emitters: list[Emitter], components: M
     schema = _message_body_schema(event, sorted(records))
     example = example_for_schema(schema, components)
     if records:
-        example["data"] |= _example_data_fields(event, emitters, records[min(records)])
+        example["data"] |= _event_data_example_overrides(event, emitters, records[min(records)])
     return {
         "summary": _summarize_emitters(emitters),
         **({"description": EVENT_TYPES[event].description} if event in EVENT_TYPES else {}),
@@ -126,10 +126,10 @@ def _message_operation_object(event: str, emitters: list[Emitter], components: M
     }
 
 
-def _example_data_fields(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
+def _event_data_example_overrides(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
     """Return the fields whose values after an event differ from the example of the schema."""
     starts_job = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
-    return (default_field_values(model) if starts_job else {}) | example_event_fields(model, event)
+    return (default_field_values(model) if starts_job else {}) | event_example_overrides(model, event)
 
 
 def _summarize_emitters(emitters: Iterable[Emitter]) -> str:

@@ -44,7 +44,7 @@ class Lead(Entity):
     open_until: str | None = None
 
     @classmethod
-    def pick_item(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
+    def find_item_by_key_or_alias(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
         """Return the item of a lead by its id, or by the id of a submission that was merged into it."""
         submission = prefetched.get((key[0], LeadSubmission.sk))
         if key not in prefetched and submission:
@@ -81,7 +81,7 @@ class Lead(Entity):
         return consent
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The name of the contact."""
         return self.contact_name
 
@@ -124,7 +124,7 @@ class LeadSubmission(Entity):
             loaded_lead=lead,
         )
 
-    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the submission with its lead. Takes another read if the lead has a different id."""
         key = Lead.make_item_key(id=self.lead_id)
         if key not in prefetched:

@@ -14,8 +14,8 @@ from chalicelib.features.leads.logic.lead_status import (
 from chalicelib.features.leads.logic.lead_token import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
 from chalicelib.features.leads.logic.submission_queries import load_submission
 from chalicelib.features.leads.logic.submission_storage import (
-    build_honeypot_reply,
-    create_operator_lead,
+    build_unstored_submission,
+    create_operator_lead_replacing_open,
     open_lead_prefetch_keys,
     store_submission,
 )
@@ -76,7 +76,7 @@ def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
 )
 def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
     """Create a lead. Submissions from the same email address within 24 hours are merged into it."""
-    return LeadOut.of(create_operator_lead(ctx, body))
+    return LeadOut.of(create_operator_lead_replacing_open(ctx, body))
 
 
 @routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
@@ -137,7 +137,7 @@ def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
 
     Submissions from one email address within 24 hours form one lead for operators, and separate leads for the sender.
     """
-    submission = build_honeypot_reply(ctx, body) if body.website else store_submission(ctx, body)
+    submission = build_unstored_submission(ctx, body) if body.website else store_submission(ctx, body)
     return PublicLeadOut.of(submission, lead_token=sign_lead_token(submission.id, submission.created_at))
 
 

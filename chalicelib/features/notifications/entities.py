@@ -78,7 +78,7 @@ class Delivery(Entity):
     ttl: int
 
     @classmethod
-    def plan(
+    def create_pending_or_skipped(
         cls,
         subscriber_id: str,
         *,
@@ -102,7 +102,7 @@ class Delivery(Entity):
             status="pending" if attempt_at else "skipped",
             next_attempt_at=attempt_at,
             completed_at=None if attempt_at else now,
-            due_at=attempt_at and scheduler_due_at(attempt_at, now),
+            due_at=attempt_at and scheduler_fallback_due_at(attempt_at, now),
             ttl=timestamp_ms(after(now, days=RETENTION_DAYS)) // 1000,
             **subscriber_fields,
         )
@@ -118,7 +118,7 @@ class Delivery(Entity):
         return str(getattr(self, self.subscriber_field))
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """Return the event type, which stands for the delivery in the log."""
         return self.event_type
 
@@ -132,10 +132,11 @@ class Delivery(Entity):
         """Return whether the retention period has ended. The table deletes the item some time later."""
         return self.ttl <= timestamp_ms(now()) // 1000
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from stored responses."""
         attempts = [
-            attempt | person.redact_all({name: attempt[name] for name in _RESPONSE_FIELDS}) for attempt in self.attempts
+            attempt | person.redacted_field_changes({name: attempt[name] for name in _RESPONSE_FIELDS})
+            for attempt in self.attempts
         ]
         return {"attempts": attempts} if attempts != self.attempts else {}
 
@@ -172,11 +173,11 @@ def requeue_fields(timestamp: str) -> dict[str, Any]:
         "tries": 0,
         "next_attempt_at": timestamp,
         "completed_at": None,
-        "due_at": scheduler_due_at(timestamp, timestamp),
+        "due_at": scheduler_fallback_due_at(timestamp, timestamp),
     }
 
 
-def scheduler_due_at(attempt_at: str, now: str) -> str:
+def scheduler_fallback_due_at(attempt_at: str, now: str) -> str:
     """Return when the scheduler queues a delivery that is planned for a time.
 
     A near attempt is queued directly, so the scheduler only has to find it if its message was lost.

@@ -26,7 +26,7 @@ class LinkTarget(Entity):
 
     organization_id: str
 
-    def is_public_at(self, timestamp: str) -> bool:
+    def is_currently_public(self, now: str) -> bool:
         """Return whether everybody can see the record itself at a timestamp, regardless of its container."""
         raise NotImplementedError
 
@@ -70,9 +70,9 @@ class Platform(Container):
     published_at: str | None = None
     first_published_at: str | None = None
     former_slugs: list[FormerName] = field(default_factory=list)
-    theme: dict[str, Any] = field(default_factory=lambda: ThemePatch().fields())
-    navigation: dict[str, Any] = field(default_factory=lambda: NavigationPatch().fields())
-    home: dict[str, Any] = field(default_factory=lambda: HomePatch().fields())
+    theme: dict[str, Any] = field(default_factory=lambda: ThemePatch().to_stored_fields())
+    navigation: dict[str, Any] = field(default_factory=lambda: NavigationPatch().to_stored_fields())
+    home: dict[str, Any] = field(default_factory=lambda: HomePatch().to_stored_fields())
 
     @property
     def is_published(self) -> bool:
@@ -80,9 +80,9 @@ class Platform(Container):
         return self.status == "published"
 
     @property
-    def visibility_state(self) -> tuple[object, ...]:
+    def visibility_deciding_values(self) -> tuple[object, ...]:
         """The values that decide who has access, including the join policy."""
-        return *super().visibility_state, self.join_policy
+        return *super().visibility_deciding_values, self.join_policy
 
     @property
     def subdomain(self) -> str:
@@ -94,10 +94,10 @@ class Platform(Container):
         """The colour pairs of the theme whose contrast is too low to read."""
         return contrast_warnings(self.theme.get("colors", {}))
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the text and JSON fields with the person's data redacted."""
         names = ("name", "description", "theme", "navigation", "home")
-        return person.redact_all({name: getattr(self, name) for name in names})
+        return person.redacted_field_changes({name: getattr(self, name) for name in names})
 
 
 def require_platform_role(

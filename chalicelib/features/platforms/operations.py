@@ -68,7 +68,7 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
 )
 def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
     """Create a platform in an organization. It is a draft until it is published."""
-    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     platform = ctx.changes.create(Platform(**ctx.new_record_fields(), **fields))
     ctx.changes.create(CustomDomain.create_unclaimed(platform))
     return PlatformOut.of(platform)
@@ -89,8 +89,8 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
 )
 def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
     """Change a platform."""
-    updated = ctx.changes.update(platform, **body.fields())
-    custom_domain = ctx.find(CustomDomain)
+    updated = ctx.changes.update(platform, **body.to_stored_fields())
+    custom_domain = ctx.find_in_container(CustomDomain)
     if custom_domain:
         ctx.changes.update_untracked(custom_domain, **platform_labels(updated))
     return _platform_output_for_caller(ctx, updated)
@@ -110,7 +110,7 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
     The slug becomes available too, but if the platform was ever published only after 90 days.
     """
     delete_container_and_queue_purge(ctx.changes, platform)
-    custom_domain = ctx.find(CustomDomain)
+    custom_domain = ctx.find_in_container(CustomDomain)
     if custom_domain:
         ctx.changes.delete(custom_domain)
 
@@ -123,7 +123,7 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 )
 def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
     """Change the home page of a platform. Omitted fields keep their values."""
-    home = body.fields()
+    home = body.to_stored_fields()
     reject_duplicate_ids(home["blocks"], "/blocks")
     reject_oversized_document("home", home)
     if body.space_id and body.space_id != platform.home["space_id"]:
@@ -141,7 +141,7 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
 )
 def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
     """Change the navigation of a platform. All items are replaced together."""
-    navigation = body.fields()
+    navigation = body.to_stored_fields()
     reject_duplicate_ids(navigation["items"], "/items")
     reject_invalid_targets(navigation["items"], "/items")
     reject_oversized_document("navigation", navigation)
@@ -179,7 +179,7 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
 
     Colours with too little contrast are accepted and listed in `warnings`.
     """
-    theme = body.fields()
+    theme = body.to_stored_fields()
     reject_oversized_document("theme", theme)
     return _platform_output_for_caller(ctx, ctx.changes.update(platform, theme=theme))
 
@@ -188,14 +188,18 @@ def _platform_output_for_caller(ctx: Context, platform: Platform) -> PlatformOut
     """Return a platform as the caller sees it. Callers who may edit the navigation see all of its items."""
     visibility = NavigationVisibility(ctx, platform)
     keys = visibility.prefetch_keys()
-    visible_fields = visibility.visible_navigation_and_home(ctx.load(keys=keys) if keys else Records())
+    visible_fields = visibility.load_visible_navigation_and_home_fields(
+        ctx.load_collections_and_keys(keys=keys) if keys else Records()
+    )
     full_navigation = {"navigation": platform.navigation} if can_edit_navigation(ctx) else {}
     return PlatformOut.of(platform.replace(**{**visible_fields, **full_navigation}))
 
 
 def _require_visible_space(ctx: Context, platform: Platform, space_id: str) -> None:
     if (
-        visible_space_or_none(ctx, platform, space_id, ctx.load(keys=space_visibility_keys(ctx, platform, space_id)))
+        visible_space_or_none(
+            ctx, platform, space_id, ctx.load_collections_and_keys(keys=space_visibility_keys(ctx, platform, space_id))
+        )
         is None
     ):
         raise ValidationProblem(

@@ -6,7 +6,7 @@ from chalicelib.features.reference.models.dataset_file import Dataset
 from chalicelib.kernel.storage.entity import Entity
 
 
-def version_timestamp(version: str) -> str:
+def version_day_start_timestamp(version: str) -> str:
     """Return the timestamp that callers see on the records of a version: the beginning of its day."""
     return f"{version}T00:00:00.000Z"
 
@@ -25,7 +25,7 @@ class ReferenceData(Entity):
         """Return the record of a dataset whose parts are stored."""
         parts = dataset.numbered_compressed_parts()
         sets = {name: sum(part[0] == name for part in parts) for name in dataset.sets}
-        heading, timestamp = dataset.heading, version_timestamp(dataset.heading["version"])
+        heading, timestamp = dataset.heading, version_day_start_timestamp(dataset.heading["version"])
         return cls(
             id=heading["version"],
             created_at=timestamp,
@@ -50,7 +50,7 @@ class ReferencePart(Entity):
     @classmethod
     def create(cls, version: str, set_name: str, part_number: int, content: bytes) -> Self:
         """Return a part of a set."""
-        timestamp = version_timestamp(version)
+        timestamp = version_day_start_timestamp(version)
         return cls(
             id=part_id(version, set_name, part_number), created_at=timestamp, updated_at=timestamp, content=content
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Literal
 
-from chalicelib.features.research.models.identifiers import match_keys, title_author_digest, title_digest
+from chalicelib.features.research.models.identifiers import match_keys, title_digest, title_first_author_digest
 from chalicelib.features.research.models.schemas import (
     ArtefactOut,
     JobStatus,
@@ -144,7 +144,7 @@ class ResearchOutput(Entity):
         compared by title and researchers, which are attributes, because an item for each researcher would exceed a
         transaction. Older items have none of these attributes.
         """
-        digest = title_author_digest(self.title, self.authors) if self.year else None
+        digest = title_first_author_digest(self.title, self.authors) if self.year else None
         title = title_digest(self.title) if self.year and self.researcher_ids else None
         row = {
             "pk": COMPARISON_PARTITION.format(library_id=self.library_id),
@@ -199,11 +199,11 @@ class ResearchJob(Job):
     ttl: int
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The researcher or edition of the job, or else its id."""
         return self.researcher_id or self.edition_id or self.id
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changed fields if the person is the caller."""
         return {"started_by": None} if self.started_by in person.user_ids else {}
 

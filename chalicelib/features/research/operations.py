@@ -10,7 +10,7 @@ from chalicelib.features.research.entities import (
     ResearchOutput,
 )
 from chalicelib.features.research.logic.job_steps import first_backfill_steps, first_import_steps
-from chalicelib.features.research.logic.list_filters import artefact_partitions, output_partitions
+from chalicelib.features.research.logic.list_filters import artefact_partition_function, output_partition_function
 from chalicelib.features.research.logic.visibility import (
     library_id_fields_of_caller,
     list_venues_with_output_counts,
@@ -57,7 +57,7 @@ def list_artefacts(ctx: Context, query: ArtefactsQuery) -> ListPage[ArtefactOut]
     organizations, the list is grouped by 25 of them. A page may be short or empty. The list ends when `nextCursor` is
     null.
     """
-    return list_visible_records(ctx, Artefact, artefact_partitions(query), query, ArtefactOut.of)
+    return list_visible_records(ctx, Artefact, artefact_partition_function(query), query, ArtefactOut.of)
 
 
 @routes.get("/research/artefacts/{artefact_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
@@ -117,7 +117,7 @@ def get_research_job(ctx: Context, job: ResearchJob) -> ResearchJobOut:
 
     A job in the library of an organization is not available after the caller has left the organization.
     """
-    if job.started_by != ctx.principal.id:
+    if job.started_by != ctx.principal_or_anonymous.id:
         raise not_found()
     require_visible_record(ctx, job)
     return ResearchJobOut.of(job)
@@ -135,7 +135,9 @@ def list_outputs(ctx: Context, query: OutputsQuery) -> ListPage[WorkOut]:
     if query.doi is not None and doi is None:
         raise ValidationProblem([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
     filters = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}
-    return list_visible_records(ctx, ResearchOutput, output_partitions(query, doi), query, WorkOut.of, **filters)
+    return list_visible_records(
+        ctx, ResearchOutput, output_partition_function(query, doi), query, WorkOut.of, **filters
+    )
 
 
 @routes.get("/research/outputs/{output_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
@@ -180,7 +182,7 @@ def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fie
         lease_until=ctx.now,
         work=job_type,
         pending_steps=pending_steps,
-        started_by=str(ctx.principal.id),
+        started_by=str(ctx.principal_or_anonymous.id),
         ttl=timestamp_ms(after(ctx.now, days=JOB_RETENTION_DAYS)) // 1000,
         **fields,
     )

@@ -109,14 +109,14 @@ def _reconcile_or_complete(job: ResearchJob) -> ResearchJob:
     Imports do not reconcile.
     """
     if job.work == "import":
-        return _finish(job, "completed")
+        return _store_end_and_log_event(job, "completed")
     if next_job := reconciliation.reconcile_next(job):
         return next_job
     output_count, conflicts = merge_proposals.count_outputs_and_proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
         counts["unchanged"] = max(0, output_count - counts["created"] - counts["updated"])
-    return _finish(job, "completed", counts=counts)
+    return _store_end_and_log_event(job, "completed", counts=counts)
 
 
 def _postpone_next_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
@@ -125,7 +125,7 @@ def _postpone_next_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
     Throttling by other workers does not count as a failure.
     """
     if error.seconds is None:
-        jobs.retry_later(job)
+        jobs.release_with_growing_delay(job)
     elif isinstance(error.__cause__, Throttled):
         jobs.release(job, delay_seconds=max(1.0, error.seconds), stored_record_count=job.stored_record_count)
     else:
@@ -134,10 +134,10 @@ def _postpone_next_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
 
 
 def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
-    return _finish(job, "failed", error=error, detail=detail)
+    return _store_end_and_log_event(job, "failed", error=error, detail=detail)
 
 
-def _finish(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
+def _store_end_and_log_event(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
     finished_job = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
     changes.set_diff_base(job.without_progress)

@@ -18,7 +18,11 @@ def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
     """Return sites with the verified domains of their platforms. Takes one read."""
     site_list = [*sites]
     keys = [CustomDomain.make_item_key(platform_id=site.platform_id) for site in site_list if site.platform_id]
-    domains = {each.platform_id: each for each in ctx.load(keys=keys).instances_of(CustomDomain)} if keys else {}
+    domains = (
+        {each.platform_id: each for each in ctx.load_collections_and_keys(keys=keys).instances_of(CustomDomain)}
+        if keys
+        else {}
+    )
     return [site.replace(domain=domain_name_if_verified(domains.get(site.platform_id or ""))) for site in site_list]
 
 
@@ -35,8 +39,13 @@ def require_administered_platform(ctx: Context, organization: Container, platfor
     """
     if platform_id is None:
         return
-    key, user_id = Platform.make_item_key(id=platform_id), ctx.principal.id if isinstance(ctx.principal, User) else ""
-    records = ctx.load(keys=[key, *(membership_view_keys(user_id, key, [organization.item_key]) if user_id else ())])
+    key, user_id = (
+        Platform.make_item_key(id=platform_id),
+        ctx.principal_or_anonymous.id if isinstance(ctx.principal_or_anonymous, User) else "",
+    )
+    records = ctx.load_collections_and_keys(
+        keys=[key, *(membership_view_keys(user_id, key, [organization.item_key]) if user_id else ())]
+    )
     platform = next(iter(records.instances_of(Platform)), None)
     if platform is None or platform.organization_id != organization.id:
         raise ValidationProblem([FieldError("/platformId", "unknown", "No platform of this organization has this id.")])
@@ -45,7 +54,7 @@ def require_administered_platform(ctx: Context, organization: Container, platfor
         _require_platform_admin(memberships.roles.get(Platform))
         for item in memberships.memberships.values():
             ctx.changes.require_unchanged(record_from_item(item))
-    elif not scopes_allow(ctx.scopes or (), "platforms:write", Role.ADMIN):
+    elif not scopes_allow(ctx.api_key_scopes or (), "platforms:write", Role.ADMIN):
         detail = "To assign a site to a platform, the API key needs the scope 'platforms:write' or 'admin'."
         raise Problem.for_field("/platformId", "insufficient_scope", detail)
     ctx.changes.require_unchanged(platform)

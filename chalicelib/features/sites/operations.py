@@ -1,6 +1,12 @@
 """HTTP operations on sites."""
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, Site, SiteTree, require_site_role
+from chalicelib.features.sites.entities.sites import (
+    DRAFT_TREE,
+    PUBLISHED_TREE,
+    Site,
+    SiteTree,
+    require_site_organization_role,
+)
 from chalicelib.features.sites.logic import load_sites_with_domains, require_administered_platform
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
@@ -42,7 +48,7 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
     Assigning it to a platform, whose domain it then uses, requires the role `admin` on that platform.
     """
     require_administered_platform(ctx, organization, body.platform_id)
-    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     site = ctx.changes.create(Site(**ctx.new_record_fields(), **fields, organization_id=organization.id))
     for tree in (DRAFT_TREE, PUBLISHED_TREE):
         ctx.changes.create(
@@ -51,7 +57,7 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
     return _site_response(ctx, site)
 
 
-@routes.get("/sites/{site_id}", access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get("/sites/{site_id}", access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)
 def get_site(ctx: Context, site: Site) -> SiteOut:
     """Get a site."""
     return _site_response(ctx, site)
@@ -59,7 +65,7 @@ def get_site(ctx: Context, site: Site) -> SiteOut:
 
 @routes.patch(
     "/sites/{site_id}",
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits=("site.updated", "site.published", "site.unpublished"),
 )
@@ -68,7 +74,7 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
 
     Assigning it to another platform requires the role `admin` on that platform.
     """
-    fields = body.fields()
+    fields = body.to_stored_fields()
     if body.platform_id != site.platform_id:
         require_administered_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
     if body.status != site.status:

@@ -25,16 +25,18 @@ def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[Orga
     """List the caller's organizations. An API key sees its own organization."""
 
     def organization_to_output(organization: Organization) -> OrganizationOut | None:
-        hidden = organization.is_deleted and organization.owner_id != ctx.principal.id
+        hidden = organization.is_deleted and organization.owner_id != ctx.principal_or_anonymous.id
         return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
 
-    return ctx.list_memberships(Organization, Member.of_user, query, organization_to_output, list_name=query.status)
+    return ctx.list_containers_of_caller(
+        Organization, Member.of_user, query, organization_to_output, list_name=query.status
+    )
 
 
 @routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
 def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
     """Create an organization. The caller becomes its owner."""
-    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name)}
+    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     organization = ctx.changes.create(
         Organization(**ctx.new_record_fields(), **fields, owner_id=ctx.user.id, counts_toward_quota=True)
     )
@@ -74,7 +76,7 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
 )
 def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
     """Update an organization. `{"status": "active"}` restores a deleted one until it is purged."""
-    fields = body.fields()
+    fields = body.to_stored_fields()
     if organization.is_deleted:
         _reject_if_purge_is_due(ctx, organization)
         ctx.changes.event = "organization.restored"

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.features.tenancy.purges.logic import purge_children, purge_container_contents
+from chalicelib.features.tenancy.purges.logic import delete_child_items, purge_container_contents
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
@@ -19,7 +19,7 @@ _GRACE_SECONDS: Final = 120
 
 
 @task(_PURGE_TASK, emits={_PURGED_EVENT: Organization})
-def purge_organization(message: dict[str, Any]) -> None:
+def purge_contents_and_delete_organization(message: dict[str, Any]) -> None:
     """Remove everything that a deleted organization contains, a few records per transaction, and the organization last.
 
     The children of a record are removed before the record. The exports of the log are removed before the organization,
@@ -29,8 +29,8 @@ def purge_organization(message: dict[str, Any]) -> None:
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
     purge_container_contents(Organization, organization.id)
-    files.delete_files_with_prefix(settings().exports_bucket, f"{organization.id}/")
-    purge_children(organization)
+    files.delete_files_and_uploads_with_prefix(settings().exports_bucket, f"{organization.id}/")
+    delete_child_items(organization)
     changes = UnitOfWork(now())
     changes.delete(organization, grants_no_access=True)
     outbox.commit(changes, _PURGED_EVENT, Origin.system(_PURGE_TASK))

@@ -6,7 +6,7 @@ unless the clocks of two processes differ: then an entry can follow one of its c
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from chalicelib.kernel.audit_log.mac_chains import links_of
+from chalicelib.kernel.audit_log.mac_chains import links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import Statement
 from chalicelib.kernel.storage.entity import Item
 
@@ -19,13 +19,16 @@ class AppendOrder:
 
     def __init__(self, pointers: Sequence[Item]) -> None:
         self._pointers = pointers
-        self._by_position = {each.link[:2]: pointer for pointer in pointers for each in links_of([pointer])}
+        self._by_position = {each.link[:2]: pointer for pointer in pointers for each in links_with_macs([pointer])}
         self._previous_of_record: dict[str, Item] = {}
 
     @property
     def has_chain_contrary_to_id_order(self) -> bool:
         """Return whether a pointer follows one of its chain with a later id, so that records have to be considered."""
-        chained = ((pointer, self._by_position.get(position)) for pointer, position in self._previous_positions())
+        chained = (
+            (pointer, self._by_position.get(position))
+            for pointer, position in self._iter_pointers_with_previous_position()
+        )
         return any(previous is not None and previous["sk"] > pointer["sk"] for pointer, previous in chained)
 
     def follow_previous_entry_of_record(self, record_ids_by_entry_id: Mapping[str, str]) -> None:
@@ -47,9 +50,9 @@ class AppendOrder:
         gapless = [run for run in runs if is_complete or not self._would_open_gap(run, statement)]
         return [*{pointer["sk"]: pointer for run in gapless or runs for pointer in run}.values()]
 
-    def _previous_positions(self) -> Iterator[tuple[Item, Position]]:
+    def _iter_pointers_with_previous_position(self) -> Iterator[tuple[Item, Position]]:
         for pointer in self._pointers:
-            for each in links_of([pointer]):
+            for each in links_with_macs([pointer]):
                 yield pointer, (each.link[0], each.link[1] - 1)
 
     def _pointer_with_predecessors(self, pointer: Item) -> list[Item]:
@@ -66,13 +69,13 @@ class AppendOrder:
         return [*run.values()]
 
     def _iter_direct_predecessors(self, pointer: Item) -> Iterator[Item]:
-        for each in links_of([pointer]):
+        for each in links_with_macs([pointer]):
             if previous := self._by_position.get((each.link[0], each.link[1] - 1)):
                 yield previous
         if previous := self._previous_of_record.get(pointer["sk"]):
             yield previous
 
     def _would_open_gap(self, pointers: Sequence[Item], statement: Statement | None) -> bool:
-        before = [(each.link[0], each.link[1] - 1) for each in links_of(pointers)]
+        before = [(each.link[0], each.link[1] - 1) for each in links_with_macs(pointers)]
         first = [position for position in before if position not in self._by_position]
         return statement is not None and any(statement.chain_state(chain).number < number for chain, number in first)

@@ -77,7 +77,7 @@ class EntryItem(Entity):
     seal: bytes | None = None
 
     @classmethod
-    def create(cls, log: str, body: bytes) -> "EntryItem":
+    def from_canonical_bytes(cls, log: str, body: bytes) -> "EntryItem":
         """Return the entry with these canonical bytes, before the ledger has processed it."""
         content = from_json(body)
         return cls(
@@ -119,7 +119,7 @@ class Event:
                 "target": self.target,
                 "context": self.context,
                 "changes": self.changes,
-                "data": self.data and {name: _shorten_long_values(value) for name, value in self.data.items()},
+                "data": self.data and {name: _value_or_digest_if_long(value) for name, value in self.data.items()},
             }
         )
 
@@ -129,8 +129,8 @@ class Event:
         They are the entry, its bytes if they are long, its pointer and its chain. Raises Problem `unavailable` if AWS
         KMS cannot decrypt the key that authenticates it.
         """
-        body, link = self.canonical_leaf_bytes(), chains.link
-        entry = EntryItem.create(self.log, body)
+        body, link = self.canonical_leaf_bytes(), chains.next_link
+        entry = EntryItem.from_canonical_bytes(self.log, body)
         mac = make_pending_mac(self.log, self.id, entry.leaf, link)
         proof = {"link": link.to_bytes(), "mac": mac}
         pk, sk = body_key(self.log, self.id)
@@ -157,7 +157,11 @@ def list_field_changes(
 ) -> list[dict[str, Any]]:
     """Return `{field, from, to}` for each changed public field, in the record's order, with removed fields last."""
     return [
-        {"field": name, "from": _shorten_long_values(before.get(name)), "to": _shorten_long_values(after.get(name))}
+        {
+            "field": name,
+            "from": _value_or_digest_if_long(before.get(name)),
+            "to": _value_or_digest_if_long(after.get(name)),
+        }
         for name in {**after, **before}
         if name not in untracked_fields and not json_equal(before.get(name), after.get(name))
     ]
@@ -168,20 +172,20 @@ def canonical_json(value: Any) -> bytes:
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError:
-        return rfc8785.dumps(_to_doubles(value))
+        return rfc8785.dumps(_with_unsafe_integers_as_doubles(value))
 
 
-def _to_doubles(value: Any) -> Any:
+def _with_unsafe_integers_as_doubles(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _to_doubles(element) for name, element in value.items()}
+        return {name: _with_unsafe_integers_as_doubles(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_to_doubles(element) for element in value]
+        return [_with_unsafe_integers_as_doubles(element) for element in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return float(value)
     return value
 
 
-def _shorten_long_values(value: Any) -> Any:
+def _value_or_digest_if_long(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     data = canonical_json(value)

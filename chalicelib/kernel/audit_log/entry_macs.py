@@ -27,7 +27,9 @@ def make_entry_mac(log: str, sequence: int, tree_size: int, leaf: bytes, *, chai
     return _make_mac(_load_current_mac_key(), sequence, _mac_input(log, sequence, tree_size, leaf, chained=chained))
 
 
-def verify_entry_mac(seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None) -> int | None:
+def verified_sequence_or_none(
+    seal: bytes, log: str, tree_size: int, leaf: bytes, *, chained: bool | None = None
+) -> int | None:
     """Return the sequence that the ledger assigned to this leaf in a tree of this size, or None if it did not.
 
     The root alone proves that something was altered, the MAC proves which entry. From a MAC made with a signing key
@@ -56,7 +58,7 @@ def renew_entry_mac(
     """
     mac_input = _mac_input(log, sequence, tree_size, leaf, chained=chained)
     legacy_key = keyrings.key_by_id(KeyPurpose.AUDIT_SIGNING_KEY, seal[:KEY_ID_BYTES])
-    if legacy_key and seal != _make_mac(_derive_mac_key(legacy_key), sequence, mac_input):
+    if legacy_key and seal != _make_mac(_derive_legacy_mac_key(legacy_key), sequence, mac_input):
         return None
     return _make_mac(keyrings.current_key(KeyPurpose.SEAL_KEY), sequence, mac_input)
 
@@ -81,7 +83,7 @@ def _load_current_mac_key() -> keyrings.SecretKey:
     # During an upgrade, functions of a release before SEAL_KEY accept only these MACs.
     legacy_until = settings().signing_key_seals_until
     if legacy_until and now_ms() < timestamp_ms(legacy_until):
-        return _derive_mac_key(load_current_signing_key())
+        return _derive_legacy_mac_key(load_current_signing_key())
     return keyrings.current_key(KeyPurpose.SEAL_KEY)
 
 
@@ -96,14 +98,14 @@ def _make_mac(key: keyrings.SecretKey, sequence: int, mac_input: bytes) -> bytes
 
 
 @lru_cache(maxsize=2)
-def _derive_mac_key(signing: keyrings.SecretKey) -> keyrings.SecretKey:
-    return keyrings.SecretKey(signing.id, hmac.digest(signing.secret, b"atrium entry seal", "sha256"))
+def _derive_legacy_mac_key(signing_key: keyrings.SecretKey) -> keyrings.SecretKey:
+    return keyrings.SecretKey(signing_key.id, hmac.digest(signing_key.secret, b"atrium entry seal", "sha256"))
 
 
 @lru_cache(maxsize=2)
-def _public_key_ids(public_keys: str) -> frozenset[bytes]:
-    return frozenset(map(key_id, _parse_keys(public_keys)))
+def _public_key_ids(comma_separated_keys: str) -> frozenset[bytes]:
+    return frozenset(map(key_id, _parse_keys(comma_separated_keys)))
 
 
-def _parse_keys(public_keys: str) -> list[bytes]:
-    return [from_base64(key.strip()) for key in public_keys.split(",") if key.strip()]
+def _parse_keys(comma_separated_keys: str) -> list[bytes]:
+    return [from_base64(key.strip()) for key in comma_separated_keys.split(",") if key.strip()]

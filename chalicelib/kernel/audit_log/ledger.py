@@ -20,9 +20,9 @@ from chalicelib.kernel.audit_log.append_order import AppendOrder
 from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic
 from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
 from chalicelib.kernel.audit_log.entry_macs import load_current_signing_key, make_entry_mac, public_keys
-from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, links_of, shard_of_chain_item
+from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, chain_shard_or_none, links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
-from chalicelib.kernel.core.clock import after, back_off, now, now_ms
+from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics, add_request_ids
 from chalicelib.kernel.crypto import checkpoints
@@ -128,8 +128,8 @@ class Outbox:
             if cursor is None or (limit and cursor["sk"] > _POINTERS_START):
                 break
         head = next((item for item in items if item["sk"] == HEAD_SORT_KEY), None)
-        ends = {shard: ChainEnd.from_item(item) for item in items if (shard := shard_of_chain_item(item)) is not None}
-        pending = [item for item in items if item["sk"] != HEAD_SORT_KEY and shard_of_chain_item(item) is None]
+        ends = {shard: ChainEnd.from_item(item) for item in items if (shard := chain_shard_or_none(item)) is not None}
+        pending = [item for item in items if item["sk"] != HEAD_SORT_KEY and chain_shard_or_none(item) is None]
         checked = [(item, is_authentic(log, item)) for item in pending[:limit]]
         authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
         return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
@@ -157,25 +157,25 @@ def sequence_index_key(log: str, sequence: int) -> tuple[str, str]:
     return f"A#{log}#S", f"{sequence:012d}"
 
 
-def find_entry_ids(log: str, after: int, until_sequence: int) -> dict[int, str]:
+def find_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
     """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
 
-    The ids are without a gap, and may end before `until`. Entries that were appended before batches existed are not
-    found.
+    The ids are without a gap, and may end before `until_sequence`. Entries that were appended before batches existed
+    are not found.
     """
-    pk, first_key = sequence_index_key(log, after + 1)
+    pk, first_key = sequence_index_key(log, after_sequence + 1)
     ids_by_sequence: dict[int, str] = {}
     for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
         ids = batch.get("ids")
         if not (isinstance(ids, list) and batch["sk"].isdecimal()):
             break
         first_sequence = int(batch["sk"]) - len(ids) + 1
-        if first_sequence > after + len(ids_by_sequence) + 1:
+        if first_sequence > after_sequence + len(ids_by_sequence) + 1:
             break
         ids_by_sequence |= {
             sequence: str(entry_id)
             for sequence, entry_id in enumerate(ids, first_sequence)
-            if after + len(ids_by_sequence) < sequence <= until_sequence
+            if after_sequence + len(ids_by_sequence) < sequence <= until_sequence
         }
     return ids_by_sequence
 
@@ -185,7 +185,7 @@ def split_hashes(joined: bytes) -> tuple[bytes, ...]:
     return tuple(joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES))
 
 
-def append_pending(log: str, deadline_ms: int | None = None) -> int:
+def append_pending_and_return_lag_ms(log: str, deadline_ms: int | None = None) -> int:
     """Append all pending entries of a log, and return how long the oldest had been pending, in milliseconds.
 
     Entries that are not appended before the deadline (milliseconds since 1970) stay pending and due. Forged entries are
@@ -202,7 +202,7 @@ def append_pending(log: str, deadline_ms: int | None = None) -> int:
         try:
             if outbox.pointers:
                 head = Head.from_item(outbox.head)
-                statement = _previous_statement(log, head, outbox)
+                statement = _load_or_start_statement(log, head, outbox)
                 pointers = outbox.next_batch(log, statement)
                 table.write_transaction(_append_batch_writes(log, head, statement, pointers))
                 add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
@@ -213,9 +213,9 @@ def append_pending(log: str, deadline_ms: int | None = None) -> int:
             attempts += 1
             if attempts == _MAX_TRIES:
                 raise ConcurrentModification from cancelled
-            back_off(attempts)
+            sleep_with_jittered_backoff(attempts)
         if outbox.forged:
-            quarantine.quarantine_forged(log, outbox.forged[:BATCH_SIZE])
+            quarantine.quarantine_forged_and_restore_altered(log, outbox.forged[:BATCH_SIZE])
     return lag
 
 
@@ -239,18 +239,18 @@ def _load_record_ids_by_entry_id(log: str, pointers: Sequence[Item]) -> dict[str
 
 
 def _append_batch_writes(log: str, head: Head, previous: Statement | None, pointers: Sequence[Item]) -> list[Write]:
-    size, tree = head.tree.size, head.tree.extend(pointer["leaf"] for pointer in pointers)
-    statement = previous.with_links(links_of(pointers)) if previous else None
+    size, tree = head.tree.size, head.tree.with_appended_leaves(pointer["leaf"] for pointer in pointers)
+    statement = previous.with_links(links_with_macs(pointers)) if previous else None
     writes = [_head_write(log, size, tree, statement)]
     for sequence, pointer in enumerate(pointers, size + 1):
         writes += [
-            _assign_sequence(log, pointer, sequence, tree.size, chained=statement is not None),
-            _delete_pending(log, pointer),
+            _assign_sequence_write(log, pointer, sequence, tree.size, chained=statement is not None),
+            _delete_pending_write(log, pointer),
         ]
-    return [*writes, _batch_write(log, tree.size, pointers)]
+    return [*writes, _batch_of_entry_ids_write(log, tree.size, pointers)]
 
 
-def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
+def _load_or_start_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
     """Return the statement on which the next one is based, or None if there is none yet.
 
     The first statement describes the current chains. There is none while a release without chains may still append. An
@@ -270,18 +270,18 @@ def _previous_statement(log: str, head: Head, outbox: Outbox) -> Statement | Non
         return Statement(lost=lost)
     time.sleep(_SETTLING_SECONDS)  # Transactions in progress when the chains were read are complete then.
     current_outbox = Outbox.read(log)
-    statement = Statement.create(head.tree.size, outbox.ends, links_of(current_outbox.pointers))
+    statement = Statement.create(head.tree.size, outbox.ends, links_with_macs(current_outbox.pointers))
     return replace(statement, lost=lost) if current_outbox.complete or lost else None
 
 
-def _batch_write(log: str, size: int, pointers: Sequence[Item]) -> Write:
+def _batch_of_entry_ids_write(log: str, last_sequence: int, pointers: Sequence[Item]) -> Write:
     # No condition: that of the head is sufficient, and a forged item must not block the log.
-    pk, sk = sequence_index_key(log, size)
+    pk, sk = sequence_index_key(log, last_sequence)
     item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}
     return Write("Put", (pk, sk), item=item)
 
 
-def _head_write(log: str, size: int, tree: CompactRange, statement: Statement | None) -> Write:
+def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Statement | None) -> Write:
     checkpoint, seed = Head(tree, "").checkpoint(log), load_current_signing_key().secret
     note = checkpoints.sign_checkpoint_note(checkpoint, seed)
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
@@ -291,7 +291,11 @@ def _head_write(log: str, size: int, tree: CompactRange, statement: Statement | 
     # The time at which the head became unanchored is kept.
     unanchored_since = {"index2sk": index_attributes.pop("index2sk")}
     update = ItemUpdate(head_key(log), set=values | index_attributes, set_missing=unanchored_since)
-    return update.to_write("#size = :was", was=size) if size else update.to_write("attribute_not_exists(#size)")
+    return (
+        update.to_write("#size = :was", was=previous_size)
+        if previous_size
+        else update.to_write("attribute_not_exists(#size)")
+    )
 
 
 def _unanchored_index_attributes(log: str) -> Item:
@@ -306,14 +310,14 @@ def _unconsumed_index_attributes(log: str) -> Item:
     }
 
 
-def _assign_sequence(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
+def _assign_sequence_write(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
     entry_mac = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
     values = {**sequence_attributes(log, sequence, tree_size), "seal": entry_mac}
     update = ItemUpdate(_entry_key(log, pointer), set=values, remove=["mac", "link"])
     return update.to_write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
 
 
-def _delete_pending(log: str, pointer: Item) -> Write:
+def _delete_pending_write(log: str, pointer: Item) -> Write:
     return Write("Delete", pending_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
@@ -323,19 +327,19 @@ def sequence_attributes(log: str, sequence: int, tree_size: int) -> Item:
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
-def unanchored_heads(shard: int) -> Iterator[list[Item]]:
+def iter_unanchored_head_pages(shard: int) -> Iterator[list[Item]]:
     """Yield the heads of a shard that have grown since they were anchored, in pages, the longest waiting first."""
     yield from table.iter_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE_SIZE)
 
 
-def mark_anchored(log: str, size: int) -> None:
+def mark_anchored_if_size_unchanged(log: str, size: int) -> None:
     """Mark a head as anchored, if it still has this size."""
     update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).to_write("#size = :size", size=size)
     with suppress(TransactionCancelled):
         table.write_transaction([update])
 
 
-def mark_unanchored(log: str, head: Item) -> bool:
+def mark_unanchored_if_size_unchanged(log: str, head: Item) -> bool:
     """Mark a head as unanchored, and return whether that succeeded. A head that has grown is marked already."""
     update = ItemUpdate(head_key(log), set=_unanchored_index_attributes(log)).to_write(
         "#size = :size", size=head["size"]
@@ -353,4 +357,4 @@ def unanchored_pk(shard: object) -> str:
 
 def count_pending(log: str) -> int:
     """Return the number of pending entries of a log, at least that of the first 1 MB."""
-    return table.count_items(head_key(log)[0], since=_POINTERS_START)
+    return table.count_items_in_one_read(head_key(log)[0], since=_POINTERS_START)

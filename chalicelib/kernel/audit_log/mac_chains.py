@@ -60,7 +60,7 @@ def chain_keys(log: str, shards: Iterable[int]) -> list[ItemKey]:
     return [chain_key(log, shard) for shard in shards]
 
 
-def shard_of_chain_item(item: Item) -> int | None:
+def chain_shard_or_none(item: Item) -> int | None:
     """Return the shard of a chain's item in an outbox, or None for another item."""
     return _SHARDS_BY_KEY.get(str(item["sk"]))
 
@@ -117,7 +117,7 @@ class Chains:
         return cls(log, shards, items), items
 
     @property
-    def link(self) -> Link:
+    def next_link(self) -> Link:
         """Return the next link of the chain to extend."""
         end = ChainEnd.from_item(self._items[self._shards[0]])
         return Link(self._shards[0], end.number + 1, end.mac)
@@ -154,7 +154,7 @@ class LinkWithMac(NamedTuple):
     mac: bytes
 
 
-def links_of(pointers: Iterable[Item]) -> list[LinkWithMac]:
+def links_with_macs(pointers: Iterable[Item]) -> list[LinkWithMac]:
     """Return the links of authentic pointers. Pointers from before chains existed have none."""
     pairs = ((Link.from_bytes(pointer.get("link")), pointer.get("mac")) for pointer in pointers)
     return [LinkWithMac(link, mac) for link, mac in pairs if link and isinstance(mac, bytes)]

@@ -36,12 +36,12 @@ def quarantine_key(log: str, quarantined_id: str) -> ItemKey:
     return f"QUARANTINE#{log}", quarantined_id
 
 
-def quarantine_forged(log: str, pointers: Sequence[Item]) -> int:
+def quarantine_forged_and_restore_altered(log: str, pointers: Sequence[Item]) -> int:
     """Quarantine forged pointers, and their entries if these are forged, too. Return how many were moved.
 
     If only the pointer of an authentic entry was altered, it is restored.
     """
-    entries = _load_entries_of_pointers(log, pointers)
+    entries = _load_entries_by_key(log, pointers)
     moved_count = 0
     for item in pointers:
         entry = entries.get(_entry_key(log, item))
@@ -62,7 +62,7 @@ def quarantine_stale(log: str, pointers: Sequence[Item]) -> int:
 
     Someone removed the entry, or restored an old pointer. Entries that another worker appends meanwhile stay untouched.
     """
-    entries = _load_entries_of_pointers(log, pointers)
+    entries = _load_entries_by_key(log, pointers)
     moved_count, stale_pointers = 0, list[Item]()
     for item in pointers:
         key = _entry_key(log, item)
@@ -118,7 +118,7 @@ def _move_to_quarantine(
     return False
 
 
-def _load_entries_of_pointers(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
+def _load_entries_by_key(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey, Item]:
     return table.get_all(_entry_key(log, item) for item in pointers)
 
 

@@ -29,12 +29,12 @@ _REMOVED_ATTRIBUTES: Final = (
 )
 
 
-def redact_entry(log: str, item: Item, *, is_authentic: bool) -> list[Write]:
+def redaction_writes(log: str, item: Item, *, should_sign: bool) -> list[Write]:
     """Return the writes that remove everything from an entry except its position, type and time.
 
     Only an authentic entry is signed, so verification still detects an altered one.
     """
-    signature = _sign(_redaction_signature_input(log, item)) if is_authentic else _UNSIGNED
+    signature = _sign(_redaction_signature_input(log, item)) if should_sign else _UNSIGNED
     update = ItemUpdate((item["pk"], item["sk"]), set={"erased": signature}, remove=_REMOVED_ATTRIBUTES)
     redaction = update.to_write("attribute_exists(#pk)")
     return [redaction, Write("Delete", body_key(log, item["sk"]))]
@@ -45,7 +45,7 @@ def redaction_signature_base64(entry: EntryItem) -> str | None:
     return to_base64(entry.erased) if entry.erased and entry.erased != _UNSIGNED else None
 
 
-def is_intact(log: str, sequence: int, item: Item) -> bool:
+def is_redacted_entry_intact(log: str, sequence: int, item: Item) -> bool:
     """Return whether an erased entry has exactly the attributes that the service left.
 
     The item has all attributes that an entry needs. Their values, and other attributes, can be anything.

@@ -39,7 +39,7 @@ class Gap(NamedTuple):
     before: bytes
     end: bytes
 
-    def split_at_link(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
+    def remaining_gaps_and_mismatch(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
         """Return the remaining gaps after a link arrives, and whether it is not the link that was missing."""
         altered = (link.number == self.first and truncated_mac(link.previous) != self.before) or (
             link.number == self.last and truncated_mac(mac) != self.end
@@ -62,7 +62,7 @@ class ChainState:
     mac: bytes = b""
     gaps: tuple[Gap, ...] = ()
 
-    def with_link(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
+    def with_link_and_loss_detected(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
         """Return the state with one more link in the tree, and whether that proves that another link is lost."""
         previous = truncated_mac(link.previous)
         if link.number == self.number + 1:
@@ -73,7 +73,7 @@ class ChainState:
         containing_gap = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
         if containing_gap is None:
             return self, True
-        remaining, altered = containing_gap.split_at_link(link, mac)
+        remaining, altered = containing_gap.remaining_gaps_and_mismatch(link, mac)
         others = [gap for gap in self.gaps if gap is not containing_gap]
         return replace(self, gaps=tuple(sorted([*others, *remaining]))), altered
 
@@ -145,9 +145,9 @@ class Statement:
         """Return the statement with further links in the tree."""
         lost, shards = self.lost, dict(self.shards)
         for link, mac in sorted(links):
-            shards[link.shard], is_lost = shards.get(link.shard, ChainState()).with_link(link, mac)
+            shards[link.shard], is_lost = shards.get(link.shard, ChainState()).with_link_and_loss_detected(link, mac)
             lost += is_lost
-        return _limit_gaps(replace(self, lost=lost, shards=shards))
+        return _with_excess_gaps_counted_lost(replace(self, lost=lost, shards=shards))
 
     def list_shards_behind_tree(self, ends_by_shard: Mapping[int, ChainEnd]) -> list[int]:
         """Return the chains whose items are behind the tree."""
@@ -161,8 +161,8 @@ class Statement:
         """Return the links that are neither in the tree nor pending.
 
         Read the ends first, then the pending links, then the statement, so that concurrent commits do not count as
-        missing. `current_ends`: the ends read again of `chains_behind`. A chain that is still behind the tree has been
-        rolled back.
+        missing. `current_ends`: the ends read again of `list_shards_behind_tree`. A chain that is still behind the tree
+        has been rolled back.
         """
         numbers = {(link.shard, link.number) for link in pending}
         links, unlisted_count = set[tuple[int, int]](), 0
@@ -227,7 +227,7 @@ def verify_statement_note(note: str, checkpoint: Checkpoint, public_keys: Sequen
     raise BrokenStatement
 
 
-def _limit_gaps(statement: Statement) -> Statement:
+def _with_excess_gaps_counted_lost(statement: Statement) -> Statement:
     """Return a statement with at most `MAX_GAPS` gaps. The links of the others count as lost."""
     gaps = sorted(((gap, shard) for shard, state in statement.shards.items() for gap in state.gaps), reverse=True)
     dropped = gaps[MAX_GAPS:]

@@ -10,7 +10,7 @@ from typing import Final
 
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.authorization import ancestor_cache, descendants, request_target
-from chalicelib.kernel.authorization.effective_role import effective_role
+from chalicelib.kernel.authorization.effective_role import load_effective_role_and_memberships
 from chalicelib.kernel.authorization.memberships import (
     MembershipView,
     membership_view,
@@ -65,7 +65,7 @@ class Access:
     chains: Chains | None = None
 
     @property
-    def tenant(self) -> str:
+    def outermost_container_pk(self) -> str:
         """Return the partition of the outermost container, or an empty text without a container."""
         outermost = next(iter(self.ancestors.values()), self.container)
         return outermost.item_key[0] if outermost else ""
@@ -112,12 +112,12 @@ def authorize(
 
     Raises Problem 401, 403 or 404. Containers that the caller cannot see are not found.
     """
-    token_subject = _verify_record_token(operation, request)
+    token_subject = _verify_record_token_and_return_subject(operation, request)
     if not operation.has_valid_path_parameters(request.parameters):
         if isinstance(caller, UnverifiedApiKey):
             _verify_principal(caller, table.get_all(_api_key_item_keys(caller)), request.ip)
         raise not_found()
-    target = request_target.resolve_target(operation, request, caller)
+    target = request_target.find_target_item_keys(operation, request, caller)
     credential_keys = _api_key_item_keys(caller) if isinstance(caller, UnverifiedApiKey) else []
     reads = TenantReads(operation, caller.id)
     tenant_keys = (
@@ -130,7 +130,7 @@ def authorize(
     if token_subject and operation.records and token_subject not in request.parameters.values():
         raise not_found()
     role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
-    records = _load_records(operation, target, items, MembershipView())
+    records = _records_or_not_found(operation, target, items, MembershipView())
     _require_role_or_scope(operation, principal, role)
     access = Access(principal, None, role, records, prefetched=items, token_subject=token_subject)
     if operation.extra_check:
@@ -148,7 +148,7 @@ def _verify_principal(caller: UnverifiedApiKey, items: Mapping[ItemKey, Item], i
     return verify_api_key(caller, record, revocation, ip)
 
 
-def _verify_record_token(operation: Operation, request: Request) -> str | None:
+def _verify_record_token_and_return_subject(operation: Operation, request: Request) -> str | None:
     """Return the id in the token by which the operation is called.
 
     Raises Problem 401 if a required token is missing.
@@ -175,21 +175,21 @@ def _load_container_access(
     subject_id = request_target.subject_user_id(operation, request, records_found)
     with _constant_time_not_found(operation, request, principal, target, is_missing=target.container not in items):
         containers = _load_container_with_ancestors(rule, reads, request, target, items)
-        effective = effective_role(rule, operation, request, principal, containers, records_found, subject_id, items)
+        effective = load_effective_role_and_memberships(
+            rule, operation, request, principal, containers, records_found, subject_id, items
+        )
         _reject_hidden_container(rule, request, containers, effective.role)
     container = containers[-1]
     subject_memberships = membership_view(
         subject_id, [*containers, *(effective.descendants if records_found else ())], items
     )
-    records = _load_records(operation, target, items, subject_memberships)
-    _reject_unknown_subject(operation, records, containers, subject_memberships)
+    records = _records_or_not_found(operation, target, items, subject_memberships)
+    _reject_missing_record_without_parent_role(operation, records, containers, subject_memberships)
     # An API key without the scope reads published content like everybody.
     reads_as_public = rule.if_published and container.is_published and not _has_sufficient_scope(operation, principal)
     role = None if reads_as_public else effective.role
     if not (rule.if_published and role is None):
         _require_role_or_scope(operation, principal, effective.scope_role)
-    ancestors = {type(each): each for each in containers[:-1]}
-    chains = reads.chains_for_mutation(container.log, items)
     return Access(
         principal,
         container,
@@ -197,10 +197,10 @@ def _load_container_access(
         records,
         effective.memberships,
         subject_memberships,
-        ancestors,
+        {type(each): each for each in containers[:-1]},
         effective.descendants,
         items,
-        chains=chains,
+        chains=reads.chains_for_mutation(container.audit_log_id, items),
     )
 
 
@@ -249,9 +249,9 @@ def _load_container_with_ancestors(
     if rule.in_body and target.container is None:
         validation.validate_body(reads.operation.body, request, None)  # It raises the reason.
     container, ancestor_keys = _container_or_not_found(rule.container_type, target.container, items), target.ancestors
-    if container.ancestor_keys.keys() - ancestor_keys.keys():
-        ancestor_cache.store(container.item_key, container.ancestor_ids)
-        ancestor_keys = container.ancestor_keys
+    if container.ancestor_keys_by_type.keys() - ancestor_keys.keys():
+        ancestor_cache.store(container.item_key, container.ids_by_parameter)
+        ancestor_keys = container.ancestor_keys_by_type
         membership_keys = [
             key for user_id in target.user_ids for key in membership_view_keys(user_id, None, ancestor_keys.values())
         ]
@@ -286,28 +286,29 @@ def _reject_hidden_container(
 
 def _is_restore_request(rule: RequireRole, request: Request) -> bool:
     """Return whether the body requests the restoration of a deleted container."""
-    return bool(rule.restore_body) and rule.restore_body.items() <= request.unvalidated_body.items()
+    return bool(rule.restore_body) and rule.restore_body.items() <= request.unvalidated_json_object.items()
 
 
-def _load_records(
+def _records_or_not_found(
     operation: Operation, target: RequestTarget, items: dict[ItemKey, Item], subject_memberships: MembershipView
 ) -> Mapping[str, Entity | None]:
     items_by_name = {
-        name: operation.records[name].pick_item(key, items) if key else None for name, key in target.records.items()
+        name: operation.records[name].find_item_by_key_or_alias(key, items) if key else None
+        for name, key in target.records.items()
     }
     current = {
         name: item if item is not subject_memberships.expired_membership else None
         for name, item in items_by_name.items()
     }
     loaded = {name: operation.records[name].from_item(item) if item else None for name, item in current.items()}
-    records = {name: record.hydrate(items) if record else None for name, record in loaded.items()}
+    records = {name: record.hydrate_or_none(items) if record else None for name, record in loaded.items()}
     missing = {name for name, record in records.items() if record is None}
     if any(loaded[name] or name not in operation.optional_record_parameters for name in missing):
         raise not_found()
     return records
 
 
-def _reject_unknown_subject(
+def _reject_missing_record_without_parent_role(
     operation: Operation,
     records: Mapping[str, Entity | None],
     containers: list[Container],
@@ -341,5 +342,5 @@ def _require_role_or_scope(operation: Operation, principal: Principal, role: Rol
         return
     if isinstance(operation.access, RequireRole) and needed and not (role and role.includes(needed)):
         yours = f"yours is {role.value!r}" if role else "you have no role there"
-        where = operation.access.role_scope.kind
+        where = operation.access.role_container_type.kind
         raise Problem("insufficient_role", f"This requires the role {needed.value!r} in the {where}; {yours}.")

@@ -14,7 +14,7 @@ _MAX_ENTRIES: Final = 10_000
 _cached_ids: OrderedDict[ItemKey, Mapping[str, str]] = OrderedDict()
 
 
-def find_cached_ancestor_ids(key: ItemKey | None) -> Mapping[str, str]:
+def cached_ancestor_ids_or_empty(key: ItemKey | None) -> Mapping[str, str]:
     """Return the cached ids of the ancestors of a container by path parameter, or nothing."""
     return _cached_ids.get(key, {}) if key else {}
 
@@ -48,7 +48,7 @@ def ancestor_pointer_key(record_id: str) -> ItemKey:
     return f"H#{record_id}", "#"
 
 
-def ancestor_pointer(record_id: str, **ids: str) -> Item:
+def build_ancestor_pointer(record_id: str, **ids: str) -> Item:
     """Return the item that contains the ids of a record's ancestors."""
     pk, sk = ancestor_pointer_key(record_id)
     return {"pk": pk, "sk": sk, **ids}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.kernel.authorization import descendants
-from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_at
+from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_in_container
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
@@ -24,7 +24,7 @@ class EffectiveRole:
     descendants: tuple[Container, ...]
 
 
-def effective_role(
+def load_effective_role_and_memberships(
     rule: RequireRole,
     operation: Operation,
     request: Request,
@@ -39,14 +39,14 @@ def effective_role(
     Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
     """
     memberships = _caller_membership_view(containers, principal, items)
-    role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_scope)
+    role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_container_type)
     user_id_without_role = (
         principal.id if isinstance(principal, User) and not _is_role_sufficient(scope_role, rule) else ""
     )
     if rule.allow_descendant_role is None or not (user_id_without_role or subject_id):
         return EffectiveRole(memberships, role, scope_role, ())
     user_ids = [user_id for user_id in (user_id_without_role, subject_id) if user_id]
-    ids = descendants.descendant_ids(
+    ids = descendants.find_descendant_ids(
         rule.allow_descendant_role, operation, request, containers[-1], records, user_id_without_role
     )
     descendant_containers = (
@@ -85,14 +85,14 @@ def _caller_membership_view(
     if isinstance(principal, ApiKeyPrincipal):
         for container in containers:
             parent_role = memberships.roles.get(container.parent_type) if container.parent_type else None
-            if role := role_at(container, _api_key_role_in_container(container, principal), parent_role):
+            if role := role_in_container(container, _api_key_role_in_container(container, principal), parent_role):
                 memberships.roles[type(container)] = role
     return memberships
 
 
 def _api_key_role_in_container(container: Container, principal: ApiKeyPrincipal) -> Role | None:
     """Return the role of an API key in a container: the same in its whole organization, except private containers."""
-    if container.log != principal.credential.organization_id:
+    if container.audit_log_id != principal.credential.organization_id:
         return None
     return (
         None if container.is_private and not can_see_private_containers(type(container), principal) else principal.role

@@ -49,7 +49,7 @@ def membership_view(user_id: str, containers: list[Container], items: Mapping[It
         own_role, expired = None, items.get(membership_key(container.item_key, user_id))
         if expired and expired["created_at"] > left_at:
             memberships[type(container)], own_role, expired = expired, Role(expired["role"]), None
-        if parent_role := role_at(container, own_role, parent_role):
+        if parent_role := role_in_container(container, own_role, parent_role):
             roles[type(container)] = parent_role
         left_at = max(left_at, last_revocation_at(user_id, [container.item_key], items))
     return MembershipView(roles, memberships, left_at, expired)
@@ -69,7 +69,7 @@ def last_revocation_at(user_id: str, containers: Iterable[ItemKey], items: Mappi
     return max((str(marker.get("created_at", "")) for marker in markers), default="")
 
 
-def role_at(container: Container, own_role: Role | None, parent_role: Role | None) -> Role | None:
+def role_in_container(container: Container, own_role: Role | None, parent_role: Role | None) -> Role | None:
     """Return the role in a container, from the own membership and the role in the parent."""
     if container.parent_type and parent_role and parent_role.includes(Role.ADMIN):
         return Role.ADMIN

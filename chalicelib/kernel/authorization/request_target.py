@@ -60,7 +60,7 @@ class RequestTarget:
         yield from self.prefetch
 
 
-def resolve_target(
+def find_target_item_keys(
     operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous
 ) -> RequestTarget:
     """Return the target of a request. Finding a container by slug, or a record's ancestors by id, can take a read."""
@@ -69,7 +69,7 @@ def resolve_target(
     if isinstance(rule, RequireRole):
         ancestors_cached = bool(
             rule.via_record
-            and ancestor_cache.find_cached_ancestor_ids(
+            and ancestor_cache.cached_ancestor_ids_or_empty(
                 ancestor_cache.ancestor_pointer_key(request.parameters[rule.parameter])
             )
         )
@@ -79,10 +79,10 @@ def resolve_target(
             if container_ids
             else None
         )
-        ancestors_cached = ancestors_cached or bool(ancestor_cache.find_cached_ancestor_ids(container))
+        ancestors_cached = ancestors_cached or bool(ancestor_cache.cached_ancestor_ids_or_empty(container))
         member_container = container if rule.container_type.has_members else None
         ancestors = _ancestor_keys_by_type(
-            rule.container_type, {**ancestor_cache.find_cached_ancestor_ids(container), **container_ids}
+            rule.container_type, {**ancestor_cache.cached_ancestor_ids_or_empty(container), **container_ids}
         )
     records = _record_keys_by_parameter(operation, {**request.parameters, **container_ids})
     # Prefetch functions get the ids of containers like path parameters.
@@ -110,7 +110,7 @@ def subject_user_id(operation: Operation, request: Request, records: list[Item])
 def _find_container_and_ancestor_ids(rule: RequireRole, request: Request) -> dict[str, str]:
     """Return the ids of the container and its known ancestors by parameter, or nothing if there cannot be any."""
     if rule.in_body:
-        sent_id = request.unvalidated_body.get(rule.body_field)
+        sent_id = request.unvalidated_json_object.get(rule.body_field)
         value = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
         return {rule.container_type.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
     name = request.parameters[rule.parameter]

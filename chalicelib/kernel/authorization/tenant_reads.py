@@ -30,8 +30,8 @@ class TenantReads:
             keys += [
                 key for subject_id in (EVERYONE, self.caller_id) for key in EpochSubject(pk, subject_id).epoch_item_keys
             ]
-        return [*keys, *chain_keys(log_id_from_partition_key(pk), self.shards)] if self.operation.mutates else keys
+        return [*keys, *chain_keys(log_id_from_partition_key(pk), self.shards)] if self.operation.emits_events else keys
 
     def chains_for_mutation(self, log: str, items: Mapping[ItemKey, Item]) -> Chains | None:
         """Return the chains that were read, for an operation that commits a log entry."""
-        return Chains(log, self.shards, items) if self.operation.mutates else None
+        return Chains(log, self.shards, items) if self.operation.emits_events else None

@@ -161,22 +161,22 @@ def _add_throttle_to_usage(response: Any, **_: object) -> None:
 
 
 @contextmanager
-def translate_errors(service_name: str) -> Iterator[None]:
+def raise_unavailable_on_aws_outage(service_display_name: str) -> Iterator[None]:
     """Translate throttling, time-outs and failures of AWS to 503 with `Retry-After`.
 
-    `service_name` is shown to the caller.
+    `service_display_name` is shown to the caller.
     """
     try:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
         if code in _THROTTLES:
-            raise unavailable(f"The {service_name} is busy.") from error
+            raise unavailable(f"The {service_display_name} is busy.") from error
         if code in _SERVER_ERRORS or error.response["ResponseMetadata"].get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
-            raise unavailable(f"The {service_name} did not respond.") from error
+            raise unavailable(f"The {service_display_name} did not respond.") from error
         raise
     except (HTTPClientError, AwsConnectionError) as error:
-        raise unavailable(f"The {service_name} did not respond in time.") from error
+        raise unavailable(f"The {service_display_name} did not respond in time.") from error
 
 
 def is_throttling_code(code: str) -> bool:

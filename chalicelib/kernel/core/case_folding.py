@@ -30,12 +30,12 @@ def ascii_lower(text: str) -> str:
     return text.translate(_LOWER)
 
 
-def lower(text: str) -> str:
+def lower_without_new_ascii(text: str) -> str:
     """Return text in lower case, except letters that would become ASCII letters."""
     return _convert_except(_BECOMES_ASCII_IN_LOWER_CASE, str.lower, text)
 
 
-def casefold(text: str) -> str:
+def casefold_without_new_ascii(text: str) -> str:
     """Return text folded for caseless comparison, except letters that would become ASCII letters."""
     return _convert_except(_BECOMES_ASCII_WHEN_FOLDED, str.casefold, text)
 
@@ -58,7 +58,7 @@ def normalize_domain_as_dns(text: str) -> str:
         raise ValueError(_DOMAIN_ADVICE) from None
 
 
-def normalize_email_address(text: str) -> str:
+def parse_email_address(text: str) -> str:
     """Return an e-mail address in the form for comparisons: ASCII letters in lower case, the domain as in DNS.
 
     Raises ValueError if it is no e-mail address, or if a change of case would change it in any other way.

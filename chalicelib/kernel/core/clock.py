@@ -41,6 +41,6 @@ def after(start: str, *, days: float = 0, hours: float = 0, seconds: float = 0) 
     return timestamp(timestamp_ms(start) + round((days * 86_400 + hours * 3_600 + seconds) * 1000))
 
 
-def back_off(attempt: int, *, first_seconds: float = 0.05, max_seconds: float = 0.4) -> None:
+def sleep_with_jittered_backoff(attempt: int, *, first_seconds: float = 0.05, max_seconds: float = 0.4) -> None:
     """Sleep for a random time. Its maximum doubles with each attempt (full jitter)."""
     time.sleep(random.uniform(0, min(max_seconds, first_seconds * 2 ** min(attempt, _DOUBLINGS))))  # noqa: S311 - jitter is no secret

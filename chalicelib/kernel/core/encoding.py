@@ -30,7 +30,7 @@ def from_base64url(text: str) -> bytes:
     return data
 
 
-def require_32_byte_key(text: str) -> str:
+def require_base64_of_32_bytes(text: str) -> str:
     """Return the text unchanged if it is the base64 of 32 bytes. Raises ValueError otherwise."""
     if len(from_base64(text)) != 32:  # noqa: PLR2004
         raise ValueError("must be 32 bytes in base64")

@@ -35,7 +35,7 @@ class IdRange(TypedDict):
     until: str | None
 
 
-def id_range(since: str | None, until: str | None) -> IdRange:
+def id_range_query_arguments(since: str | None, until: str | None) -> IdRange:
     """Return the range of the ids between two times, both inclusive."""
     return {
         "since": id_lower_bound(timestamp_ms(since)) if since else None,

@@ -66,12 +66,12 @@ def parse_network(text: str) -> IPv4Network | IPv6Network:
     return network
 
 
-def parse_dns_server_addresses(text: str) -> list[tuple[str, int]]:
+def parse_dns_server_endpoints(text: str) -> list[tuple[str, int]]:
     """Return the addresses and ports in a list of DNS servers, such as `192.0.2.7, [2001:db8::7]:5353`.
 
     Raises ValueError if an element is neither an address nor an address with a port.
     """
-    return [_parse_dns_server(server.strip()) for server in text.split(",")] if text else []
+    return [_parse_dns_server_endpoint(server.strip()) for server in text.split(",")] if text else []
 
 
 def _contains_network(outer: IPv4Network | IPv6Network, inner: IPv4Network | IPv6Network) -> bool:
@@ -87,7 +87,7 @@ def _network_syntax_advice(text: str) -> str:
         return "must be an address or a network, such as 192.0.2.7 or 192.0.2.0/24"
 
 
-def _parse_dns_server(text: str) -> tuple[str, int]:
+def _parse_dns_server_endpoint(text: str) -> tuple[str, int]:
     match = _WITH_PORT.fullmatch(text)
     bracketed, plain, port, bare = match.groups() if match else ("", "", "", "")
     try:

@@ -80,15 +80,15 @@ def add_metrics(**metrics: float) -> None:
 
 
 @contextmanager
-def best_effort(field_name: str) -> Iterator[None]:
-    """Continue if an AWS call in the block fails, and add the reason to the record in `field_name`.
+def log_and_ignore_aws_errors(log_field_name: str) -> Iterator[None]:
+    """Continue if an AWS call in the block fails, and add the reason to the record in `log_field_name`.
 
     Use it only if the work is repeated otherwise. For example, the sweep finds tasks that could not be queued.
     """
     try:
         yield
     except (Problem, ClientError, BotoCoreError) as error:
-        add_fields(**{field_name: error.code if isinstance(error, Problem) else type(error).__name__})
+        add_fields(**{log_field_name: error.code if isinstance(error, Problem) else type(error).__name__})
 
 
 def add_request_ids(request_ids: Iterable[str]) -> None:
@@ -101,7 +101,7 @@ def add_request_ids(request_ids: Iterable[str]) -> None:
 
 
 @contextmanager
-def correlate(*request_ids: str | None) -> Iterator[None]:
+def bind_originating_request_ids(*request_ids: str | None) -> Iterator[None]:
     """Add the ids of the requests that caused the block to its record, and to the messages that it queues."""
     ids = tuple(filter(None, request_ids))
     add_request_ids(ids)

@@ -74,9 +74,9 @@ class Problem(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def for_field(cls, pointer: str, code: str, detail: str) -> "Problem":
+    def for_field(cls, pointer: str, problem_code: str, detail: str) -> "Problem":
         """Return a problem with one error at a pointer in the request."""
-        return Problem(code, detail, [FieldError(pointer, code, detail)])
+        return Problem(problem_code, detail, [FieldError(pointer, problem_code, detail)])
 
     @property
     def status(self) -> int:

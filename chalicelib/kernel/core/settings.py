@@ -25,8 +25,8 @@ from pydantic import (
 )
 
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
-from chalicelib.kernel.core.encoding import from_base64, require_32_byte_key
-from chalicelib.kernel.core.ip_networks import parse_dns_server_addresses
+from chalicelib.kernel.core.encoding import from_base64, require_base64_of_32_bytes
+from chalicelib.kernel.core.ip_networks import parse_dns_server_endpoints
 
 _REQUIRED_WHEN_DEPLOYED: Final = (
     "events_queue_url",
@@ -177,20 +177,20 @@ class Settings(SettingsSection):
 
     @field_validator(*_KEY_SETTINGS)
     @classmethod
-    def _validate_keys(cls, value: str, info: ValidationInfo) -> str:
+    def _require_kms_wrapped_keys_when_deployed(cls, value: str, info: ValidationInfo) -> str:
         keys = [key.strip() for key in value.split(",")]
         for key in keys:
             if key.startswith(WRAPPED_KEY_PREFIX) and from_base64(key.removeprefix(WRAPPED_KEY_PREFIX)):
                 continue
             if info.data.get("stage") != "local":
                 raise ValueError("must be wrapped by AWS KMS on a deployed stage: `kms:` and the ciphertext in base64")
-            require_32_byte_key(key)
+            require_base64_of_32_bytes(key)
         return ",".join(keys)
 
     @field_validator("audit_public_keys")
     @classmethod
-    def _validate_public_keys(cls, value: str, info: ValidationInfo) -> str:
-        keys = [require_32_byte_key(key.strip()) for key in value.split(",")]
+    def _require_public_key_per_signing_key(cls, value: str, info: ValidationInfo) -> str:
+        keys = [require_base64_of_32_bytes(key.strip()) for key in value.split(",")]
         if len(keys) != len(info.data.get("audit_signing_key", value).split(",")):
             raise ValueError("must be as many as AUDIT_SIGNING_KEY lists, in their order")
         return ",".join(keys)
@@ -211,7 +211,7 @@ class Settings(SettingsSection):
     @field_validator("dns_nameservers")
     @classmethod
     def _validate_dns_servers(cls, value: str) -> str:
-        parse_dns_server_addresses(value)
+        parse_dns_server_endpoints(value)
         return value
 
     @field_validator("auth_jwks")
@@ -246,7 +246,7 @@ def settings() -> Settings:
     file = os.environ.get("SETTINGS_FILE")
     values = json.loads(Path(file).read_text()) if file and Path(file).exists() else {}
     values |= {name: os.environ[name.upper()] for name in settings_model().model_fields if name.upper() in os.environ}
-    return validate_settings(values)
+    return parse_settings(values)
 
 
 def section(section_type: type[S]) -> S:
@@ -260,7 +260,7 @@ def section(section_type: type[S]) -> S:
     return current
 
 
-def validate_settings(values: Mapping[str, object]) -> Settings:
+def parse_settings(values: Mapping[str, object]) -> Settings:
     """Return validated settings. Raises SettingsError as `settings` does."""
     try:
         return settings_model().model_validate(values)

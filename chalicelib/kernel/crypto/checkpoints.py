@@ -104,7 +104,7 @@ def verify_checkpoint_note(note: str, public_keys: Sequence[bytes]) -> Checkpoin
     if not signatures:
         raise BadSignature("no trusted key has signed the checkpoint")
     for signature in signatures:
-        _verify_ed25519_signature(parsed.text, signature.signature, keys[signature.key_id])
+        _require_valid_ed25519_signature(parsed.text, signature.signature, keys[signature.key_id])
     return parsed.checkpoint
 
 
@@ -127,7 +127,7 @@ def _parse_checkpoint(text: str) -> Checkpoint:
     origin, size, root = lines[:_LINES]
     if not _SIZE.fullmatch(size):
         raise MalformedNote("the second line is not a tree size")
-    root_hash = _decode_canonical_base64(root)
+    root_hash = _decode_canonical_base64_or_empty(root)
     if len(root_hash) != HASH_BYTES:
         raise MalformedNote("the third line is not a root hash")
     return Checkpoint(origin, int(size), root_hash, tuple(lines[_LINES:]))
@@ -135,13 +135,13 @@ def _parse_checkpoint(text: str) -> Checkpoint:
 
 def _parse_signature(line: str) -> Signature:
     match = _SIGNATURE.fullmatch(line)
-    data = _decode_canonical_base64(match["bytes"]) if match else b""
+    data = _decode_canonical_base64_or_empty(match["bytes"]) if match else b""
     if not match or len(data) <= _KEY_ID_BYTES:
         raise MalformedNote("a line after the blank line is not a signature")
     return Signature(match["name"], data[:_KEY_ID_BYTES], data[_KEY_ID_BYTES:])
 
 
-def _decode_canonical_base64(text: str) -> bytes:
+def _decode_canonical_base64_or_empty(text: str) -> bytes:
     try:
         data = from_base64(text)
     except ValueError:
@@ -153,7 +153,7 @@ def _note_key_id(name: str, key: bytes) -> bytes:
     return sha256(f"{name}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]
 
 
-def _verify_ed25519_signature(text: str, signature: bytes, key: bytes) -> None:
+def _require_valid_ed25519_signature(text: str, signature: bytes, key: bytes) -> None:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 

@@ -18,7 +18,7 @@ class DecryptionError(Exception):
     """The value was altered, or encrypted with another key or for another context."""
 
 
-def encrypt(plaintext: bytes, context: str) -> bytes:
+def encrypt_bytes(plaintext: bytes, context: str) -> bytes:
     """Return the bytes encrypted with the current key of the setting DATA_KEY, for one context.
 
     The context names where the value is stored, as in `idempotency:<pk>`. A value that is moved elsewhere cannot be
@@ -31,8 +31,11 @@ def encrypt(plaintext: bytes, context: str) -> bytes:
     return key.id + nonce + AESGCM(key.secret).encrypt(nonce, plaintext, context.encode(errors="surrogatepass"))
 
 
-def decrypt(encrypted: bytes, context: str) -> bytes:
-    """Return the bytes that were encrypted for the context. Raises DecryptionError, and Problem as `encrypt` does."""
+def decrypt_bytes(encrypted: bytes, context: str) -> bytes:
+    """Return the bytes that were encrypted for the context.
+
+    Raises DecryptionError, and Problem as `encrypt_bytes` does.
+    """
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -78,7 +78,7 @@ def key_id(key: bytes) -> bytes:
 
 def current_key(purpose: KeyPurpose) -> SecretKey:
     """Return the key that is used. Raises Problem `unavailable` if AWS KMS cannot decrypt it now."""
-    return next(all_keys(purpose))
+    return next(iter_keys(purpose))
 
 
 def key_by_id(purpose: KeyPurpose, key_id: bytes) -> SecretKey | None:
@@ -86,10 +86,10 @@ def key_by_id(purpose: KeyPurpose, key_id: bytes) -> SecretKey | None:
 
     Keys after it in the list are not decrypted.
     """
-    return next((key for key in all_keys(purpose) if key.id == key_id), None)
+    return next((key for key in iter_keys(purpose) if key.id == key_id), None)
 
 
-def all_keys(purpose: KeyPurpose) -> Iterator[SecretKey]:
+def iter_keys(purpose: KeyPurpose) -> Iterator[SecretKey]:
     """Yield the listed keys, the current one first. Raises Problem as `current_key` does."""
     for text in getattr(settings(), purpose.setting_name).split(","):
         yield _load_listed_key(purpose, text)
@@ -104,7 +104,7 @@ def _load_listed_key(purpose: KeyPurpose, text: str) -> SecretKey:
 
 def _decrypt_wrapped_key(purpose: KeyPurpose, text: str) -> bytes:
     ciphertext = from_base64(text.removeprefix(WRAPPED_KEY_PREFIX))
-    with aws.translate_errors("key service"):
+    with aws.raise_unavailable_on_aws_outage("key service"):
         response = aws.client("kms").decrypt(
             CiphertextBlob=ciphertext, EncryptionContext=purpose.kms_encryption_context
         )

@@ -45,7 +45,7 @@ class CompactRange:
         if any(len(peak) != HASH_BYTES for peak in self.peaks):
             raise ValueError(f"a peak is a hash of {HASH_BYTES} bytes")
 
-    def extend(self, leaf_hashes: Iterable[bytes]) -> "CompactRange":
+    def with_appended_leaves(self, leaf_hashes: Iterable[bytes]) -> "CompactRange":
         """Return the range with further leaves, each given by its `leaf_hash`.
 
         Raises ValueError if one is not 32 bytes.

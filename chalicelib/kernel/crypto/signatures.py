@@ -16,30 +16,30 @@ _MAC_BYTES: Final = 16
 TAG_BYTES: Final = KEY_ID_BYTES + _MAC_BYTES
 
 
-def make_authentication_tag(payload: bytes, context: str) -> bytes:
+def authentication_tag_bytes(payload: bytes, context: str) -> bytes:
     """Return the tag of a payload, of `TAG_BYTES` bytes, made with the current TOKEN_KEY for one context.
 
     The context names the use of the payload, as in `lead`. Like all functions here, it raises Problem `unavailable` if
     AWS KMS cannot decrypt the key now.
     """
-    return _compute_tag(keyrings.current_key(KeyPurpose.TOKEN_KEY), payload, context)
+    return _key_id_and_mac(keyrings.current_key(KeyPurpose.TOKEN_KEY), payload, context)
 
 
 def verify_tag(payload: bytes, tag: bytes, context: str) -> bool:
-    """Return whether `make_tag` made the tag for this payload and context, in constant time."""
+    """Return whether `authentication_tag_bytes` made the tag for this payload and context, in constant time."""
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, tag[:KEY_ID_BYTES])
-    return key is not None and hmac.compare_digest(tag, _compute_tag(key, payload, context))
+    return key is not None and hmac.compare_digest(tag, _key_id_and_mac(key, payload, context))
 
 
 def sign_token(payload: bytes, context: str) -> str:
     """Return a token with a payload, valid for one context."""
-    return to_base64url(payload + make_authentication_tag(payload, context))
+    return to_base64url(payload + authentication_tag_bytes(payload, context))
 
 
 def reissue_token(payload: bytes, context: str, key_id: bytes) -> str | None:
     """Return the token that the key with an id signed, or None if the key is no longer listed."""
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, key_id)
-    return to_base64url(payload + _compute_tag(key, payload, context)) if key else None
+    return to_base64url(payload + _key_id_and_mac(key, payload, context)) if key else None
 
 
 def key_id_of(token: str) -> bytes:
@@ -48,7 +48,7 @@ def key_id_of(token: str) -> bytes:
 
 
 def verify_token(token: str, payload_size: int, context: str) -> bytes | None:
-    """Return the payload of a token, of `size` bytes, or None if the service did not sign it for this context."""
+    """Return the payload of a token, or None if the service did not sign it for this context."""
     try:
         data = from_base64url(token)
     except ValueError:
@@ -57,7 +57,7 @@ def verify_token(token: str, payload_size: int, context: str) -> bytes | None:
     return payload if len(payload) == payload_size and verify_tag(payload, tag, context) else None
 
 
-def _compute_tag(key: SecretKey, payload: bytes, context: str) -> bytes:
+def _key_id_and_mac(key: SecretKey, payload: bytes, context: str) -> bytes:
     context_bytes = context.encode(errors="surrogatepass")
     message = len(context_bytes).to_bytes(4, "big") + context_bytes + payload
     return key.id + hmac.digest(key.secret, message, "sha256")[:_MAC_BYTES]

@@ -36,7 +36,7 @@ def if_none_match(request: Request, tag: str) -> bool:
     return header.strip() == "*" or tag in [t.removeprefix("W/") for t in _parse_etags("If-None-Match", header)]
 
 
-def check_if_match(request: Request, record: Entity | None) -> bool:
+def has_if_match_raising_on_mismatch(request: Request, record: Entity | None) -> bool:
     """Return whether the request has an `If-Match`.
 
     Raises Problem `precondition_failed` if the record does not match or does not exist.

@@ -75,7 +75,7 @@ class ExternalEffect:
     def charge_rate_limits_once(self, states: Sequence[RateLimitState]) -> None:
         """Count the request, unless it is counted. Raises ConcurrentModification."""
         if not self.rate_limit_states:
-            buckets.charge(states)
+            buckets.count_request_in_own_transaction(states)
             self.rate_limit_states = states
 
 
@@ -104,7 +104,7 @@ class Context:
         self.changes = UnitOfWork(self.now)
 
     @property
-    def principal(self) -> Principal:
+    def principal_or_anonymous(self) -> Principal:
         """Return the caller."""
         return self.access.principal
 
@@ -122,12 +122,12 @@ class Context:
     def max_grantable_role(self) -> Role:
         """Return the highest role that the caller can grant: their own, or editor for an API key without `admin`."""
         role = self.role or Role.MEMBER
-        return Role.EDITOR if self.scopes is not None and role != Role.ADMIN else role
+        return Role.EDITOR if self.api_key_scopes is not None and role != Role.ADMIN else role
 
     @property
     def origin(self) -> Origin:
         """Return the origin for log entries. Users of operations for operators are operators."""
-        request, actor = self.request, self.principal.actor
+        request, actor = self.request, self.principal_or_anonymous.actor
         if self.operation.access is Caller.OPERATOR:
             actor = {**actor, "type": "operator"}
         return Origin(actor, self.operation.id, self.operation.emits, request.id, request.ip, request.user_agent)
@@ -135,26 +135,30 @@ class Context:
     @property
     def user(self) -> User:
         """Return the calling user. Only for operations that reject all other callers."""
-        if not isinstance(self.principal, User):
+        if not isinstance(self.principal_or_anonymous, User):
             raise TypeError(f"{self.operation.id} allows callers that are not users")
-        return self.principal
+        return self.principal_or_anonymous
 
     @property
-    def scopes(self) -> list[str] | None:
+    def api_key_scopes(self) -> list[str] | None:
         """Return the scopes of the calling API key, or None for a user."""
-        return self.principal.credential.scopes if isinstance(self.principal, ApiKeyPrincipal) else None
+        return (
+            self.principal_or_anonymous.credential.scopes
+            if isinstance(self.principal_or_anonymous, ApiKeyPrincipal)
+            else None
+        )
 
-    def find(self, entity: type[E], **names: str) -> E | None:
+    def find_in_container(self, entity: type[E], **names: str) -> E | None:
         """Return a record of the container, or None. Records of other containers cannot be read.
 
         Items that decided about access, such as the caller's membership, are not read again.
         """
-        key = entity.make_item_key(**self.ids, **names)
+        key = entity.make_item_key(**self.container_ids_by_parameter, **names)
         self._require_own_partition(key[0])
         item = self.access.prefetched.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
-    def find_by_keys(self, *keys: ItemKey) -> list[Entity]:
+    def find_in_container_by_keys(self, *keys: ItemKey) -> list[Entity]:
         """Return the records of the container at some keys, of any type, with one read."""
         for pk, _ in keys:
             self._require_own_partition(pk)
@@ -166,7 +170,7 @@ class Context:
         The index lags. If an outdated record made a transaction fail, the next attempt reads the records from the
         table. From an index with several types, it returns those of one type or base class.
         """
-        partition = facet.partition(**{**self.ids, **names})
+        partition = facet.partition(**{**self.container_ids_by_parameter, **names})
         self._require_own_partition(partition.pk)
         items = table.query(partition, limit=limit).items
         items = table.read_current(items) if self.attempt else items
@@ -177,24 +181,29 @@ class Context:
 
     def latest(self, entity: type[E], collection: Collection) -> E | None:
         """Return the last record of a collection of the container or an ancestor, or None. It queries an index."""
-        items = table.query(collection.partition(**self.ids), limit=1, newest_first=True).items
+        items = table.query(collection.partition(**self.container_ids_by_parameter), limit=1, newest_first=True).items
         return entity.from_item(items[0]) if items else None
 
-    def load(self, *set_collections: Collection, keys: Sequence[ItemKey] = (), **names: str) -> "Records":
+    def load_collections_and_keys(
+        self, *set_collections: Collection, keys: Sequence[ItemKey] = (), **names: str
+    ) -> "Records":
         """Return all records of some small sets, and those at some keys, read in parallel in one round trip.
 
         `names` are further values for the keys of the sets. Records are in order of creation. Items that are not
         records are only in `items_by_key`.
         """
-        ranges = [(each.pk.format_map({**self.ids, **names}), each.sk.partition("{")[0]) for each in set_collections]
+        ranges = [
+            (each.pk.format_map({**self.container_ids_by_parameter, **names}), each.sk.partition("{")[0])
+            for each in set_collections
+        ]
         reads: list[Callable[[], Iterable[Item]]] = [partial(table.query_all, pk, prefix) for pk, prefix in ranges]
         reads += [lambda: table.get_all(keys).values()] if keys else []
-        items = [item for batch in table.gather(_call_effect, reads) for item in batch]
+        items = [item for batch in table.gather(_call_without_arguments, reads) for item in batch]
         records = sorted((item for item in items if "kind" in item), key=lambda item: str(item["id"]))
         return Records(map(record_from_item, records), keys, {(item["pk"], item["sk"]): item for item in items})
 
     @property
-    def ids(self) -> dict[str, str]:
+    def container_ids_by_parameter(self) -> dict[str, str]:
         """Return the ids of the container and its ancestors by path parameter."""
         return {
             container.parameter: container.id
@@ -224,20 +233,25 @@ class Context:
         result: T = self.effect.results[0]
         return result
 
-    def fence(self, pk: str, items: Mapping[ItemKey, Item], deciding_records: Mapping[str, Iterable[Entity]]) -> None:
+    def add_access_not_revoked_conditions(
+        self,
+        organization_pk: str,
+        items: Mapping[ItemKey, Item],
+        granting_records_by_subject: Mapping[str, Iterable[Entity]],
+    ) -> None:
         """Make the transaction fail if the rights by which the caller is admitted are revoked concurrently.
 
-        `pk`: the organization's partition. `deciding_records`: the records that grant access, by the subject of their
-        access epoch; `items` contain the epochs. While an epoch is so new that records may be older, these records are
-        conditions, too.
+        `organization_pk`: the organization's partition. `granting_records_by_subject`: the records that grant access,
+        by the subject of their access epoch; `items` contain the epochs. While an epoch is so new that records may be
+        older, these records are conditions, too.
         """
-        for subject_id, records in deciding_records.items():
-            epoch = Epoch.read(EpochSubject(pk, subject_id), items)
+        for subject_id, records in granting_records_by_subject.items():
+            epoch = Epoch.from_items(EpochSubject(organization_pk, subject_id), items)
             self.changes.fence(epoch)
-            for record in () if epoch.is_older_than_request_reads(self.now) else records:
+            for record in () if epoch.is_older_than_any_request(self.now) else records:
                 self.changes.require_unchanged(record)
 
-    def choose_slug(self, slug: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
+    def given_or_derived_slug(self, slug: str | None, name: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
         """Return the given slug or, without one, a slug derived from the name. The pipeline retries if it is taken."""
         if slug:
             return slug
@@ -252,7 +266,7 @@ class Context:
 
         `vary`: the request headers on which the response depends.
         """
-        public = isinstance(self.principal, Anonymous)
+        public = isinstance(self.principal_or_anonymous, Anonymous)
         self.headers |= {"Cache-Control": "public, max-age=60" if public else "private, no-cache", "Vary": vary}
 
     def decode_cursor(self, query: CursorQuery) -> Item | None:
@@ -295,7 +309,7 @@ class Context:
             "attributes": entity.listed_attributes() if entity.fields_omitted_from_lists else (),
         }
         if isinstance(listing, Collection) and listing.shards:
-            result = table.query_merged(listing.partitions(**names), **options)
+            result = table.query_merged(listing.shard_partitions(**names), **options)
         else:
             sk = listing.sk if isinstance(listing, Collection) else entity.sk
             result = table.query(listing.partition(**names), prefix=sk.partition("{")[0], **options)
@@ -303,7 +317,7 @@ class Context:
             [to_output(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
         )
 
-    def list_memberships(
+    def list_containers_of_caller(
         self,
         container_type: type[P],
         memberships: Collection,
@@ -318,20 +332,20 @@ class Context:
         have ended are omitted.
         """
         position = self.decode_cursor(query)
-        if isinstance(self.principal, ApiKeyPrincipal):
+        if isinstance(self.principal_or_anonymous, ApiKeyPrincipal):
             keys, membership_keys, next_position = (
-                [container_type.make_item_key(id=self.principal.credential.organization_id)],
+                [container_type.make_item_key(id=self.principal_or_anonymous.credential.organization_id)],
                 [],
                 None,
             )
         else:
-            partition = memberships.partition(**{"user_id": self.principal.id, **names})
+            partition = memberships.partition(**{"user_id": self.principal_or_anonymous.id, **names})
             result = table.query(partition, after=position, limit=query.limit)
             keys, next_position = (
                 [container_type.make_item_key(id=item[container_type.parameter]) for item in result.items],
                 result.last_evaluated_key,
             )
-            membership_keys = [membership_key(key, self.principal.id) for key in keys]
+            membership_keys = [membership_key(key, self.principal_or_anonymous.id) for key in keys]
         items = table.get_all([*keys, *membership_keys])
         ended_keys = {key for key, membership in zip(keys, membership_keys, strict=False) if membership not in items}
         outputs = [
@@ -341,10 +355,10 @@ class Context:
 
     def _build_cursor_binding(self, query: CursorQuery) -> str:
         is_public = self.operation.access is Caller.PUBLIC
-        tenant = self.container.id if self.container else "" if is_public else self.principal.id
+        tenant = self.container.id if self.container else "" if is_public else self.principal_or_anonymous.id
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"
 
 
-def _call_effect(function: Callable[[], T]) -> T:
+def _call_without_arguments(function: Callable[[], T]) -> T:
     return function()

@@ -47,7 +47,7 @@ def count_fitting_items(items: Sequence[bytes], empty_page: Response) -> int:
 
 def response_too_large(operation: Operation) -> Problem:
     """Return the problem of a response that is too large, with advice on what to request instead."""
-    if operation.mutates:
+    if operation.emits_events:
         advice = "Nothing was changed. Send less data, or reduce the stored data first."
     else:
         advice = operation.alternative or "Use the operations that return parts of it."

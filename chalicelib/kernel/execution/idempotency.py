@@ -35,12 +35,12 @@ class IdempotentRequest:
     fingerprint: str
 
     @classmethod
-    def from_request(cls, request: Request, caller: str) -> "IdempotentRequest | None":
-        """Return the request if it has an idempotency key, else None. `caller`: the id of the principal."""
+    def from_request(cls, request: Request, caller_id: str) -> "IdempotentRequest | None":
+        """Return the request if it has an idempotency key, else None. `caller_id`: the id of the principal."""
         if request.method != "POST" or (header := request.headers.get("idempotency-key")) is None:
             return None
         digest = hashlib.sha256(_parse_key(header).encode()).hexdigest()
-        return cls((f"I#{caller}#{digest}", "#"), _request_fingerprint(request))
+        return cls((f"I#{caller_id}#{digest}", "#"), _request_fingerprint(request))
 
     def replay(self, stored_item: Item | None) -> Response | None:
         """Return the stored response, or None. Raises Problem if the key belongs to another request."""
@@ -50,7 +50,7 @@ class IdempotentRequest:
             detail = "This Idempotency-Key was used with another request before. Use a new key for each request."
             raise Problem.for_field(_HEADER, "idempotency_key_reused", detail)
         body = (
-            encryption.decrypt(stored_item["body"], self._encryption_context)
+            encryption.decrypt_bytes(stored_item["body"], self._encryption_context_text)
             if stored_item["sealed"]
             else stored_item["body"]
         )
@@ -59,7 +59,9 @@ class IdempotentRequest:
     def response_write(self, response: Response) -> Write:
         """Return the write that stores the response unless one is stored. A response with a secret is encrypted."""
         now = int(time.time())
-        body = encryption.encrypt(response.body, self._encryption_context) if response.secret else response.body
+        body = (
+            encryption.encrypt_bytes(response.body, self._encryption_context_text) if response.secret else response.body
+        )
         item = {
             "pk": self.key[0],
             "sk": self.key[1],
@@ -80,7 +82,7 @@ class IdempotentRequest:
         )
 
     @property
-    def _encryption_context(self) -> str:
+    def _encryption_context_text(self) -> str:
         return f"idempotency:{self.key[0]}"
 
 

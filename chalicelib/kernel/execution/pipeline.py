@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from chalicelib.kernel.authorization.access import Access, authorize, reject_principal_type
 from chalicelib.kernel.core import ip_networks
-from chalicelib.kernel.core.clock import back_off, now
+from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.version import API_VERSION
@@ -25,7 +25,7 @@ from chalicelib.kernel.identity import last_used
 from chalicelib.kernel.identity.auth import UnverifiedApiKey
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
-from chalicelib.kernel.rate_limits.buckets import RateLimitBucket, RateLimitState, Scope, merge_rate_limit_headers
+from chalicelib.kernel.rate_limits.buckets import RateLimitBucket, RateLimitState, Scope, with_joined_rate_limit_headers
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.transactions.unit_of_work import IdempotencyKeyConflict
@@ -42,18 +42,18 @@ _AFTER_CONDITIONS: Final = (409, 429)
 """Statuses of problems with a record's state. A failed `If-Match` takes precedence over them."""
 
 
-def execute(operation: Operation, request: Request) -> Response:
+def execute_or_raise_problem(operation: Operation, request: Request) -> Response:
     """Perform an operation and return its response.
 
     Raises Problem. Then nothing has changed, except that with `unavailable` the transaction may have succeeded.
     """
     _reject_unknown_api_version(request)
-    usage = RateLimitUsage.count_request(request)
+    usage = RateLimitUsage.authenticate_and_count_request(request)
     add_fields(principal="api_key" if isinstance(usage.caller, UnverifiedApiKey) else usage.caller.actor["type"])
     try:
         response = _execute(operation, request, usage)
     except Problem as problem:
-        usage.record_problem(problem)
+        usage.count_failed_request_and_add_headers(problem)
         raise
     usage.add_rate_limit_headers(response)
     return response
@@ -71,20 +71,17 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             operation, request, caller, [each.key for each in (idempotent_request, *known_buckets) if each]
         )
         usage.count_for_api_key()
-        add_fields(tenant=access.container.log if access.container else None)
+        add_fields(tenant=access.container.audit_log_id if access.container else None)
         if idempotent_request and (stored := idempotent_request.replay(access.prefetched.get(idempotent_request.key))):
             return stored
         last_used.note_last_used(access.principal)
         ctx = _create_context(operation, request, access, attempt, effect)
-        buckets = _rate_limit_buckets(operation, {**subjects, "organization": access.tenant})
+        buckets = _rate_limit_buckets(operation, {**subjects, "organization": access.outermost_container_pk})
         states = effect.rate_limit_states or [
-            bucket.state(access.prefetched.get(bucket.key), ctx.now) for bucket in buckets
+            bucket.state_or_raise_if_exhausted(access.prefetched.get(bucket.key), ctx.now) for bucket in buckets
         ]
         try:
-            response = _execute_handler(ctx, access, states)
-            for state in states:
-                response.headers = merge_rate_limit_headers(response.headers, state)
-            _commit_with_response(ctx, response, idempotent_request, [] if operation.has_external_effects else states)
+            return _run_handler_and_commit(ctx, access, idempotent_request, states)
         except ConcurrentModification:
             attempt += 1
             _back_off(started_at, attempt)
@@ -99,14 +96,23 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             if not (ctx.has_derived_slug and problem.code == "slug_taken" and attempt == 0):
                 raise
             attempt += 1
-        else:
-            return response
+
+
+def _run_handler_and_commit(
+    ctx: Context, access: Access, idempotent_request: IdempotentRequest | None, states: Sequence[RateLimitState]
+) -> Response:
+    response = _run_handler_within_size_limit(ctx, access, states)
+    for state in states:
+        response.headers = with_joined_rate_limit_headers(response.headers, state)
+    counted_states = [] if ctx.operation.has_external_effects else states
+    _commit_and_store_idempotent_response(ctx, response, idempotent_request, counted_states)
+    return response
 
 
 def _idempotent_request(operation: Operation, request: Request, caller_id: str) -> IdempotentRequest | None:
     """Return the request if it has an idempotency key and may change something. An invalid key is always rejected."""
     idempotent_request = IdempotentRequest.from_request(request, caller_id)
-    return idempotent_request if operation.mutates else None
+    return idempotent_request if operation.emits_events else None
 
 
 def _create_context(
@@ -116,7 +122,9 @@ def _create_context(
     ctx.headers |= {"Cache-Control": operation.cache_control} if operation.cache_control else {}
     ctx.changes.chains = access.chains
     if operation.grants_access and access.container:
-        ctx.fence(access.tenant, access.prefetched, access.granting_records_by_subject)
+        ctx.add_access_not_revoked_conditions(
+            access.outermost_container_pk, access.prefetched, access.granting_records_by_subject
+        )
     return ctx
 
 
@@ -136,7 +144,9 @@ def _reject_unknown_api_version(request: Request) -> None:
         raise Problem.for_field("header/API-Version", "unknown_api_version", detail)
 
 
-def _execute_handler(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Response:
+def _run_handler_within_size_limit(
+    ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]
+) -> Response:
     """Return the response to a request. A page that is too large for Lambda gets fewer items.
 
     The handler is called again with a lower limit, so that the cursor follows from the last item. Raises Problem
@@ -155,9 +165,9 @@ def _execute_handler(ctx: Context, access: Access, rate_limit_states: Sequence[R
 
 def _count_fitting_page_items(ctx: Context, result: Any, response: Response) -> int:
     """Return how many items a response that is too large can have, or 0 if fewer items do not help."""
-    if not isinstance(result, ListPage) or ctx.operation.mutates or ctx.operation.query is None:
+    if not isinstance(result, ListPage) or ctx.operation.emits_events or ctx.operation.query is None:
         return 0
-    empty_page = _serialize_page(ctx, ListPage([], result.next_cursor, result.metadata))
+    empty_page = _build_page_response(ctx, ListPage([], result.next_cursor, result.metadata))
     items = [
         item
         if isinstance(item, bytes)
@@ -174,24 +184,24 @@ def _call_handler(ctx: Context, access: Access, rate_limit_states: Sequence[Rate
     target = _target_record(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.text_path_parameters}
     arguments |= access.records
-    if operation.container_parameter_name:
-        arguments[operation.container_parameter_name] = access.container
+    if operation.handler_container_parameter_name:
+        arguments[operation.handler_container_parameter_name] = access.container
     arguments |= _parse_query_and_body_arguments(ctx, target)
     if operation.has_external_effects:
-        _check_condition(ctx, target)
+        _require_if_match_until_commit(ctx, target)
         ctx.effect.charge_rate_limits_once(rate_limit_states)
     try:
         result = operation.function(ctx, **arguments)
     except Problem as problem:
         if problem.status in _AFTER_CONDITIONS:
-            _check_condition(ctx, target)
+            _require_if_match_until_commit(ctx, target)
         raise
-    _check_condition(ctx, target)
+    _require_if_match_until_commit(ctx, target)
     return result
 
 
-def _check_condition(ctx: Context, target: Entity | None) -> None:
-    if ctx.operation.is_conditional and conditions.check_if_match(ctx.request, target) and target:
+def _require_if_match_until_commit(ctx: Context, target: Entity | None) -> None:
+    if ctx.operation.is_conditional and conditions.has_if_match_raising_on_mismatch(ctx.request, target) and target:
         ctx.changes.require_unchanged(target)
 
 
@@ -245,7 +255,7 @@ def _build_response(ctx: Context, result: Any) -> Response:
     if isinstance(result, RawResponse):
         return _build_raw_response(request, result, status)
     if isinstance(result, ListPage):
-        return _serialize_page(ctx, result)
+        return _build_page_response(ctx, result)
     body = result.model_dump_json(by_alias=True).encode()
     headers = {"Content-Type": "application/json", **ctx.headers}
     secret = result.no_store or any(getattr(result, name) for name in result.secret_fields)
@@ -255,8 +265,8 @@ def _build_response(ctx: Context, result: Any) -> Response:
         headers["ETag"] = conditions.record_etag(result.id, result.version, body)
     elif result.content_etag:
         headers["ETag"] = conditions.digest_etag(body)
-    if operation.creates and status == operation.success:
-        path_values = {**request.parameters, **ctx.ids}
+    if operation.succeeds_with_created_or_accepted and status == operation.success:
+        path_values = {**request.parameters, **ctx.container_ids_by_parameter}
         collection_path = (
             operation.collection_path.format_map(path_values) if operation.collection_path else request.path
         )
@@ -282,7 +292,7 @@ def _build_raw_response(request: Request, raw: RawResponse, status: int) -> Resp
     return Response(status, body or raw.text.encode(), {"Content-Type": raw.content_type, **headers})
 
 
-def _serialize_page(ctx: Context, page: ListPage[Any]) -> Response:
+def _build_page_response(ctx: Context, page: ListPage[Any]) -> Response:
     operation, request = ctx.operation, ctx.request
     serialized_items = [item for item in page.items if isinstance(item, bytes)]
     items_json = (
@@ -307,7 +317,7 @@ def _list_type_adapter(item: type[Output] | None) -> TypeAdapter[Any]:
     return TypeAdapter(list[item])  # type: ignore[valid-type]
 
 
-def _commit_with_response(
+def _commit_and_store_idempotent_response(
     ctx: Context,
     response: Response,
     idempotent_request: IdempotentRequest | None,
@@ -320,7 +330,7 @@ def _commit_with_response(
     for state in rate_limit_states:
         ctx.changes.add_write(state.count_request_write())
     if has_changes:
-        if unfenced_kinds := ctx.changes.unfenced_kinds:
+        if unfenced_kinds := ctx.changes.unfenced_access_granting_kinds:
             raise ValueError(f"{ctx.operation.id} changes {sorted(unfenced_kinds)}: declare `grants_access=True`")
         outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, idempotency_write)
     elif idempotency_write or rate_limit_states:
@@ -337,4 +347,6 @@ def _back_off(started_at: float, attempt: int) -> None:
         raise Problem(
             "conflict", "Concurrent requests keep changing the same record. Try again.", headers={"Retry-After": "1"}
         )
-    back_off(attempt, first_seconds=_PAUSE_SECONDS, max_seconds=max(0, min(seconds_left, _MAX_PAUSE_SECONDS)))
+    sleep_with_jittered_backoff(
+        attempt, first_seconds=_PAUSE_SECONDS, max_seconds=max(0, min(seconds_left, _MAX_PAUSE_SECONDS))
+    )

@@ -13,7 +13,7 @@ from chalicelib.kernel.identity.api_key_format import PREFIX
 from chalicelib.kernel.identity.auth import Anonymous, UnverifiedApiKey, authenticate
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.rate_limits import request_quota
-from chalicelib.kernel.rate_limits.buckets import RateLimitState, merge_rate_limit_headers
+from chalicelib.kernel.rate_limits.buckets import RateLimitState, with_joined_rate_limit_headers
 
 
 @dataclass
@@ -28,7 +28,7 @@ class RateLimitUsage:
     principal_state: RateLimitState | None = None
 
     @classmethod
-    def count_request(cls, request: Request) -> "RateLimitUsage":
+    def authenticate_and_count_request(cls, request: Request) -> "RateLimitUsage":
         """Count a request before anything else is read, as far as its subject is known, and return its usage.
 
         Raises Problem as `authenticate` does, and `rate_limited`.
@@ -38,21 +38,21 @@ class RateLimitUsage:
             caller = authenticate(request)
         except Problem as problem:
             if problem.code not in ("unavailable", "rate_limited") and not _has_api_key(request):
-                request_quota.check_anonymous_rate(network)
+                request_quota.count_and_limit_anonymous_request(network)
             raise
         usage = cls(caller, network)
         if isinstance(caller, Anonymous):
-            request_quota.check_anonymous_rate(network)
+            request_quota.count_and_limit_anonymous_request(network)
         elif isinstance(caller, User) or caller.was_accepted_before(request.ip):
-            usage.principal_state = request_quota.check_request_rate(caller.id)
+            usage.principal_state = request_quota.count_and_limit_request(caller.id)
         return usage
 
     def count_for_api_key(self) -> None:
         """Count the request against the quota of its API key, which is valid. Raises Problem `rate_limited`."""
         if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
-            self.principal_state = request_quota.check_request_rate(self.caller.id)
+            self.principal_state = request_quota.count_and_limit_request(self.caller.id)
 
-    def record_problem(self, problem: Problem) -> None:
+    def count_failed_request_and_add_headers(self, problem: Problem) -> None:
         """Count a failed request against the quota of its API key only if the key was valid."""
         if isinstance(self.caller, UnverifiedApiKey) and not self.caller.is_accepted:
             if self.principal_state:
@@ -63,13 +63,15 @@ class RateLimitUsage:
         elif problem.code != "rate_limited":
             self.count_for_api_key()
         problem.headers = (
-            merge_rate_limit_headers(problem.headers, self.principal_state) if self.principal_state else problem.headers
+            with_joined_rate_limit_headers(problem.headers, self.principal_state)
+            if self.principal_state
+            else problem.headers
         )
 
     def add_rate_limit_headers(self, response: Response) -> None:
         """Add the principal's remaining quota to a response. It is not stored with an idempotent response."""
         if self.principal_state:
-            response.headers = merge_rate_limit_headers(response.headers, self.principal_state)
+            response.headers = with_joined_rate_limit_headers(response.headers, self.principal_state)
 
 
 def _has_api_key(request: Request) -> bool:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError, Url, ValidationError, to_json
 
-from chalicelib.kernel.core.case_folding import ascii_lower, normalize_email_address
+from chalicelib.kernel.core.case_folding import ascii_lower, parse_email_address
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
 
 RESERVED_SLUGS: Final = frozenset(
@@ -147,7 +147,7 @@ def _normalize_datetime(text: str) -> str:
         raise ValueError(f"{_TIME_ADVICE}{hint}") from None
 
 
-def check_slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
+def reject_double_hyphen_or_reserved_slug(text: str, reserved: frozenset[str] = RESERVED_SLUGS) -> str:
     """Return the slug. Raises ValueError if it contains two hyphens in a row or is a reserved word."""
     if "--" in text:
         raise ValueError("must not contain two hyphens in a row")
@@ -206,7 +206,7 @@ def lower_case_if_text(value: object) -> object:
     return ascii_lower(value) if isinstance(value, str) else value
 
 
-def matching(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
+def pattern_field_metadata(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
     """Return the metadata that requires text to match a pattern, for `Annotated[str, *matching(…)]`.
 
     `advice` is the message to the caller.
@@ -223,7 +223,7 @@ def matching(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
 Uuid = Annotated[
     str,
     BeforeValidator(lower_case_if_text),
-    *matching(UUID_PATTERN, "must be a UUID"),
+    *pattern_field_metadata(UUID_PATTERN, "must be a UUID"),
     Field(json_schema_extra={"format": "uuid"}),
 ]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])]
@@ -248,11 +248,13 @@ LongText = Annotated[
     Field(json_schema_extra={"pattern": _PRINTABLE}),
 ]
 """Text of any length. Leading and trailing spaces are kept."""
-Slug = Annotated[str, *matching(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(check_slug)]
+Slug = Annotated[
+    str, *pattern_field_metadata(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(reject_double_hyphen_or_reserved_slug)
+]
 Locale = Annotated[
     str,
     StringConstraints(max_length=100),
-    *matching(
+    *pattern_field_metadata(
         # Language with extensions of it, script, region, variants, extensions, private use (RFC 5646, section 2.1).
         r"^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
         r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*"
@@ -270,13 +272,13 @@ Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_valida
 Email = Annotated[
     str,
     StringConstraints(max_length=254),
-    AfterValidator(normalize_email_address),
+    AfterValidator(parse_email_address),
     Field(json_schema_extra={"format": "email"}),
 ]
 
 
 def unique_by(field_name: str) -> AfterValidator:
-    """Return the validator that rejects list elements whose field `name` repeats that of an earlier element."""
+    """Return the validator that rejects list elements whose field `field_name` repeats that of an earlier element."""
 
     def check(elements: list[Any]) -> list[Any]:
         values = [getattr(element, field_name) for element in elements]
@@ -296,7 +298,7 @@ def unique_by(field_name: str) -> AfterValidator:
 IDENTIFIER_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 Identifier = Annotated[
     str,
-    *matching(
+    *pattern_field_metadata(
         IDENTIFIER_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"
     ),
 ]

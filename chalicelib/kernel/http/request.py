@@ -39,7 +39,7 @@ class Request:
         return self.headers.get("user-agent", "")[:256] or None
 
     @property
-    def unvalidated_body(self) -> Mapping[str, Any]:
+    def unvalidated_json_object(self) -> Mapping[str, Any]:
         """Return the body before validation, or nothing if it is not a JSON object."""
         try:
             body = from_json(self.body)

@@ -72,7 +72,7 @@ def validate_body(
         _parse_json(raw)  # Pydantic accepts them as numbers, but JSON has none (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
-            return _parse_merge_patch(model, raw, public_record or {})
+            return _merge_and_validate_patch(model, raw, public_record or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
         raise _to_validation_problem(error) from None
@@ -132,7 +132,7 @@ def _field_pointers_by_name(body: type[Input]) -> Mapping[str, str]:
     pointers: dict[str, str] = {}
     for name, field in body.model_fields.items():
         alias = field.alias or name
-        inner = next((kind for kind in _list_types_in_annotation(field.annotation) if issubclass(kind, Input)), None)
+        inner = next((kind for kind in _classes_in_annotation(field.annotation) if issubclass(kind, Input)), None)
         nested = (
             {each: f"/{alias}{pointer}" for each, pointer in _field_pointers_by_name(inner).items()} if inner else {}
         )
@@ -140,7 +140,7 @@ def _field_pointers_by_name(body: type[Input]) -> Mapping[str, str]:
     return pointers
 
 
-def _list_types_in_annotation(annotation: Any) -> list[type]:
+def _classes_in_annotation(annotation: Any) -> list[type]:
     return [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
 
 
@@ -160,7 +160,7 @@ def _json_body_bytes(request: Request, *, accepts_form: bool) -> bytes:
     return request.body.strip()
 
 
-def _parse_merge_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
+def _merge_and_validate_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
     patch = _parse_json_object(raw)
     names = _public_field_names(model)
     unknown_fields = {name: value for name, value in patch.items() if name not in names}
@@ -229,18 +229,18 @@ def _malformed_body_problem(why: str) -> Problem:
     return Problem("malformed_json", f"The body is not JSON: {why}.")
 
 
-def _to_field_error(error: Mapping[str, Any], source: str) -> FieldError:
+def _to_field_error(error: Mapping[str, Any], pointer_prefix: str) -> FieldError:
     code, message = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
-    return FieldError(_build_error_pointer(error["loc"], source), code, message.format(**context))
+    return FieldError(_build_error_pointer(error["loc"], pointer_prefix), code, message.format(**context))
 
 
-def _build_error_pointer(location: Sequence[int | str], source: str) -> str:
+def _build_error_pointer(location: Sequence[int | str], pointer_prefix: str) -> str:
     if location and location[-1] == "[key]":
         location = location[:-1]  # The name of the member is invalid.
     parts = [_truncate(str(part)).replace("~", "~0").replace("/", "~1") for part in location]
-    return "/".join([source, *parts]) if source or parts else ""
+    return "/".join([pointer_prefix, *parts]) if pointer_prefix or parts else ""
 
 
 def _truncate(name: str) -> str:

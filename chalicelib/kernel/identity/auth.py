@@ -111,19 +111,19 @@ def api_key_pointer_key(digest: str) -> ItemKey:
     return f"K#{digest}", "#"
 
 
-def build_api_key_pointer(digest: str, record: ItemKey) -> Item:
+def build_api_key_pointer(digest: str, record_key: ItemKey) -> Item:
     """Return the item that finds an API key by its SHA-256."""
     pk, sk = api_key_pointer_key(digest)
-    return {"pk": pk, "sk": sk, "record_pk": record[0], "record_sk": record[1]}
+    return {"pk": pk, "sk": sk, "record_pk": record_key[0], "record_sk": record_key[1]}
 
 
-def pending_revocations_key(record: ItemKey) -> ItemKey:
+def pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey:
     """Return the key of the item that lists keys of an organization that are revoked but not updated yet.
 
-    More keys can be revoked at once than one transaction can write. `record`: the key of any of the organization's API
-    keys.
+    More keys can be revoked at once than one transaction can write. `api_key_record_key`: the key of any of the
+    organization's API keys.
     """
-    return record[0], "ENDING-KEYS"
+    return api_key_record_key[0], "ENDING-KEYS"
 
 
 def _look_up_api_key(secret: str, ip: str) -> UnverifiedApiKey:
@@ -146,14 +146,16 @@ def _look_up_api_key(secret: str, ip: str) -> UnverifiedApiKey:
     return UnverifiedApiKey(_records_by_digest[digest], digest)
 
 
-def verify_api_key(api_key: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str) -> ApiKeyPrincipal:
+def verify_api_key(
+    api_key: UnverifiedApiKey, item: Item | None, pending_revocations: Item | None, ip: str
+) -> ApiKeyPrincipal:
     """Return the API key if its record is valid. Raises 401 if it has ended, 403 if the address is not allowed.
 
-    Rejected requests count by secret and client network, and not for the key itself. `revocation`: the item at
+    Rejected requests count by secret and client network, and not for the key itself. `pending_revocations`: the item at
     `pending_revocations_key`.
     """
     try:
-        principal = _build_valid_principal(api_key, item, revocation, ip)
+        principal = _valid_principal_or_raise(api_key, item, pending_revocations, ip)
     except Problem:
         api_key.is_accepted = False
         _accepted_keys.pop((api_key.digest, ip), None)
@@ -167,14 +169,14 @@ def verify_api_key(api_key: UnverifiedApiKey, item: Item | None, revocation: Ite
     return principal
 
 
-def _build_valid_principal(
-    api_key: UnverifiedApiKey, item: Item | None, revocation: Item | None, ip: str
+def _valid_principal_or_raise(
+    api_key: UnverifiedApiKey, item: Item | None, pending_revocations: Item | None, ip: str
 ) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None
     if record is None or api_key.digest not in record.digests:
         raise unauthenticated("The API key is unknown. It may have been rotated or removed.")
     expires_at = record.digests[api_key.digest]
-    revoked = record.status == "revoked" or record.id in (revocation or {}).get("reasons", {})
+    revoked = record.status == "revoked" or record.id in (pending_revocations or {}).get("reasons", {})
     if revoked or (expires_at is not None and expires_at <= now()):
         raise unauthenticated("The API key was revoked. Create another one.", "api_key_revoked")
     if record.status == "expired":

@@ -99,7 +99,7 @@ class IssuerKeys:
 
     def _fetch_keys(self) -> None:
         try:
-            self._keys = _usable_keys(_load_key_set_bytes(self._source))
+            self._keys = _parse_usable_keys_or_raise(_load_key_set_bytes(self._source))
             self._next_fetch = now_ms() + _FRESH_MS
         except (OSError, HTTPException, ValueError, RecursionError) as error:
             log.warning("AUTH_JWKS could not be read; %d cached keys stay in use: %s", len(self._keys), error)
@@ -135,7 +135,7 @@ def _download(url: str) -> bytes:
     connection = connect(parts.netloc, timeout=TIMEOUT_SECONDS)
     path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
     download = _Download(connection, path)
-    Thread(target=download.download, name="issuer-keys", daemon=True).start()
+    Thread(target=download.set_content_or_exception, name="issuer-keys", daemon=True).start()
     try:
         return download.content.result(TIMEOUT_SECONDS)
     except TimeoutError:
@@ -152,7 +152,7 @@ class _Download:
         self._path = path
         self._socket: socket.socket | None = None
 
-    def download(self) -> None:
+    def set_content_or_exception(self) -> None:
         """Set `content` to the response body or to the exception."""
         try:
             self._connection.connect()
@@ -184,7 +184,7 @@ def _request_response_body(connection: HTTPConnection, path: str) -> bytes:
         return content
 
 
-def _usable_keys(content: bytes) -> "tuple[PyJWK, ...]":
+def _parse_usable_keys_or_raise(content: bytes) -> "tuple[PyJWK, ...]":
     key_set = json.loads(content)
     entries = key_set.get("keys") if isinstance(key_set, dict) else None
     keys = [key for entry in entries if (key := _usable_key(entry))] if isinstance(entries, list) else []

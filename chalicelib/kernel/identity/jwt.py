@@ -163,7 +163,7 @@ def verify_token(token: str) -> User:
         raise unauthenticated(
             "Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set."
         )
-    kid, algorithm = _parse_header(token)
+    kid, algorithm = _parse_key_id_and_algorithm(token)
     key = get_issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
         raise unauthenticated("The token is not signed with a key of the issuer that fits its algorithm.")
@@ -175,7 +175,7 @@ def verify_token(token: str) -> User:
 
 
 @lru_cache(_MAX_CACHED_TOKENS)
-def _parse_header(token: str) -> tuple[str | None, str]:
+def _parse_key_id_and_algorithm(token: str) -> tuple[str | None, str]:
     """Return the token's key id and algorithm, which are not verified yet."""
     from jwt import PyJWTError, get_unverified_header
 

@@ -40,7 +40,7 @@ class DescendantRule:
         return get_record_type_of_base(self.membership_kind, DescendantMembership)
 
     @property
-    def container_type(self) -> type[Container]:
+    def descendant_container_type(self) -> type[Container]:
         """Class of the containers."""
         return self.membership_type.container_type
 
@@ -86,7 +86,7 @@ class RequireRole:
         return to_camel(self.container_type.parameter)
 
     @property
-    def role_scope(self) -> type[Container]:
+    def role_container_type(self) -> type[Container]:
         """Type of the container in which the role is required."""
         return self.role_at or self.container_type
 
@@ -95,7 +95,7 @@ class RequireRole:
         """The rule in short form, such as `organization:admin`."""
         if self.public_label:
             return self.public_label
-        label = f"{self.role_scope.kind}:{self.role}" if self.role else Caller.USER.value
+        label = f"{self.role_container_type.kind}:{self.role}" if self.role else Caller.USER.value
         return f"published|{label}" if self.if_published else label
 
 

@@ -84,20 +84,20 @@ class Operation:
     @property
     def summary(self) -> str:
         """The first sentence of the docstring."""
-        return self.description.split("\n\n")[0].replace("\n", " ")
+        return self.docstring.split("\n\n")[0].replace("\n", " ")
 
     @property
-    def description(self) -> str:
+    def docstring(self) -> str:
         """The whole docstring."""
         return inspect.getdoc(self.function) or ""
 
     @property
-    def mutates(self) -> bool:
+    def emits_events(self) -> bool:
         """Whether it can change anything."""
         return bool(self.emits)
 
     @property
-    def creates(self) -> bool:
+    def succeeds_with_created_or_accepted(self) -> bool:
         """Whether success means that a record was created, whose URL is in `Location`."""
         return self.success in (CREATED, ACCEPTED)
 
@@ -107,7 +107,11 @@ class Operation:
 
         A GET changes nothing, although it may emit an event.
         """
-        changes = self.mutates and (self.returns_target or not self.creates) and self.method != "GET"
+        changes = (
+            self.emits_events
+            and (self.returns_target or not self.succeeds_with_created_or_accepted)
+            and self.method != "GET"
+        )
         return changes and bool(self.records or isinstance(self.access, RequireRole))
 
     @property
@@ -141,9 +145,9 @@ class Operation:
         It is the pattern of the container or record that the parameter identifies, or the one in the function's
         annotation. Raises ValueError if there is none.
         """
-        return {name: self._find_path_parameter_pattern(name) for name in self.path_parameter_names}
+        return {name: self._path_parameter_pattern_or_raise(name) for name in self.path_parameter_names}
 
-    def _find_path_parameter_pattern(self, name: str) -> str:
+    def _path_parameter_pattern_or_raise(self, name: str) -> str:
         rule = self.access
         if isinstance(rule, RequireRole) and name == rule.parameter:
             return SLUG_PATTERN if rule.by_slug else (rule.via_record or rule.container_type).parameter_pattern
@@ -196,7 +200,7 @@ class Operation:
         return {
             name: entity
             for name, entity in self._parameter_types_with_base(Entity).items()
-            if name != self.container_parameter_name
+            if name != self.handler_container_parameter_name
         }
 
     @cached_property
@@ -207,7 +211,7 @@ class Operation:
         )
 
     @cached_property
-    def container_parameter_name(self) -> str | None:
+    def handler_container_parameter_name(self) -> str | None:
         """The function's parameter for the container, if it has one."""
         if not isinstance(self.access, RequireRole):
             return None

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.ip_networks import parse_dns_server_addresses
+from chalicelib.kernel.core.ip_networks import parse_dns_server_endpoints
 from chalicelib.kernel.core.settings import settings
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _resolver(nameservers: str) -> "Resolver":
     resolver = Resolver(configure=not nameservers)
     if nameservers:
         resolver.nameservers = [
-            Do53Nameserver(address, port) for address, port in parse_dns_server_addresses(nameservers)
+            Do53Nameserver(address, port) for address, port in parse_dns_server_endpoints(nameservers)
         ]
     resolver.timeout = _ATTEMPT_SECONDS
     return resolver

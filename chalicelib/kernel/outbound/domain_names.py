@@ -11,9 +11,9 @@ _MAX_HOST_CHARACTERS: Final = 253
 _HOST: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?")
 
 
-def normalize_host_name(host: str) -> str | None:
+def host_name_from_header(header_value: str) -> str | None:
     """Return the name in a `Host` value as in DNS, without port; None if it is invalid."""
-    match = _HOST.fullmatch(host.strip())
+    match = _HOST.fullmatch(header_value.strip())
     name = match[1].removesuffix(".") if match else ""
     if len(name) > _MAX_HOST_CHARACTERS:
         return None

@@ -62,7 +62,7 @@ _current_exchange: ContextVar[Exchange] = ContextVar("exchange")
 
 
 @contextmanager
-def guarded_exchange(seconds: float) -> Iterator[Exchange]:
+def exchange_with_deadline(seconds: float) -> Iterator[Exchange]:
     """Set the deadline of all requests that use the pool within the block, in this thread."""
     exchange = Exchange(deadline=monotonic() + seconds)
     token = _current_exchange.set(exchange)
@@ -72,7 +72,7 @@ def guarded_exchange(seconds: float) -> Iterator[Exchange]:
         _current_exchange.reset(token)
 
 
-def get_pool() -> httpcore.ConnectionPool:
+def connection_pool() -> httpcore.ConnectionPool:
     """Return this process's connection pool."""
     with _pool_lock:
         return _pool()

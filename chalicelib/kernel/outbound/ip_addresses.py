@@ -95,7 +95,7 @@ def mask_private_address(address: str) -> str:
     return address if local or is_public(address) else NOT_PUBLIC
 
 
-def is_local_name(host: str) -> bool:
+def is_localhost_name(host: str) -> bool:
     """Return whether a name always refers to the machine itself (RFC 6761, section 6.3)."""
     return f".{ascii_lower(host).rstrip('.')}".endswith(".localhost")
 
@@ -108,7 +108,7 @@ def resolve_host(host: str, deadline_monotonic: float) -> list[str]:
     try:
         return [str(ip_address(host))]
     except ValueError:
-        return list(_LOOPBACK) if is_local_name(host) else _query_addresses(host, deadline_monotonic)
+        return list(_LOOPBACK) if is_localhost_name(host) else _query_addresses(host, deadline_monotonic)
 
 
 def _query_addresses(host: str, deadline: float) -> list[str]:

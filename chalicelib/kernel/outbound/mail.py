@@ -54,7 +54,7 @@ def render_email(template: str, **values: str | None) -> Email:
 
     The template sets `subject`, and uses the macros of its `layout`: paragraph, quotation, link, name.
     """
-    sanitized = {name: value and _remove_control_characters(value) for name, value in values.items()}
+    sanitized = {name: value and _sanitize_multiline_text(value) for name, value in values.items()}
     text, html = (_render_template_module(template, name, sanitized) for name in ("txt", "html"))
     return Email(_single_line_subject(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
 
@@ -73,7 +73,7 @@ def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = No
             {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"},
         ]
     try:
-        with aws.translate_errors("mail service"):
+        with aws.raise_unavailable_on_aws_outage("mail service"):
             aws.client("sesv2").send_email(
                 FromEmailAddress=settings().mail_from,
                 Destination={"ToAddresses": [recipient]},
@@ -114,7 +114,7 @@ def _format_time(timestamp: str) -> str:
     return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
-def _remove_control_characters(text: str) -> str:
+def _sanitize_multiline_text(text: str) -> str:
     """Return the text without control characters and direction marks. Line breaks stay."""
     lines = "\n".join(text.splitlines())
     printable = "".join(c if c == "\n" or unicodedata.category(c) != "Cc" else " " for c in lines)

@@ -55,15 +55,15 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
     """
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
-    from chalicelib.kernel.outbound.egress import Unreachable, guarded_exchange
+    from chalicelib.kernel.outbound.egress import Unreachable, exchange_with_deadline
 
     started_at = monotonic()
     time_limit = TOTAL_SECONDS if seconds is None else seconds
     response: WebhookResponse
     earlier_attempts: list[WebhookResponse] = []
-    with guarded_exchange(time_limit) as exchange:
+    with exchange_with_deadline(time_limit) as exchange:
         try:
-            response = _send(exchange, url, body, headers, earlier_attempts)
+            response = _send_retrying_dead_connections(exchange, url, body, headers, earlier_attempts)
         except Unreachable as error:
             response = replace(
                 _build_failure_response(str(error), timed_out=error.timed_out), misconfigured=error.misconfigured
@@ -76,13 +76,13 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
     return replace(response, duration_ms=max(duration_ms, 0), earlier_attempts=tuple(earlier_attempts))
 
 
-def _send(
-    exchange: "Exchange", url: str, body: bytes, headers: Mapping[str, str], earlier_attempts: list[WebhookResponse]
+def _send_retrying_dead_connections(
+    exchange: "Exchange", url: str, body: bytes, headers: Mapping[str, str], failed_attempts_sink: list[WebhookResponse]
 ) -> WebhookResponse:
     """Send the request, again if a pooled connection turns out to be dead, and finally on a new connection.
 
     The server may have received a request on such a connection. If any byte was written, the attempt is added to
-    `earlier_attempts`.
+    `failed_attempts_sink`.
     """
     from httpcore import NetworkError, RemoteProtocolError
 
@@ -94,7 +94,7 @@ def _send(
             if exchange.connected or exchange.received_bytes:
                 raise
             if exchange.sent_bytes:
-                earlier_attempts.append(
+                failed_attempts_sink.append(
                     replace(
                         _build_failure_response(_CLOSED_ERROR), duration_ms=round((monotonic() - started_at) * 1000)
                     )
@@ -102,18 +102,18 @@ def _send(
 
 
 def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
-    from chalicelib.kernel.outbound.egress import get_pool
+    from chalicelib.kernel.outbound.egress import connection_pool
 
     default_headers = {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
     all_headers = [*{**headers, **default_headers}.items()]
-    with get_pool().stream("POST", url, headers=all_headers, content=body) as response:
+    with connection_pool().stream("POST", url, headers=all_headers, content=body) as response:
         response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
         retry_after = parse_retry_after(response_headers.get(b"retry-after", ""))
-        beginning, timed_out = _read_response_beginning(response)
-        return WebhookResponse(response.status, None, _decode_truncated_text(beginning), 0, retry_after, timed_out)
+        beginning, timed_out = _read_beginning_and_timed_out(response)
+        return WebhookResponse(response.status, None, _decode_and_truncate_text(beginning), 0, retry_after, timed_out)
 
 
-def _read_response_beginning(response: "Response") -> tuple[bytes, bool]:
+def _read_beginning_and_timed_out(response: "Response") -> tuple[bytes, bool]:
     """Return the beginning of a response, and whether reading it timed out. A truncated response counts."""
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
@@ -130,8 +130,8 @@ def _read_response_beginning(response: "Response") -> tuple[bytes, bool]:
     return content[:MAX_RESPONSE_BYTES], False
 
 
-def _decode_truncated_text(data: bytes) -> str:
-    """Return text of at most `MAX_BODY_BYTES` bytes. Replacement characters take three bytes each."""
+def _decode_and_truncate_text(data: bytes) -> str:
+    """Return text of at most `MAX_RESPONSE_BYTES` bytes. Replacement characters take three bytes each."""
     return data.decode(errors="replace").encode()[:MAX_RESPONSE_BYTES].decode(errors="ignore")
 
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.outbound.ip_addresses import is_local_name, is_public
+from chalicelib.kernel.outbound.ip_addresses import is_localhost_name, is_public
 
 MAX_URL_CHARACTERS: Final = 2_000
 ALLOWED_PORTS: Final = (443, 8443)
@@ -51,11 +51,11 @@ def _parse_host_and_port(text: str) -> tuple[str, str]:
     parts = _AUTHORITY.fullmatch(text)
     if not parts or int(parts[2] or 1) > _MAX_PORT:
         raise ValueError("must have a host and, optionally, a port from 1 to 65535")
-    host = _normalize_ipv6_address(parts[1][1:-1]) if parts[1].startswith("[") else _normalize_host(parts[1])
+    host = _parse_unbracketed_ipv6_address(parts[1][1:-1]) if parts[1].startswith("[") else _normalize_host(parts[1])
     return host, parts[2] or ""
 
 
-def _normalize_ipv6_address(text: str) -> str:
+def _parse_unbracketed_ipv6_address(text: str) -> str:
     try:
         address = IPv6Address(text)
     except ValueError:
@@ -102,7 +102,7 @@ def _reject_disallowed_host(host: str) -> None:
     if settings().webhook_allow_private:
         return
     is_literal = ":" in host or _NUMBER.fullmatch(host)
-    if not is_public(host) if is_literal else is_local_name(host) or "." not in host:
+    if not is_public(host) if is_literal else is_localhost_name(host) or "." not in host:
         raise ValueError(f"must have a public address, which {host} is not")
 
 

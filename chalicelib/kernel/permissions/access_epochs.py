@@ -2,8 +2,8 @@
 
 Each user and API key of an organization has an access epoch there, and one more epoch stands for everyone. A change
 that lowers somebody's rights sets a new epoch in its own transaction, and a change that closes a container sets a new
-epoch of everyone (`lowered_subjects`). A mutation that grants access reads the epochs of its caller and of everyone
-with its authorization, and its transaction requires them to be unchanged. Otherwise it is authorized again.
+epoch of everyone (`subjects_losing_access`). A mutation that grants access reads the epochs of its caller and of
+everyone with its authorization, and its transaction requires them to be unchanged. Otherwise it is authorized again.
 
 An epoch is stored in several items (shards), and a check uses a random one of them. Two transactions that include the
 same item conflict, even with condition checks only. If the condition were on the membership, the key or the container,
@@ -11,7 +11,8 @@ all requests of a caller would wait for each other.
 
 Items read together may be from different times: a membership from before a removal, the epoch from after it. So an
 epoch is sufficient only once it is older than any request and transaction can be. Until then the authorizing records
-are conditions as well (`Epoch.is_settled`). A day later the table removes the shards. A missing shard is an epoch, too.
+are conditions as well (`Epoch.is_older_than_any_request`). A day later the table removes the shards. A missing shard is
+an epoch, too.
 
 The keys contain a digest of the subject, because an erasure must not leave a person's id, and must not end an epoch
 that a request in flight still has to check.
@@ -100,13 +101,13 @@ class Epoch:
     closing_until: str = ""
 
     @classmethod
-    def read(cls, subject: EpochSubject, items: Mapping[ItemKey, Item]) -> Self:
+    def from_items(cls, subject: EpochSubject, items: Mapping[ItemKey, Item]) -> Self:
         """Return the epoch of a subject from the items that were read."""
         shard = next((items[key] for key in subject.shard_keys if key in items), {})
         closing = items.get(subject.closing_mark_key, {}).get("until", "")
         return cls(subject, shard.get("epoch"), shard.get("since", ""), closing)
 
-    def is_older_than_request_reads(self, timestamp: str) -> bool:
+    def is_older_than_any_request(self, timestamp: str) -> bool:
         """Return whether everything that a current request read is newer than the epoch."""
         return not self.since or after(self.since, seconds=SETTLED_SECONDS) < timestamp
 
@@ -158,10 +159,10 @@ def _expires_at_seconds() -> int:
     return int(time.time()) + _RETENTION_SECONDS
 
 
-def lowered_subjects(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[EpochSubject]:
+def subjects_losing_access(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[EpochSubject]:
     """Return the subjects whose epochs end with changes of records, or `EVERYONE` if there are many."""
     subjects = {
-        EpochSubject(organization_partition(record.log), subject_id)
+        EpochSubject(organization_partition(record.audit_log_id), subject_id)
         for before, changed in changes
         if (subject_id := lowered_subject_id(before, changed)) and (record := before or changed)
     }
@@ -183,11 +184,16 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
             keeps_role = isinstance(changed, Membership) and Role(changed.role).includes(Role(before.role))
             return None if keeps_role else before.user_id
         case Credential():
-            return None if isinstance(changed, Credential) and _has_undiminished_rights(before, changed) else before.id
+            return (
+                None
+                if isinstance(changed, Credential) and _has_equal_rights_and_no_lost_secret(before, changed)
+                else before.id
+            )
         case Container():
             return (
                 None
-                if isinstance(changed, Container) and before.visibility_state == changed.visibility_state
+                if isinstance(changed, Container)
+                and before.visibility_deciding_values == changed.visibility_deciding_values
                 else EVERYONE
             )
     return None
@@ -202,7 +208,7 @@ def unfenced_record_kinds(
     do not change the version.
     """
     new_logs = {
-        changed.log
+        changed.audit_log_id
         for before, changed in changes
         if isinstance(changed, Container) and _is_new_organization(before, changed)
     }
@@ -216,7 +222,8 @@ def unfenced_record_kinds(
     return {
         record.kind
         for record in granting_records
-        if record.log not in new_logs and EpochSubject(organization_partition(record.log), EVERYONE) not in epochs
+        if record.audit_log_id not in new_logs
+        and EpochSubject(organization_partition(record.audit_log_id), EVERYONE) not in epochs
     }
 
 
@@ -224,7 +231,7 @@ def _is_new_organization(before: Entity | None, changed: Container) -> bool:
     return before is None and changed.parent_type is None
 
 
-def _has_undiminished_rights(before: Credential, changed: Credential) -> bool:
+def _has_equal_rights_and_no_lost_secret(before: Credential, changed: Credential) -> bool:
     fields = ("scopes", "revoked_at", "expires_at", "allowed_ips")
     is_unchanged = all(getattr(before, name) == getattr(changed, name) for name in fields)
     return is_unchanged and _unexpired_digests(before) <= _unexpired_digests(changed)
@@ -235,7 +242,7 @@ def _unexpired_digests(credential: Credential) -> set[str]:
     return {digest for digest, expires_at in credential.digests.items() if expires_at is None or expires_at > timestamp}
 
 
-def close_epochs(subjects: Iterable[EpochSubject]) -> None:
+def mark_epochs_as_closing(subjects: Iterable[EpochSubject]) -> None:
     """Announce new epochs, so that requests briefly do not check the present ones.
 
     It is optional: it only prevents conflicts with the transaction that sets the new epochs.

@@ -59,7 +59,7 @@ def role_for_scopes(scopes: Iterable[str]) -> Role:
     return Role.EDITOR if "write" in expanded else Role.MEMBER
 
 
-def completely_readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
+def fully_readable_areas_or_none_if_all(scopes: Iterable[str] | None) -> list[str] | None:
     """Return the areas that can be read completely with some scopes, or None for all present and future areas.
 
     `scopes` is None for a user, who must be an admin. `read` and `write` read the areas that are open to all members.
@@ -74,7 +74,7 @@ def completely_readable_areas(scopes: Iterable[str] | None) -> list[str] | None:
     ]
 
 
-def grantable_scopes(role: Role) -> tuple[str, ...]:
+def unexpanded_grantable_scopes(role: Role) -> tuple[str, ...]:
     """Return the scopes that a role can grant."""
     return {Role.MEMBER: ("read",), Role.EDITOR: ("write",)}.get(role, ("admin",))
 

@@ -51,7 +51,7 @@ class RateLimitBucket:
     rate_limit: RateLimit
     key: ItemKey
 
-    def state(self, item: Item | None, timestamp: str) -> "RateLimitState":
+    def state_or_raise_if_exhausted(self, item: Item | None, timestamp: str) -> "RateLimitState":
         """Return the state of the bucket at a time. Raises Problem `rate_limited` if it is exhausted.
 
         A new window starts with the first request after the previous one has ended.
@@ -65,10 +65,10 @@ class RateLimitBucket:
             raise state.problem
         return state
 
-    def state_or_none(self, item: Item | None, timestamp: str) -> "RateLimitState | None":
+    def state_or_none_if_exhausted(self, item: Item | None, timestamp: str) -> "RateLimitState | None":
         """Return the state of the bucket at a time, or None if it is exhausted."""
         try:
-            return self.state(item, timestamp)
+            return self.state_or_raise_if_exhausted(item, timestamp)
         except Problem:
             return None
 
@@ -103,7 +103,7 @@ class RateLimitState:
     @property
     def problem(self) -> Problem:
         """Return the problem for an exhausted bucket."""
-        return rate_limited(
+        return build_rate_limited_problem(
             self.rate_limit.name, self.rate_limit.limit, self.rate_limit.seconds, self.reset_after_seconds
         )
 
@@ -124,7 +124,7 @@ class RateLimitState:
         return update.to_write("#until = :until AND #used < :limit", until=self.resets_at, limit=self.rate_limit.limit)
 
 
-def charge(states: Sequence[RateLimitState]) -> None:
+def count_request_in_own_transaction(states: Sequence[RateLimitState]) -> None:
     """Count a request now, in a separate transaction, before an irreversible effect.
 
     Raises ConcurrentModification if another request was counted concurrently. Then read the buckets again.
@@ -142,13 +142,15 @@ def subject_digest(subject: str) -> str:
     return hashlib.sha256(subject.encode()).hexdigest()[:32]
 
 
-def merge_rate_limit_headers(headers: Mapping[str, str], state: RateLimitState) -> dict[str, str]:
+def with_joined_rate_limit_headers(headers: Mapping[str, str], state: RateLimitState) -> dict[str, str]:
     """Return the headers with those of one more bucket. All buckets are members of one list."""
     merged = {name: ", ".join(filter(None, [headers.get(name), value])) for name, value in state.headers.items()}
     return {**headers, **merged}
 
 
-def rate_limited(name: str, limit: int, seconds: int, reset_after_seconds: int, detail: str = "") -> Problem:
+def build_rate_limited_problem(
+    name: str, limit: int, seconds: int, reset_after_seconds: int, detail: str = ""
+) -> Problem:
     """Return 429 with the time of the reset (draft-ietf-httpapi-ratelimit-headers)."""
     times = "once" if limit == 1 else f"{limit} times"
     detail = detail or f"This is allowed {times} in {seconds} s. Try again in {reset_after_seconds} s."

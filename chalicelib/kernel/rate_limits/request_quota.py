@@ -13,9 +13,9 @@ from threading import Lock
 from typing import Final
 
 from chalicelib.kernel.core.clock import now_ms, timestamp
-from chalicelib.kernel.core.logs import add_fields, best_effort
+from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, rate_limited, subject_digest
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitState, build_rate_limited_problem, subject_digest
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 
@@ -40,7 +40,7 @@ _counters: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
 _counters_lock: Final = Lock()
 
 
-def check_request_rate(principal: str) -> RateLimitState | None:
+def count_and_limit_request(principal: str) -> RateLimitState | None:
     """Count a request of a principal and return the state of its bucket, or None if the setting is off.
 
     Raises Problem `rate_limited` if it is exhausted. If the table is unavailable, requests are not counted.
@@ -48,7 +48,7 @@ def check_request_rate(principal: str) -> RateLimitState | None:
     rate_limit = _principal_limit()
     if rate_limit is None:
         return None
-    state = _get_or_create_counter(rate_limit, principal).consume(rate_limit)
+    state = _get_or_create_counter(rate_limit, principal).count_request_and_return_prior_state(rate_limit)
     if state.used >= rate_limit.limit:
         add_fields(limited=principal)
         raise state.problem
@@ -61,13 +61,13 @@ def refund(principal: str) -> None:
         _get_or_create_counter(rate_limit, principal).refund()
 
 
-def check_anonymous_rate(network: str) -> None:
+def count_and_limit_anonymous_request(network: str) -> None:
     """Count a request without a valid credential by its client network.
 
     Raises Problem `rate_limited` if the network's bucket is exhausted.
     """
     if rate_limit := _network_limit(_ANONYMOUS):
-        state = _get_or_create_counter(rate_limit, network).consume(rate_limit)
+        state = _get_or_create_counter(rate_limit, network).count_request_and_return_prior_state(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             raise state.problem
@@ -76,7 +76,7 @@ def check_anonymous_rate(network: str) -> None:
 def count_rejected_key(secret: str, network: str) -> None:
     """Count a request with a rejected API key by the digest of the secret and by the client network."""
     for rate_limit, subject in _rejected_key_limits(secret, network):
-        _get_or_create_counter(rate_limit, subject).consume(rate_limit)
+        _get_or_create_counter(rate_limit, subject).count_request_and_return_prior_state(rate_limit)
 
 
 def check_rejected_key_rate(secret: str, network: str) -> None:
@@ -89,7 +89,9 @@ def check_rejected_key_rate(secret: str, network: str) -> None:
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             detail = f"Too many requests were sent with a rejected API key. Try again in {state.reset_after_seconds} s."
-            raise rate_limited(rate_limit.name, rate_limit.limit, WINDOW_SECONDS, state.reset_after_seconds, detail)
+            raise build_rate_limited_problem(
+                rate_limit.name, rate_limit.limit, WINDOW_SECONDS, state.reset_after_seconds, detail
+            )
 
 
 def window_counter_key(name: str, subject_hash: str, end: str) -> ItemKey:
@@ -156,7 +158,7 @@ class _WindowCounter:
         """Return the number of used requests as far as this process knows."""
         return self.reserved + self.unreported - self.remaining
 
-    def consume(self, rate_limit: RateLimit) -> RateLimitState:
+    def count_request_and_return_prior_state(self, rate_limit: RateLimit) -> RateLimitState:
         """Count a request, and return the state of the bucket before it. An exhausted bucket stays unchanged."""
         with self.lock:
             now_milliseconds = now_ms()
@@ -213,7 +215,7 @@ class _WindowCounter:
         """
         self.seen = 0
         batch = min(BATCH_SIZE, rate_limit.limit - self.used_request_count)
-        with best_effort("uncounted"):
+        with log_and_ignore_aws_errors("uncounted"):
             ttl = self.ends_at_ms // 1000 + WINDOW_SECONDS
             total = table.increment(self._counter_item_key, "used", self.unreported + batch, ttl=ttl)
             self.reserved, self.unreported = min(total, rate_limit.limit), 0

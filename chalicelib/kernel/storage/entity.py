@@ -21,7 +21,7 @@ from zlib import crc32
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
-from chalicelib.kernel.storage.key_templates import fields_of, render
+from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -64,14 +64,14 @@ class Collection:
         """Return the partition of the list with these field values."""
         return Partition(self.pk.format_map(names), self.index)
 
-    def partitions(self, **names: Any) -> list[Partition]:
+    def shard_partitions(self, **names: Any) -> list[Partition]:
         """Return every shard's partition of the list with these field values."""
         return [self.partition(**names, shard=shard) for shard in range(self.shards)]
 
-    def partition_key_of(self, stored: Item) -> str | None:
+    def partition_key_of(self, field_values: Item) -> str | None:
         """Return the partition key under which an item is listed, or None if the item lacks a field of the template."""
-        shard = {"shard": crc32(str(stored["id"]).encode()) % self.shards} if self.shards else {}
-        return render(self.pk, {**stored, **shard})
+        shard = {"shard": crc32(str(field_values["id"]).encode()) % self.shards} if self.shards else {}
+        return render_or_none(self.pk, {**field_values, **shard})
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Entity:
     child_partition: ClassVar[str] = ""
     """Key template of the partition with the record's child items, which are deleted with it; empty: none."""
     computed_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are not stored: `hydrate` computes them from other records."""
+    """Fields that are not stored: `hydrate_or_none` computes them from other records."""
     fields_omitted_from_lists: ClassVar[frozenset[str]] = frozenset()
     """Large fields that lists neither read nor show. They have a default."""
     json_fields: ClassVar[frozenset[str]] = frozenset()
@@ -230,12 +230,12 @@ class Entity:
         return self.kind.rpartition(".")[2].replace("_", " ")
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """Human-readable name of the record in the audit log."""
         return str(getattr(self, "name", None) or self.id)
 
     @property
-    def log(self) -> str:
+    def audit_log_id(self) -> str:
         """Id of the audit log with the record's entries: its organization's id, or the id of a system log."""
         return str(getattr(self, "organization_id", None) or system_log_id(self.id))
 
@@ -249,14 +249,14 @@ class Entity:
         """Items that are derived from the record. They are created, updated and deleted together with it."""
         return ()
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
         """Return the field changes that remove a person from the record, or None to delete the whole record."""
         return {}
 
     def item(self) -> Item:
         """Return the record as it is stored, with its index keys and without fields that are None."""
         values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
-        values |= {name: json_documents.pack(values[name]) for name in self.json_fields if name in values}
+        values |= {name: json_documents.to_stored_json(values[name]) for name in self.json_fields if name in values}
         stored = {self.stored_name(name): value for name, value in values.items()}
         stored["pk"], stored["sk"] = self.item_key
         stored["kind"] = self.kind
@@ -266,11 +266,11 @@ class Entity:
             if (
                 collection.index
                 and (pk := collection.partition_key_of(values))
-                and (sk := render(collection.sk, values))
+                and (sk := render_or_none(collection.sk, values))
             ):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
         for facet in self.facets.values():
-            if pk := render(facet.pk, values):
+            if pk := render_or_none(facet.pk, values):
                 stored[f"{facet.index}pk"] = pk
         if self.scheduled_task:
             stored |= schedule_attributes(self.scheduled_task, self.item_key)
@@ -285,25 +285,25 @@ class Entity:
         if item.get("shape", 1) == cls.schema_version:
             return cls._from_current_item(item)
         upcast = schema_versions.upcast(item, cls.schema_version, cls.upcasters)
-        return schema_versions.with_legacy_item_if_older(cls._from_current_item(upcast), item)
+        return schema_versions.attach_legacy_item_if_any(cls._from_current_item(upcast), item)
 
     @classmethod
     def _from_current_item(cls, item: Item) -> Self:
         attributes = {name: cls.stored_name(name) for name in cls._stored_fields}
         values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
-        values |= {name: json_documents.unpack(values[name]) for name in cls.json_fields if name in values}
+        values |= {name: json_documents.from_stored_json(values[name]) for name in cls.json_fields if name in values}
         return cls(**values)
 
     @property
-    def stored_attributes(self) -> Item:
+    def item_attributes_owned_by_record(self) -> Item:
         """Attributes of the item that belong to the record: all of them unless the item has an older schema version."""
         if self.legacy_item is None:
             return self.item()
         upcast = schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters)
-        return schema_versions.legacy_attributes_of_record(self.legacy_item, upcast, self.item())
+        return schema_versions.legacy_attributes_owned_by_record(self.legacy_item, upcast, self.item())
 
     @classmethod
-    def pick_item(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
+    def find_item_by_key_or_alias(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
         """Return the item that a request's key refers to, or None.
 
         `prefetched`: the items that were read for the request. A class whose records have alternative names also looks
@@ -313,9 +313,9 @@ class Entity:
 
     def replace(self, **changed: Any) -> Self:
         """Return a copy of the record with some fields changed."""
-        return schema_versions.with_legacy_item_if_older(replace(self, **changed), self.legacy_item)
+        return schema_versions.attach_legacy_item_if_any(replace(self, **changed), self.legacy_item)
 
-    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
+    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if it counts as missing. It can add to `prefetched`."""
         return self
 
@@ -354,17 +354,17 @@ class Container(Entity):
         return False
 
     @property
-    def visibility_state(self) -> tuple[object, ...]:
+    def visibility_deciding_values(self) -> tuple[object, ...]:
         """Fields that decide who may access the container. When they change, requests in flight check access again."""
         return self.is_deleted, self.is_published, self.is_private
 
     @property
-    def ancestor_keys(self) -> dict[type["Container"], ItemKey]:
+    def ancestor_keys_by_type(self) -> dict[type["Container"], ItemKey]:
         """Item keys of the ancestors by type, nearest first."""
         return {kind: kind.make_item_key(id=getattr(self, kind.parameter)) for kind in self.ancestor_types()}
 
     @property
-    def ancestor_ids(self) -> dict[str, Any]:
+    def ids_by_parameter(self) -> dict[str, Any]:
         """Ids that the container's contents store: its own and those of its ancestors, by path parameter."""
         return {
             self.parameter: self.id,

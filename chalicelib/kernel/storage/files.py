@@ -69,14 +69,14 @@ def find_first_key(bucket: str, prefix: str) -> str | None:
     return next((str(file["Key"]) for file in response.get("Contents", [])), None)
 
 
-def read_file(bucket: str, key: str) -> Iterator[bytes]:
+def iter_file_chunks(bucket: str, key: str) -> Iterator[bytes]:
     """Yield the bytes of a file in chunks of about 1 MB. Raises FileNotFound."""
     stream = _call_s3("get_object", Bucket=bucket, Key=key)["Body"]
-    with aws.translate_errors("file store"):
+    with aws.raise_unavailable_on_aws_outage("file store"):
         yield from stream.iter_chunks(_CHUNK_BYTES)
 
 
-def delete_files_with_prefix(bucket: str, prefix: str) -> None:
+def delete_files_and_uploads_with_prefix(bucket: str, prefix: str) -> None:
     """Delete all files with a prefix, and abort their uploads."""
     while uploads := _call_s3("list_multipart_uploads", Bucket=bucket, Prefix=prefix).get("Uploads"):
         for upload in uploads:
@@ -87,7 +87,7 @@ def delete_files_with_prefix(bucket: str, prefix: str) -> None:
 
 
 def presign_url(bucket: str, key: str, *, file_name: str, valid_seconds: int) -> str:
-    """Return a URL from which anybody can download the file as `name`, for some seconds. It takes no request."""
+    """Return a URL from which anybody can download the file as `file_name`, for some seconds. It takes no request."""
     parameters = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{file_name}"'}
     return str(aws.client("s3").generate_presigned_url("get_object", Params=parameters, ExpiresIn=valid_seconds))
 
@@ -99,7 +99,7 @@ def _completed_part_fields(part: dict[str, Any]) -> dict[str, Any]:
 
 def _call_s3(operation: str, **arguments: Any) -> Any:
     try:
-        with aws.translate_errors("file store"):
+        with aws.raise_unavailable_on_aws_outage("file store"):
             return getattr(aws.client("s3"), operation)(**arguments)
     except ClientError as error:
         if error.response["Error"]["Code"] in _NOT_FOUND_CODES:

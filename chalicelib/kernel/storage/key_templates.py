@@ -6,7 +6,7 @@ from string import Formatter
 from typing import Any
 
 
-def render(template: str, values: Mapping[str, Any]) -> str | None:
+def render_or_none(template: str, values: Mapping[str, Any]) -> str | None:
     """Return the template with its fields, or None if a field is missing."""
     if any(values.get(name) is None for name in fields_of(template)):
         return None

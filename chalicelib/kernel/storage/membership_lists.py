@@ -39,7 +39,9 @@ class MembershipGroup:
         """Return whether a membership with this sort key is in a later group."""
         return bool(self.until) and sort_key > self.until
 
-    def query_merged(self, partitions: Sequence[str | Partition], *, limit: int, **options: Any) -> table.QueryResult:
+    def query_page_continuing_in_next_group(
+        self, partitions: Sequence[str | Partition], *, limit: int, **options: Any
+    ) -> table.QueryResult:
         """Return a page of the group's lists, oldest first.
 
         `last_evaluated_key` continues in the group or the next one.
@@ -54,8 +56,8 @@ class MembershipGroup:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
-def query_membership_group(memberships: Partition, position: Item | None) -> MembershipGroup:
-    """Return the group at a position of a list, with one query. `memberships`: the caller's, in an index.
+def find_membership_group_at_position(memberships_partition: Partition, position: Item | None) -> MembershipGroup:
+    """Return the group at a position of a list, with one query. `memberships_partition`: the caller's, in an index.
 
     The group in a position is read up to its stored end, so leaving an organization between two pages does not shift
     others out of it. If the caller joins more organizations than fit into the group, the last of its memberships move
@@ -64,10 +66,13 @@ def query_membership_group(memberships: Partition, position: Item | None) -> Mem
     state = position or {}
     after, until = state.get("after", ""), state.get("until", "")
     result = table.query(
-        memberships, since=table.lower_bound_after(after) if after else None, until=until or None, limit=MAX_MEMBERSHIPS
+        memberships_partition,
+        since=table.lower_bound_after(after) if after else None,
+        until=until or None,
+        limit=MAX_MEMBERSHIPS,
     )
     end = (
-        str(result.items[-1][table.sort_key_attribute_name(memberships)])
+        str(result.items[-1][table.sort_key_attribute_name(memberships_partition)])
         if result.last_evaluated_key and result.items
         else until
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from chalicelib.kernel.core.case_folding import lower
+from chalicelib.kernel.core.case_folding import lower_without_new_ascii
 
 REDACTED: Final = "…"
 
@@ -37,7 +37,7 @@ class PersonalData:
 
     def may_appear_in(self, text: str) -> bool:
         """Return whether canonical JSON (RFC 8785) may contain the person. It is faster than an exact check."""
-        lowered = lower(text)
+        lowered = lower_without_new_ascii(text)
         return any(identifier in lowered for identifier in self._json_escaped_identifiers)
 
     def appears_in_value(self, value: Any) -> bool:
@@ -46,14 +46,14 @@ class PersonalData:
 
     def redact(self, text: str) -> str:
         """Return a text without the person."""
-        if lower(text) in self.emails:
+        if lower_without_new_ascii(text) in self.emails:
             return REDACTED
-        pattern = self._user_id_pattern if _ADDRESS.fullmatch(text) else self._identifier_pattern
+        pattern = self._any_user_id_pattern if _ADDRESS.fullmatch(text) else self._user_id_or_email_pattern
         return pattern.sub(REDACTED, text)
 
-    def redact_all(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def redacted_field_changes(self, field_values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that contain the person, without the person."""
-        return {name: self.redact_value(value) for name, value in values.items() if self.appears_in_value(value)}
+        return {name: self.redact_value(value) for name, value in field_values.items() if self.appears_in_value(value)}
 
     def redact_value(self, value: Any) -> Any:
         """Return a JSON value without the person, also in the names of members."""
@@ -68,18 +68,18 @@ class PersonalData:
         return [json.dumps(identifier, ensure_ascii=False)[1:-1] for identifier in self.user_ids | self.emails]
 
     @cached_property
-    def _user_id_pattern(self) -> re.Pattern[str]:
-        return _compile_alternatives(map(_case_insensitive_pattern, sorted(self.user_ids)))
+    def _any_user_id_pattern(self) -> re.Pattern[str]:
+        return _compile_alternatives_or_never_matching(map(_case_insensitive_pattern, sorted(self.user_ids)))
 
     @cached_property
-    def _identifier_pattern(self) -> re.Pattern[str]:
+    def _user_id_or_email_pattern(self) -> re.Pattern[str]:
         emails = (
             f"{_NOT_AFTER_WORD}{_case_insensitive_pattern(email)}{_NOT_BEFORE_WORD}" for email in sorted(self.emails)
         )
-        return _compile_alternatives([*emails, self._user_id_pattern.pattern])
+        return _compile_alternatives_or_never_matching([*emails, self._any_user_id_pattern.pattern])
 
 
-def _compile_alternatives(patterns: Iterable[str]) -> re.Pattern[str]:
+def _compile_alternatives_or_never_matching(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns) or _NOTHING)
 
 

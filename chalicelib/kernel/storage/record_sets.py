@@ -29,14 +29,19 @@ class RecordSet(Entity):
     items: tuple[Any, ...]
 
     @classmethod
-    def create(cls, container: Container, records: Iterable[Any]) -> Self:
+    def from_container_and_records(cls, container: Container, records: Iterable[Any]) -> Self:
         """Return the set of records of a container."""
         record_fields = {name: getattr(container, name) for name in RECORD_FIELDS}
-        return cls(**record_fields, organization_id=container.log, name=container.log_label, items=tuple(records))
+        return cls(
+            **record_fields,
+            organization_id=container.audit_log_id,
+            name=container.audit_log_label,
+            items=tuple(records),
+        )
 
-    def diff_view(self, public: Mapping[str, Any]) -> dict[str, Any]:
+    def split_public_view_by_item(self, public_view: Mapping[str, Any]) -> dict[str, Any]:
         """Return the public set item by item, and the order of the items, so that a log entry shows each change."""
-        items = {str(item[self.item_key_field]): item for item in public["items"]}
+        items = {str(item[self.item_key_field]): item for item in public_view["items"]}
         return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 
     @classmethod

@@ -57,7 +57,7 @@ def all_record_types() -> list[type[Entity]]:
     return [record_type(name) for name in sorted({*KINDS, *_targets})]
 
 
-def child_types(container_type: type[Container]) -> list[type[Container]]:
+def child_container_types(container_type: type[Container]) -> list[type[Container]]:
     """Return the types of the containers in a container of this type."""
     return [kind for kind in all_record_types() if issubclass(kind, Container) and kind.parent_type is container_type]
 

@@ -45,14 +45,14 @@ def upcast(item: Item, version: int, upcasters: Upcasters) -> Item:
     return item
 
 
-def with_legacy_item_if_older(record: T, legacy_item: Item | None) -> T:
+def attach_legacy_item_if_any(record: T, legacy_item: Item | None) -> T:
     """Return a record with the item it was read from, if that has an older schema version."""
     if legacy_item is not None:
         object.__setattr__(record, "legacy_item", legacy_item)  # It is not a field, so it does not affect equality.
     return record
 
 
-def legacy_attributes_of_record(legacy_item: Item, upcast_item: Item, current_item: Item) -> Item:
+def legacy_attributes_owned_by_record(legacy_item: Item, upcast_item: Item, current_item: Item) -> Item:
     """Return the attributes of a legacy item that belong to its record. A change of the record replaces them.
 
     `upcast_item`: the legacy item in the current schema. `current_item`: the record as it would be stored now. All

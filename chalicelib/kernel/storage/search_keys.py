@@ -9,11 +9,11 @@ _END: Final = "#"
 _FULL_WIDTH: Final = "\uff03"
 
 
-def prefix_key(kind: str, prefix: str) -> str:
+def key_prefix_of_names_starting_with(leading_part: str, name_prefix: str) -> str:
     """Return the common prefix of the keys of all names with a prefix."""
-    return kind + prefix[:_MAX_CHARACTERS].replace(_END, _FULL_WIDTH)
+    return leading_part + name_prefix[:_MAX_CHARACTERS].replace(_END, _FULL_WIDTH)
 
 
-def exact_key(kind: str, name: str) -> str:
+def key_prefix_of_exact_name(leading_part: str, name: str) -> str:
     """Return the common prefix of the keys of one exact name."""
-    return prefix_key(kind, name) + _END
+    return key_prefix_of_names_starting_with(leading_part, name) + _END

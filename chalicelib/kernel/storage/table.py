@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.core.clock import back_off
+from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import key_lengths
@@ -103,7 +103,7 @@ def _get_batch(keys: list[dict[str, Any]], projection: Mapping[str, Any]) -> dic
         keys = response.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])
         if not keys:
             return items
-        back_off(attempt)
+        sleep_with_jittered_backoff(attempt)
     raise unavailable("The database is busy.")
 
 
@@ -184,13 +184,13 @@ def query_merged(
         newest_first=newest_first,
         attributes=[*attributes, *sort_key_names] if attributes else (),
     )
-    results = [
-        (sort_key_attribute_name(partition), result)
-        for partition, result in zip(partitions, gather(query_partition, partitions), strict=True)
-    ]
-    last_sort_keys = [
-        result.last_evaluated_key[sort_key_name] for sort_key_name, result in results if result.last_evaluated_key
-    ]
+    results = zip(map(sort_key_attribute_name, partitions), gather(query_partition, partitions), strict=True)
+    return _merge_results([*results], limit, newest_first=newest_first)
+
+
+def _merge_results(results: Sequence[tuple[str, QueryResult]], limit: int, *, newest_first: bool) -> QueryResult:
+    """Return at most `limit` items of query results as one sorted list. Each result has the name of its sort key."""
+    last_sort_keys = [result.last_evaluated_key[name] for name, result in results if result.last_evaluated_key]
     complete_until = (max if newest_first else min)(last_sort_keys, default=None)
     items = sorted(
         ((item[sort_key_name], item) for sort_key_name, result in results for item in result.items),
@@ -265,7 +265,7 @@ def query_all(pk: str, prefix: str) -> list[Item]:
     return [item for items in iter_pages(pk, prefix=prefix) for item in items]
 
 
-def count_items(partition: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
+def count_items_in_one_read(partition: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
     """Return the number of items of a partition within the first 1 MB."""
     if _is_empty_range(partition, "", since, until):
         return 0
@@ -338,7 +338,7 @@ def write_transaction(writes: Sequence[Write]) -> None:
             reasons = error.response["CancellationReasons"]
             if not any(aws.is_throttling_code(reason["Code"]) for reason in reasons):
                 raise _error_from_cancellation_reasons(reasons, error) from error
-            back_off(attempt)
+            sleep_with_jittered_backoff(attempt)
         else:
             return
     raise unavailable("The database is busy.")
@@ -384,12 +384,12 @@ def _call_dynamodb(method: str, **arguments: Any) -> Any:
     """
     for attempt in range(_MAX_ATTEMPTS):
         try:
-            with aws.translate_errors("database"):
+            with aws.raise_unavailable_on_aws_outage("database"):
                 return getattr(_dynamodb_client(), method)(**arguments)
         except ClientError as error:
             if error.response["Error"]["Code"] not in _CONFLICTS:
                 raise
-        back_off(attempt)
+        sleep_with_jittered_backoff(attempt)
     raise unavailable("The database is busy.")
 
 

@@ -28,7 +28,7 @@ _MAX_WHOLE_TREE_TRIES: Final = 3
 
 
 @dataclass(frozen=True)
-class Tree:
+class TreePartition:
     """A tree whose nodes and state are in one partition."""
 
     partition: str
@@ -43,10 +43,10 @@ class Tree:
         return self.partition, NODE_SORT_KEY.format(id=node_id)
 
 
-def with_recent_moves(moved: Mapping[str, int], version: int, nodes: Iterable[str]) -> dict[str, int]:
+def with_moves_recorded(recent_moves: Mapping[str, int], version: int, moved_node_ids: Iterable[str]) -> dict[str, int]:
     """Return the recent moves (node id → version) after some nodes have moved in a version of the tree."""
-    by_version = sorted(moved.items(), key=lambda move: move[1], reverse=True)
-    new_moves = dict.fromkeys(nodes, version)
+    by_version = sorted(recent_moves.items(), key=lambda move: move[1], reverse=True)
+    new_moves = dict.fromkeys(moved_node_ids, version)
     earlier_moves = [move for move in by_version if move[0] not in new_moves][: MAX_REMEMBERED_MOVES - len(new_moves)]
     return {**new_moves, **dict(earlier_moves)}
 
@@ -61,12 +61,12 @@ def has_consistent_last_move(node: Mapping[str, Any], node_id: str, state: Mappi
 class TreeReader:
     """Reads nodes and the state of a tree. `requested_keys`: all keys that were read, even without an item."""
 
-    tree: Tree
+    tree: TreePartition
     items: dict[ItemKey, Item] = field(default_factory=dict)
     requested_keys: set[ItemKey] = field(default_factory=set)
 
     @classmethod
-    def from_items(cls, tree: Tree, items: dict[ItemKey, Item]) -> "TreeReader":
+    def from_items(cls, tree: TreePartition, items: dict[ItemKey, Item]) -> "TreeReader":
         """Return a reader of items that were read before. Further items are added to them."""
         return cls(tree, items, {*items})
 
@@ -96,13 +96,13 @@ class TreeReader:
             self.items[key] = item
             self.requested_keys.add(key)
 
-    def load_ancestors(self, nodes: Sequence[str]) -> None:
+    def load_consistent_ancestors(self, node_ids: Sequence[str]) -> None:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
         is_retry = False
         for _ in range(_MAX_TRIES):
-            while missing_keys := {key for node_id in nodes for key in self._missing_ancestor_keys(node_id)}:
+            while missing_keys := {key for node_id in node_ids for key in self._missing_ancestor_keys(node_id)}:
                 self.load(missing_keys)
-            if all(self._has_consistent_chain(node_id, is_retry=is_retry) for node_id in nodes):
+            if all(self._has_consistent_chain(node_id, is_retry=is_retry) for node_id in node_ids):
                 return
             is_retry = True
             self.load(
@@ -162,7 +162,7 @@ class TreeReader:
         return has_consistent_last_move(item, item["id"], self.state)
 
 
-def read_children(tree: Tree, node_id: str) -> list[Item]:
+def scan_tree_for_children(tree: TreePartition, node_id: str) -> list[Item]:
     """Return the children of a node from the table: a query for each megabyte of the tree.
 
     An index would be faster, but lags.
@@ -171,7 +171,7 @@ def read_children(tree: Tree, node_id: str) -> list[Item]:
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
-def read_tree(tree: Tree, min_version: int) -> TreeReader:
+def read_consistent_tree(tree: TreePartition, min_version: int) -> TreeReader:
     """Return all nodes of a tree in one state at or after a version: a query for each megabyte.
 
     Nodes that move meanwhile are read once more. Raises Problem `unavailable` if that does not succeed.

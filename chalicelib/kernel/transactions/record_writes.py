@@ -10,18 +10,18 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 def update_write(before: Entity, after: Entity, ignored_fields: Container[str]) -> Write:
     """Return the write that updates a record. `ignored_fields`: fields that may have changed since it was read."""
-    old, new = before.stored_attributes, after.item()
+    old, new = before.item_attributes_owned_by_record, after.item()
     changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     removed = [name for name in old if name not in new]
     condition, old_values = _unchanged_condition_and_values(before, ignored_fields)
     return ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values)
 
 
-def unchanged_record_write(kind: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
+def delete_or_check_if_unchanged_write(action: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
     """Return a deletion or condition check that requires the record to be unchanged."""
     condition, old_values = _unchanged_condition_and_values(record)
     return Write(
-        kind,
+        action,
         record.item_key,
         condition=condition,
         names=list(_attributes_required_unchanged(record)),

@@ -26,7 +26,7 @@ class _Values:
         return self.others[name] if name in self.others else getattr(self.record, name)
 
 
-def unique_item_writes(
+def unique_item_writes_with_problems(
     before: Entity | None, after: Entity | None, timestamp: str
 ) -> Iterator[tuple[Write, Problem | None]]:
     """Yield the writes of the reservations of a record that changes, each with the problem if the value is taken."""

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.mac_chains import Chains
-from chalicelib.kernel.core.clock import after, back_off
+from chalicelib.kernel.core.clock import after, sleep_with_jittered_backoff
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
@@ -19,7 +19,11 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
 from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_change, counter_write_with_problem
-from chalicelib.kernel.transactions.record_writes import derived_item_writes, unchanged_record_write, update_write
+from chalicelib.kernel.transactions.record_writes import (
+    delete_or_check_if_unchanged_write,
+    derived_item_writes,
+    update_write,
+)
 
 R = TypeVar("R", bound=Entity)
 P = TypeVar("P", bound=Container)
@@ -95,10 +99,12 @@ class UnitOfWork:
         for record in remaining.values():
             self.delete(record)
         if not self.is_empty:
-            self.set_event_diff(create_set(container, existing), create_set(self.touch_if_changed(container), records))
+            self.set_event_subject_to_record_set(
+                create_set(container, existing), create_set(self.touch_if_changed(container), records)
+            )
         return records
 
-    def set_event_diff(self, before: RecordSet, after: RecordSet) -> None:
+    def set_event_subject_to_record_set(self, before: RecordSet, after: RecordSet) -> None:
         """Make a set of records the subject of the log entry, with its state before and after."""
         self._record_sets = before, after
 
@@ -114,9 +120,9 @@ class UnitOfWork:
         """Raise the version of a record, optionally changing fields, without a log entry about it."""
         return self._apply_field_changes(self._get_or_add_pending_update(record), record, changed)
 
-    def replace(self, former: Entity, record: R) -> R:
+    def replace_expired_record(self, expired_record: Entity, record: R) -> R:
         """Replace an expired record by a new one with the same key. The log entry is that of a creation."""
-        self._add_pending_write(record, _PendingWrite(former, record, replaces_expired=True))
+        self._add_pending_write(record, _PendingWrite(expired_record, record, replaces_expired=True))
         self._event_subject = self._event_subject or record.item_key
         return record
 
@@ -132,7 +138,7 @@ class UnitOfWork:
         self._add_pending_write(record, _PendingWrite(record, updated))
         return updated
 
-    def set_marker(self, record: R, **changed: Any) -> R:
+    def overwrite_untracked_fields_without_conflict(self, record: R, **changed: Any) -> R:
         """Set internal fields regardless of their stored values, so that concurrent markers do not conflict.
 
         Transactions that guard the record by these fields detect each marker, because its value is unique.
@@ -146,7 +152,7 @@ class UnitOfWork:
         self._add_pending_write(record, _PendingWrite(record, None, was_ended=grants_no_access))
         self._event_subject = self._event_subject or record.item_key
 
-    def set_event_subject(self, record: Entity) -> None:
+    def set_event_subject_if_unset(self, record: Entity) -> None:
         """Make a record the subject of the log entry, even if nothing of it changes."""
         self._records.setdefault(record.item_key, _PendingWrite(record, record))
         self._event_subject = self._event_subject or record.item_key
@@ -194,14 +200,16 @@ class UnitOfWork:
         self._epochs[epoch.subject] = epoch
 
     @property
-    def unfenced_kinds(self) -> set[str]:
+    def unfenced_access_granting_kinds(self) -> set[str]:
         """Return the kinds of records that grant access and change without a check of the epoch of everyone."""
         return access_epochs.unfenced_record_kinds([(c.before, c.after) for c in self._records.values()], self._epochs)
 
     @property
-    def lowered_subjects(self) -> set[EpochSubject]:
+    def subjects_losing_access(self) -> set[EpochSubject]:
         """Return the subjects whose access epochs change with the commit."""
-        return access_epochs.lowered_subjects((c.before, c.after) for c in self._records.values() if not c.was_ended)
+        return access_epochs.subjects_losing_access(
+            (c.before, c.after) for c in self._records.values() if not c.was_ended
+        )
 
     def add_write(self, write: Write, on_conflict: Problem | None = None) -> None:
         """Add a write that is not a record's.
@@ -220,12 +228,12 @@ class UnitOfWork:
         )
 
     @property
-    def write_count(self) -> int:
+    def write_count_without_log_entry(self) -> int:
         """Return the number of writes, without those of the pipeline."""
-        return len(self._writes_with_conflict_problems()) + len(self._extra_writes)
+        return len(self._writes_with_problems_except_extra()) + len(self._extra_writes)
 
     @property
-    def event_subject(self) -> tuple[Entity | None, Entity | None]:
+    def event_subject_before_and_after(self) -> tuple[Entity | None, Entity | None]:
         """Return the subject of the log entry before and after, None where it does not exist."""
         if self._record_sets:
             return self._record_sets
@@ -250,7 +258,7 @@ class UnitOfWork:
         Raises Problem if a value is taken or a quota is exceeded, ConcurrentModification if a record changed
         concurrently, and IdempotencyKeyConflict if the condition of `idempotency_write` failed.
         """
-        if any(epoch.closing_until > self.now for epoch in self._epochs.values()) and not self.lowered_subjects:
+        if any(epoch.closing_until > self.now for epoch in self._epochs.values()) and not self.subjects_losing_access:
             raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
         epochs_closed = False
         for attempt in range(_MAX_TRIES):
@@ -258,11 +266,11 @@ class UnitOfWork:
                 return self._try_commit(idempotency_write, event)
             except TransactionCancelled as cancelled:
                 if cancelled.is_contended and attempt and not epochs_closed:
-                    access_epochs.close_epochs(
-                        self.lowered_subjects
+                    access_epochs.mark_epochs_as_closing(
+                        self.subjects_losing_access
                     )  # Revocations take precedence over mutations that grant access.
                     epochs_closed = True
-                back_off(attempt, first_seconds=_PAUSE_SECONDS)
+                sleep_with_jittered_backoff(attempt, first_seconds=_PAUSE_SECONDS)
         raise ConcurrentModification
 
     def _try_commit(self, idempotency_write: Write | None, event: Event | None) -> None:
@@ -271,8 +279,8 @@ class UnitOfWork:
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
         """
         planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
-        planned += [*self._writes_with_conflict_problems(), *self._extra_writes]
-        entry = event.outbox_writes(self._required_chains) if event else []
+        planned += [*self._writes_with_problems_except_extra(), *self._extra_writes]
+        entry = event.outbox_writes(self._chains_or_raise) if event else []
         planned += [(write, None) for write in entry]
         try:
             table.write_transaction([write for write, _ in planned])
@@ -280,7 +288,7 @@ class UnitOfWork:
             if entry and _has_existing_item(cancelled, len(planned) - len(entry)):
                 return  # An earlier attempt succeeded, but its response was lost.
             failed_positions = {*cancelled.failed_items} - (
-                {self._use_other_chain(cancelled, len(planned) - 1)} if entry else set()
+                {self._use_other_chain_and_return_position(cancelled, len(planned) - 1)} if entry else set()
             )
             if not failed_positions:
                 raise
@@ -295,40 +303,42 @@ class UnitOfWork:
         """Return whether the organization of this log is created, so that the log is empty."""
         new_records = [change.after for change in self._records.values() if change.before is None]
         return any(
-            isinstance(record, Container) and record.parent_type is None and record.log == log for record in new_records
+            isinstance(record, Container) and record.parent_type is None and record.audit_log_id == log
+            for record in new_records
         )
 
     @property
-    def _required_chains(self) -> Chains:
+    def _chains_or_raise(self) -> Chains:
         if self.chains is None:
             raise ValueError("the chains of the log were not read")
         return self.chains
 
-    def _use_other_chain(self, cancelled: TransactionCancelled, position: int) -> int:
+    def _use_other_chain_and_return_position(self, cancelled: TransactionCancelled, position: int) -> int:
         """Extend another chain in the next attempt. Return the position of the failed write."""
-        self._required_chains.use_other_chain(
+        self._chains_or_raise.use_other_chain(
             *([cancelled.failed_items[position]] if position in cancelled.failed_items else [])
         )
         return position
 
-    def _writes_with_conflict_problems(self) -> list[tuple[Write, Problem | None]]:
+    def _writes_with_problems_except_extra(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []
         counts: Counts = {}
         for change in self._records.values():
             if change.before is change.after:
                 continue
             writes.append((_record_write(change), change.on_conflict))
-            writes += unique_items.unique_item_writes(change.before, change.after, self.now)
+            writes += unique_items.unique_item_writes_with_problems(change.before, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
             writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
         writes += [counter_write_with_problem(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
         writes += [
-            (unchanged_record_write("ConditionCheck", record), None)
+            (delete_or_check_if_unchanged_write("ConditionCheck", record), None)
             for key, record in self._checks.items()
             if self._is_record_unwritten(key)
         ]
         writes += [
-            (write, None) for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.lowered_subjects)
+            (write, None)
+            for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.subjects_losing_access)
         ]
         return _with_merged_transfers(writes)
 
@@ -357,8 +367,8 @@ def _record_write(change: _PendingWrite) -> Write:
             else writes.put_if_absent_write(after.item())
         )
     if before is not None and after is None:
-        return unchanged_record_write("Delete", before)
-    assert before is not None and after is not None  # noqa: S101, PT018 - `_writes` omits unchanged records
+        return delete_or_check_if_unchanged_write("Delete", before)
+    assert before is not None and after is not None  # noqa: S101, PT018 - `_writes_with_problems_except_extra` omits unchanged records
     return update_write(before, after, change.ignored_fields)
 
 

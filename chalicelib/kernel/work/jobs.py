@@ -71,17 +71,19 @@ def claim(kind: type[J], message: dict[str, Any]) -> J | None:
         return None
 
 
-def save_progress(job: J, changes: UnitOfWork | None = None, **progress: Any) -> J:
-    """Store the progress of a job and extend the lease, together with `changes` or not at all.
+def save_progress(job: J, accompanying_changes: UnitOfWork | None = None, **progress: Any) -> J:
+    """Store the progress of a job and extend the lease, together with `accompanying_changes` or not at all.
 
-    Raises ConcurrentModification if another worker holds the job, or if a record in `changes` has changed.
+    Raises ConcurrentModification if another worker holds the job, or if a record in `accompanying_changes` has changed.
     """
-    return _store_job_changes(job, changes, lease_until=after(now(), seconds=LEASE_SECONDS), failures=0, **progress)
+    return _store_job_changes(
+        job, accompanying_changes, lease_until=after(now(), seconds=LEASE_SECONDS), failures=0, **progress
+    )
 
 
-def finish(job: J, changes: UnitOfWork | None = None, **result: Any) -> J:
+def finish(job: J, accompanying_changes: UnitOfWork | None = None, **result: Any) -> J:
     """Store the result of a job, which is done then. Raises as `save_progress` does."""
-    return _store_job_changes(job, changes, lease_until=None, **result)
+    return _store_job_changes(job, accompanying_changes, lease_until=None, **result)
 
 
 def remove(job: Job) -> None:
@@ -100,7 +102,7 @@ def release(job: J, *, delay_seconds: float = 0, **progress: Any) -> J:
     return released
 
 
-def retry_later(job: Job) -> None:
+def release_with_growing_delay(job: Job) -> None:
     """End a slice without progress after a temporary failure. Delays increase.
 
     Raises ConcurrentModification if another worker holds the job.
@@ -115,11 +117,11 @@ def slice_deadline_monotonic() -> float:
     return time.monotonic() + _SLICE_SECONDS
 
 
-def _store_job_changes(job: J, changes: UnitOfWork | None = None, **changed: Any) -> J:
-    changes = changes or UnitOfWork(now())
+def _store_job_changes(job: J, accompanying_changes: UnitOfWork | None = None, **changed: Any) -> J:
+    accompanying_changes = accompanying_changes or UnitOfWork(now())
     if changed.get("status", job.status) != job.status:
-        stored = changes.update(job, **changed)  # Callers see the status, so the version changes.
+        stored = accompanying_changes.update(job, **changed)  # Callers see the status, so the version changes.
     else:
-        stored = changes.update_untracked(job, **changed)
-    changes.commit()
+        stored = accompanying_changes.update_untracked(job, **changed)
+    accompanying_changes.commit()
     return stored

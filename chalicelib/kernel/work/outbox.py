@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.kernel.audit_log.entries import Event, list_field_changes
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import add_fields, best_effort
+from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.writes import Write
@@ -58,12 +58,12 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
         changes.chains = Chains(event.log) if changes.is_new_log(event.log) else Chains.read(event.log)
     changes.commit(idempotency_write, event)
     add_fields(event=event.type, eventId=event.id)
-    with best_effort("wake"):
+    with log_and_ignore_aws_errors("wake"):
         queues.notify_ledger(event.log, event.id, changes.tasks_after_commit)
 
 
 def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Event:
-    before, after = changes.event_subject
+    before, after = changes.event_subject_before_and_after
     record = after or before
     if record is None:
         raise ValueError("the changes have no event subject")
@@ -72,19 +72,21 @@ def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Ev
         id=new_id(changes.effective_at),
         type=event_type,
         occurred_at=changes.effective_at,
-        log=record.log,
+        log=record.audit_log_id,
         actor=origin.actor,
-        target={"type": record.kind, "id": record.id, "name": record.log_label},
+        target={"type": record.kind, "id": record.id, "name": record.audit_log_label},
         context=origin.to_entry_context(),
-        changes=list_field_changes(_log_entry_fields(before), _log_entry_fields(after), record.untracked_fields)
+        changes=list_field_changes(_public_view_for_diff(before), _public_view_for_diff(after), record.untracked_fields)
         if before and after
         else [],
         data=public,
     )
 
 
-def _log_entry_fields(record: Entity) -> Mapping[str, Any]:
-    return record.diff_view(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
+def _public_view_for_diff(record: Entity) -> Mapping[str, Any]:
+    return (
+        record.split_public_view_by_item(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
+    )
 
 
 def public_view(record: Entity) -> Mapping[str, Any]:

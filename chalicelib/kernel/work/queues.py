@@ -11,7 +11,7 @@ from typing import Any, Final
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import best_effort, current_request_ids
+from chalicelib.kernel.core.logs import current_request_ids, log_and_ignore_aws_errors
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import ItemKey
@@ -30,33 +30,37 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
     The worker starts the `tasks` afterwards, so a request sends a single message.
     """
     task_messages = [_build_task_message(task, record) for task, record in tasks]
-    with aws.translate_errors("queue"):
+    with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=_message_to_json({"log": log, "then": task_messages} if task_messages else {"log": log}),
+            MessageBody=_to_json_with_request_ids(
+                {"log": log, "then": task_messages} if task_messages else {"log": log}
+            ),
             MessageGroupId=log,
             MessageDeduplicationId=deduplication_id,
         )
 
 
-def enqueue(task: str, record: ItemKey) -> None:
+def enqueue(task: str, record_key: ItemKey) -> None:
     """Queue a task for a record."""
-    enqueue_message(_build_task_message(task, record))
+    enqueue_message(_build_task_message(task, record_key))
 
 
-def enqueue_at(task: str, record: ItemKey, at: str) -> None:
+def enqueue_at(task: str, record_key: ItemKey, at: str) -> None:
     """Queue a task with a delay if its time is soon. Otherwise, or if that fails, the record's schedule starts it."""
     seconds = math.ceil((timestamp_ms(at) - now_ms()) / 1000)
     if seconds <= MAX_DELAY_SECONDS:
-        with best_effort("startAt"):
-            enqueue_message(_build_task_message(task, record), delay_seconds=max(seconds, 0))
+        with log_and_ignore_aws_errors("startAt"):
+            enqueue_message(_build_task_message(task, record_key), delay_seconds=max(seconds, 0))
 
 
 def enqueue_message(message: Message, *, delay_seconds: int = 0) -> None:
     """Queue the message of a task with a delay."""
-    with aws.translate_errors("queue"):
+    with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").send_message(
-            QueueUrl=settings().jobs_queue_url, MessageBody=_message_to_json(message), DelaySeconds=delay_seconds
+            QueueUrl=settings().jobs_queue_url,
+            MessageBody=_to_json_with_request_ids(message),
+            DelaySeconds=delay_seconds,
         )
 
 
@@ -69,41 +73,41 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
         entries = [
             {
                 "Id": str(number),
-                "MessageBody": _message_to_json(message),
+                "MessageBody": _to_json_with_request_ids(message),
                 "MessageGroupId": group,
                 "MessageDeduplicationId": new_id(now()),
             }
             for number, (group, message) in enumerate(messages[start : start + _MAX_BATCH])
         ]
-        with aws.translate_errors("queue"):
+        with aws.raise_unavailable_on_aws_outage("queue"):
             response = aws.client("sqs").send_message_batch(QueueUrl=settings().deliveries_queue_url, Entries=entries)
         if response.get("Failed"):
             raise unavailable("The queue did not accept all messages.")
 
 
-def enqueue_slow(message: Message) -> None:
+def enqueue_delivery_to_slow_recipient(message: Message) -> None:
     """Queue a delivery to a slow recipient, where it does not delay others."""
-    with aws.translate_errors("queue"):
+    with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").send_message(
-            QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_message_to_json(message)
+            QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_to_json_with_request_ids(message)
         )
 
 
-def _build_task_message(task: str, record: ItemKey) -> Message:
-    return {"task": task, "pk": record[0], "sk": record[1]}
+def _build_task_message(task: str, record_key: ItemKey) -> Message:
+    return {"task": task, "pk": record_key[0], "sk": record_key[1]}
 
 
-def _message_to_json(message: Message) -> str:
+def _to_json_with_request_ids(message: Message) -> str:
     return json.dumps({"requestIds": current_request_ids(), **message} if current_request_ids() else message)
 
 
 def ping(url: str) -> None:
     """Send a request to a queue. Raises Problem `unavailable`."""
-    with aws.translate_errors("queue"):
+    with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
 
 
-def queue_urls() -> Mapping[str, str]:
+def queue_urls_by_name() -> Mapping[str, str]:
     """Return the URL of each queue by name."""
     config = settings()
     return {

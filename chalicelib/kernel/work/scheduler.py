@@ -39,12 +39,12 @@ class _SweepStats:
     ledger_lag: int | None = None
 
     def record_lag_of_item(self, item: Item) -> None:
-        self.due_lag = max(self.due_lag, self.started_ms - timestamp_ms(_due_at_of_item(item)))
+        self.due_lag = max(self.due_lag, self.started_ms - timestamp_ms(_due_timestamp_of_item(item)))
         if "leaf" in item:
             self.ledger_lag = max(self.ledger_lag or 0, self.started_ms - timestamp_ms_of_id(item["sk"]))
 
 
-def enqueue_due() -> int:
+def enqueue_due_tasks() -> int:
     """Queue all due tasks, and return their number.
 
     Adds the metrics DueLag, the age of the oldest due task, and LedgerLag if entries are pending.
@@ -64,35 +64,37 @@ class Backlog:
     entry_since: str | None
 
 
-def read_backlog() -> Backlog:
+def read_oldest_backlog_times() -> Backlog:
     """Return the backlog, from the first hundred due items of each shard.
 
     The sweep moves the due time of a pending entry by one lease at most, so the age of an entry is that of its id.
     """
     lease_end, current_time = after(now(), seconds=_LEASE_SECONDS), now()
     pages = table.gather(lambda shard: _query_due_page(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))
-    readable = [item for items in pages for item in items if _is_readable_due_item(item)]
-    overdue = [item for item in readable if "leaf" in item or _due_at_of_item(item) <= current_time]
+    readable = [item for items in pages for item in items if _has_valid_due_time_and_id(item)]
+    overdue = [item for item in readable if "leaf" in item or _due_timestamp_of_item(item) <= current_time]
     # The index lags. Completed tasks are no backlog.
     due_items = [
         item
         for item in table.read_current(overdue)
-        if "duesk" in item and _is_readable_due_item(item) and _due_at_of_item(item) <= lease_end
+        if "duesk" in item and _has_valid_due_time_and_id(item) and _due_timestamp_of_item(item) <= lease_end
     ]
-    due = min(map(_due_at_of_item, due_items), default="~")
+    due = min(map(_due_timestamp_of_item, due_items), default="~")
     entry_times = [timestamp_ms_of_id(item["sk"]) for item in due_items if "leaf" in item]
     return Backlog(due if due <= current_time else None, timestamp(min(entry_times)) if entry_times else None)
 
 
-def _is_readable_due_item(item: Item) -> bool:
+def _has_valid_due_time_and_id(item: Item) -> bool:
     """Return whether a due item has a valid due time and, for an entry, a valid id."""
     try:
-        return timestamp_ms(_due_at_of_item(item)) > 0 and ("leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0)
+        return timestamp_ms(_due_timestamp_of_item(item)) > 0 and (
+            "leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0
+        )
     except ValueError:
         return False
 
 
-def _due_at_of_item(item: Item) -> str:
+def _due_timestamp_of_item(item: Item) -> str:
     return str(item["duesk"]).partition("#")[0]
 
 
@@ -101,9 +103,9 @@ def _enqueue_due_of_shard(shard: int, stats: _SweepStats) -> None:
     for _ in range(_MAX_PAGES):
         page = _query_due_page(shard, current_time, position, 100)
         for item in page.items:
-            with _skip_unreadable_item(item):
+            with _suppress_and_log_invalid_item_errors(item):
                 if _claim(item):  # The index lags, so the task may be done.
-                    stats.enqueued += _enqueue_due_item(item, stats.notified_logs)
+                    stats.enqueued += _enqueue_or_notify_ledger_once(item, stats.notified_logs)
                     stats.record_lag_of_item(item)
         position = page.last_evaluated_key
         if position is None:
@@ -111,7 +113,7 @@ def _enqueue_due_of_shard(shard: int, stats: _SweepStats) -> None:
 
 
 @contextmanager
-def _skip_unreadable_item(item: Item) -> Iterator[None]:
+def _suppress_and_log_invalid_item_errors(item: Item) -> Iterator[None]:
     """Skip an invalid due item, so that it does not block others, and add its key to the log record."""
     try:
         yield
@@ -127,7 +129,7 @@ def _query_due_page(shard: int, due_before: str, position: Item | None, limit: i
     return table.query(Partition(f"DUE#{shard}", "due"), until=f"{due_before}~", after=position, limit=limit)
 
 
-def _enqueue_due_item(item: Item, notified_logs: set[str]) -> bool:
+def _enqueue_or_notify_ledger_once(item: Item, notified_logs: set[str]) -> bool:
     # All entries are claimed, although one message triggers their log, so that a stuck log does not block the sweep.
     if item["task"] == APPEND_TASK and str(item["log"]) in notified_logs:
         return False

@@ -25,7 +25,7 @@ EXAMPLES: Final[ExampleFactories] = {
 def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add deliveries to the webhook."""
     put_items(
-        WebhookDelivery.plan(
+        WebhookDelivery.create_pending_or_skipped(
             world.organization.webhook_id,
             event_id=common_fields["id"],
             event_type="organization.updated",

@@ -2,7 +2,7 @@
 
 from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
 from chalicelib.features.tenancy.email_suppressions.logic import create_unsubscribe_token
-from chalicelib.kernel.identity.email_hashes import hash_email
+from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
@@ -10,7 +10,7 @@ _EMAIL_ADDRESS = "sophie@example.org"
 
 
 def _query() -> dict[str, str]:
-    return {"token": create_unsubscribe_token(hash_email(_EMAIL_ADDRESS).hex())}
+    return {"token": create_unsubscribe_token(email_hmac_bytes(_EMAIL_ADDRESS).hex())}
 
 
 EXAMPLES: ExampleFactories = {
@@ -22,6 +22,6 @@ EXAMPLES: ExampleFactories = {
 def add_neighbours(_world: TenantFixture, count: int) -> None:
     """Add suppressions of other e-mail addresses."""
     put_records(
-        EmailSuppression(**common_fields, address_hash=hash_email(f"{n}@example.org").hex())
+        EmailSuppression(**common_fields, address_hash=email_hmac_bytes(f"{n}@example.org").hex())
         for n, common_fields in enumerate(new_records_fields(count))
     )

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
-from chalicelib.kernel.audit_log.ledger import append_pending, head_key
+from chalicelib.kernel.audit_log.ledger import append_pending_and_return_lag_ms, head_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel
@@ -17,17 +17,17 @@ def append_entries(size: int) -> None:
     """Append this number of entries to the log."""
     for _ in range(size):
         create_logged_parcel(uuid4().hex)
-    append_pending(LOG_ID)
+    append_pending_and_return_lag_ms(LOG_ID)
 
 
 def stored_offset() -> ConsumerOffset:
     """Return the log's stored consumer offset."""
-    return ConsumerOffset.from_head(table.get(head_key(LOG_ID)))
+    return ConsumerOffset.from_head_item(table.get(head_key(LOG_ID)))
 
 
 class TestConsumerOffset:
     def test_the_offset_of_an_unconsumed_log_is_zero(self) -> None:
-        assert ConsumerOffset.from_head(None) == ConsumerOffset(0, 0)
+        assert ConsumerOffset.from_head_item(None) == ConsumerOffset(0, 0)
         append_entries(1)
         assert stored_offset() == ConsumerOffset(0, 0)
 

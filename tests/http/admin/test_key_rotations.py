@@ -11,7 +11,7 @@ from chalicelib.features.audit.exports.logic.verify import main
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.encoding import from_base64, to_base64, to_base64url
 from chalicelib.kernel.crypto.checkpoints import public_key
-from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
+from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
 from local.tools.renew_seals import renew_entry_macs
@@ -159,16 +159,16 @@ def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
 ) -> None:
     old_settings, _, both_settings, new_settings = build_rotation_steps(KeyPurpose.DATA_KEY)
     restart(old_settings)
-    ciphertext = encrypt(b"secret", "a place")
+    ciphertext = encrypt_bytes(b"secret", "a place")
     webhook = webhooks.create_webhook(api, organization, receiver)
     workers.run_until_idle()
     restart(new_settings)
     with pytest.raises(DecryptionError, match="another key"):
-        decrypt(ciphertext, "a place")
+        decrypt_bytes(ciphertext, "a place")
     with pytest.raises(ReencryptionFailed, match=f"{webhook.id}: the value was encrypted with another key"):
         reencrypt_secrets(None)
     restart(both_settings)
-    assert decrypt(ciphertext, "a place") == b"secret"
+    assert decrypt_bytes(ciphertext, "a place") == b"secret"
     reencrypt_secrets(None)
     restart(new_settings)
     assert api.post(f"{webhook.path}/test", caller=organization.owner).json["delivered"]

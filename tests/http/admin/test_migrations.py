@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
-from chalicelib.features.admin.migrations.logic.runner import MigrationOutcome, iter_applied_migrations
+from chalicelib.features.admin.migrations.logic.runner import MigrationOutcome, apply_migrations_yielding_outcomes
 from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -59,7 +59,7 @@ class FakeMigrations:
 
     def run(self) -> list[tuple[str, str]]:
         """Apply the pending migrations and return the outcome of each."""
-        return [(outcome.id, outcome.state) for outcome in iter_applied_migrations(self.all_migrations)]
+        return [(outcome.id, outcome.state) for outcome in apply_migrations_yielding_outcomes(self.all_migrations)]
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ class TestRunner:
 
     def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations: FakeMigrations) -> None:
         migrations.before_step["a/1"] = raise_error(Problem("conflict", "It was in the way."))
-        (outcome,) = iter_applied_migrations(migrations.all_migrations)
+        (outcome,) = apply_migrations_yielding_outcomes(migrations.all_migrations)
         assert outcome.error == "It was in the way."
         assert (
             written_steps(),
@@ -149,7 +149,7 @@ class TestRunner:
 
     def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations: FakeMigrations) -> None:
         migrations.before_step["a/0"] = raise_error(ValueError("the password is 1234"))
-        (outcome,) = iter_applied_migrations(migrations.all_migrations)
+        (outcome,) = apply_migrations_yielding_outcomes(migrations.all_migrations)
         assert "ValueError" in str(outcome.error)
         assert "1234" not in f"{outcome}{memory_aws.all_items()}"
 
@@ -188,7 +188,9 @@ class TestRunner:
 class TestConcurrentRunners:
     def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
         second: list[MigrationOutcome] = []
-        migrations.before_step["a/1"] = lambda: second.extend(iter_applied_migrations(migrations.all_migrations))
+        migrations.before_step["a/1"] = lambda: second.extend(
+            apply_migrations_yielding_outcomes(migrations.all_migrations)
+        )
         assert migrations.run() == [("a", "applied"), ("b", "applied")]
         lease = migration_history.load_records_and_lease()[1]
         assert [(outcome.id, outcome.state) for outcome in second] == [("", "held")]
@@ -203,7 +205,9 @@ class TestConcurrentRunners:
     ) -> None:
         def overtake() -> None:
             clock.shift(minutes=3)
-            assert [outcome.state for outcome in iter_applied_migrations(migrations.all_migrations)][-1] == "applied"
+            assert [outcome.state for outcome in apply_migrations_yielding_outcomes(migrations.all_migrations)][
+                -1
+            ] == "applied"
             memory_aws.delete_item({"pk": "X", "sk": step_name})
 
         migrations.before_step[step_name] = overtake

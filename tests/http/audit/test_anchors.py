@@ -180,7 +180,7 @@ class TestAnchorLog:
 
         def store_after_an_append(log_id: str, newest: Head) -> bool:
             create_logged_parcel("meanwhile", log_id)
-            ledger.append_pending(log_id)
+            ledger.append_pending_and_return_lag_ms(log_id)
             return store_anchor(log_id, newest)
 
         with monkeypatch.context() as with_append:

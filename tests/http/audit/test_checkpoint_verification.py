@@ -71,7 +71,7 @@ class TestSavedCheckpoints:
             if item["sequence"] == 4:
                 body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
                 pending_item |= {"body": body, "leaf": hash_leaf(body)}
-            link = Chains.read(organization_with_ten_entries.id).link
+            link = Chains.read(organization_with_ten_entries.id).next_link
             # An attacker who has all keys can forge the MAC.
             mac = make_pending_mac(organization_with_ten_entries.id, item["sk"], pending_item["leaf"], link)
             proof = {"link": link.to_bytes(), "mac": mac}
@@ -87,7 +87,7 @@ class TestSavedCheckpoints:
             )
             pk, sk = chain_key(organization_with_ten_entries.id, link.shard)
             memory_aws.put_item({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
-        ledger.append_pending(organization_with_ten_entries.id)
+        ledger.append_pending_and_return_lag_ms(organization_with_ten_entries.id)
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint)[0] == "forked"
         assert workers.deliver() == []

@@ -116,7 +116,7 @@ class TestUnreadableEntries:
         self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
     ) -> None:
         export = create_export(api, organization_with_ten_entries)
-        ledger.append_pending(organization_with_ten_entries.id)
+        ledger.append_pending_and_return_lag_ms(organization_with_ten_entries.id)
         memory_aws.delete_item(audit_logs.entry_item(organization_with_ten_entries, 11))
         assert await_end(api, workers, clock, export)["error"] == UNREADABLE.format(11)
 
@@ -124,7 +124,7 @@ class TestUnreadableEntries:
         self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
     ) -> None:
         export = create_export(api, organization_with_ten_entries)
-        ledger.append_pending(organization_with_ten_entries.id)
+        ledger.append_pending_and_return_lag_ms(organization_with_ten_entries.id)
         audit_logs.alter_item(audit_logs.head_item(organization_with_ten_entries), peaks=b"short")
         workers.try_deliver()
         assert export.get(api)["error"].startswith("The head of the log was altered.")
@@ -203,7 +203,7 @@ class TestFileStoreFailures:
         export = create_export(api, organization_with_ten_entries)
         with inject_fault(Fault.INTERNAL_ERROR, call_name="s3:UploadPart", times=None):
             workers.try_deliver()
-        files.delete_files_with_prefix(settings().exports_bucket, organization_with_ten_entries.id)
+        files.delete_files_and_uploads_with_prefix(settings().exports_bucket, organization_with_ten_entries.id)
         assert await_end(api, workers, clock, export)["status"] == "failed"
 
 

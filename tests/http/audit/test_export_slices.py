@@ -198,7 +198,7 @@ class TestSlices:
     ) -> None:
         started, iter_sequenced, calls_of_second_worker = (
             create_export(api, organization_with_long_log),
-            logs.iter_sequenced_entries,
+            logs.iter_sequenced_entry_chunks,
             list[list[str]](),
         )
 
@@ -214,9 +214,9 @@ class TestSlices:
         assert started.get(api)["status"] == "completed"
 
 
-def entry_queries_with(iter_sequenced_entries: Callable[..., Iterator[Any]]) -> SimpleNamespace:
-    """Return the module of entry queries with another `iter_sequenced_entries`, for exports only."""
-    return SimpleNamespace(**{**vars(logs), "iter_sequenced_entries": iter_sequenced_entries})
+def entry_queries_with(iter_sequenced_entry_chunks: Callable[..., Iterator[Any]]) -> SimpleNamespace:
+    """Return the module of entry queries with another `iter_sequenced_entry_chunks`, for exports only."""
+    return SimpleNamespace(**{**vars(logs), "iter_sequenced_entry_chunks": iter_sequenced_entry_chunks})
 
 
 class FolderFileStore:
@@ -231,7 +231,7 @@ class FolderFileStore:
     def complete_upload(self, *_: object) -> None:
         assert len(list(self._folder.iterdir())) > 5
 
-    def read_file(self, *_: object) -> Iterator[bytes]:
+    def iter_file_chunks(self, *_: object) -> Iterator[bytes]:
         return (part.read_bytes() for part in sorted(self._folder.iterdir()))
 
 
@@ -244,7 +244,7 @@ class TestMemory:
         organization, file_store = create_organization(api, ada), FolderFileStore(tmp_path)
         workers.deliver()
         append_entries(organization.id, 100, self.CHARS_PER_ENTRY)
-        (batch,) = logs.iter_sequenced_entries(organization.id, 1, 101)
+        (batch,) = logs.iter_sequenced_entry_chunks(organization.id, 1, 101)
 
         def repeat_batch(log_id: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(batch)):
@@ -253,7 +253,7 @@ class TestMemory:
 
         started = create_export(api, organization)
         monkeypatch.setattr(async_export, "logs", entry_queries_with(repeat_batch))
-        for name in ("upload_part", "complete_upload", "read_file"):
+        for name in ("upload_part", "complete_upload", "iter_file_chunks"):
             monkeypatch.setattr(files, name, getattr(file_store, name))
         tracemalloc.start()
         try:

@@ -47,7 +47,7 @@ def forge_entry(organization: CreatedOrganization, *, actor_id: str = "mallory",
             "data": {},
         }
     )
-    entry = EntryItem.create(organization.id, body)
+    entry = EntryItem.from_canonical_bytes(organization.id, body)
     memory_aws.put_item(entry.item())
     if with_pointer:
         memory_aws.put_item(build_pending_pointer(organization.id, entry_id, entry.leaf, {}, timestamp))

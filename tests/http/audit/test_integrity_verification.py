@@ -115,7 +115,7 @@ class TestIntactLogs:
             lagging_partitions.append(partition.pk)
             return replace(answer, items=[stale if item["sk"] == stale["sk"] else item for item in answer.items])
 
-        table.write_transaction(redaction.redact_entry(organization.id, stale, is_authentic=True))
+        table.write_transaction(redaction.redaction_writes(organization.id, stale, should_sign=True))
         monkeypatch.setattr(table, "query", query_lagging_index)
         assert verification_failure(api, organization) == (None, None)
         assert lagging_partitions

@@ -156,7 +156,9 @@ def test_an_inline_export_is_complete_where_it_continues_with_the_index(
     monkeypatch.setattr(inline_export, "MAX_RECENT_QUERIES", 3)
     query = EntryFilters.model_validate(build_filter(new_organization, name))
     sequences = [
-        entry.sequence for page in inline_export.iter_matching_entry_pages(new_organization.id, query) for entry in page
+        entry.sequence
+        for page in inline_export.iter_matching_pages_newest_first(new_organization.id, query)
+        for entry in page
     ]
     assert sequences == [9, 8, 7, 6, 5, 4, 3, 2, 1][: 8 if name == "type" else 9]
 
@@ -171,12 +173,12 @@ def test_an_inline_export_contains_no_data_that_has_just_been_erased(
     add_entries(api, workers, new_organization, 4)
     clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
     table.write_transaction(
-        redaction.redact_entry(new_organization.id, entry_item(new_organization, 2), is_authentic=True)
+        redaction.redaction_writes(new_organization.id, entry_item(new_organization, 2), should_sign=True)
     )
     monkeypatch.setattr(inline_export, "MAX_ENTRIES", 1)  # Pages of two entries.
     entries = [
         entry
-        for page in inline_export.iter_matching_entry_pages(
+        for page in inline_export.iter_matching_pages_newest_first(
             new_organization.id, EntryFilters(type="organization.updated")
         )
         for entry in page
@@ -189,9 +191,9 @@ def test_an_export_contains_no_data_that_has_just_been_erased(
 ) -> None:
     add_entries(api, workers, new_organization, 2)
     table.write_transaction(
-        redaction.redact_entry(new_organization.id, entry_item(new_organization, 2), is_authentic=True)
+        redaction.redaction_writes(new_organization.id, entry_item(new_organization, 2), should_sign=True)
     )
-    ((sequenced,),) = logs.iter_sequenced_entries(new_organization.id, 1, 2, reread_from_table=True)
+    ((sequenced,),) = logs.iter_sequenced_entry_chunks(new_organization.id, 1, 2, reread_from_table=True)
     assert "erased" in sequenced.item
 
 

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from chalicelib.kernel.audit_log.mac_chains import shard_of_chain_item
+from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.permissions.access_epochs import EpochSubject, organization_partition
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions import unit_of_work
@@ -70,7 +70,7 @@ def test_concurrent_changes_succeed(
     paths = create_webhooks(api, organization, CONNECTIONS)
     answers = send_concurrently(lambda n: api.patch(paths[n], caller=caller, json={"description": "Changed at once"}))
     assert success_rate(answers) >= 0.99
-    shared = {key for key in conflicts.rejected_keys if shard_of_chain_item({"sk": key[1]}) is None}
+    shared = {key for key in conflicts.rejected_keys if chain_shard_or_none({"sk": key[1]}) is None}
     assert {key[1].partition("#")[0] for key in shared} == {"EPOCH"}  # They share nothing else but the log's chains.
 
 
@@ -112,7 +112,7 @@ def test_a_removal_that_is_held_off_closes_the_epoch_shards(
             assert table.get(epoch.closing_mark_key)
             conflicts.release(epoch.shard_keys)
 
-    monkeypatch.setattr(unit_of_work, "back_off", release_shards)
+    monkeypatch.setattr(unit_of_work, "sleep_with_jittered_backoff", release_shards)
     response = api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
     assert response.status == 204
     # Two attempts, the mark, and the third attempt.

@@ -56,7 +56,7 @@ def _put_platform(number: int, member: Person, owner: Person) -> CreatedPlatform
         platform,
         Member.create_for_organization(new_record_fields(timestamp), organization.id, owner.to_user(), Role.OWNER),
         Member.create_for_organization(new_record_fields(timestamp), organization.id, member.to_user(), Role.MEMBER),
-        ProjectBlock(**new_record_fields(timestamp), **platform.ancestor_ids, **block_fields),
+        ProjectBlock(**new_record_fields(timestamp), **platform.ids_by_parameter, **block_fields),
         ResearchOutput(**new_record_fields(timestamp), **library_fields),
         Artefact(
             **new_record_fields(timestamp),

@@ -150,7 +150,7 @@ class TestList:
                 "error": "500",
                 "response_body": "\x01" * 1024,
             }
-            delivery = WebhookDelivery.plan(
+            delivery = WebhookDelivery.create_pending_or_skipped(
                 webhook.id,
                 event_id=new_id(timestamp),
                 event_type="organization.updated",

@@ -46,7 +46,7 @@ def store_deliveries(
     ids: list[str] = []
     for status in statuses:
         occurred_at = after(first_at or after(now(), seconds=-1), seconds=len(ids) / 1000)
-        delivery = WebhookDelivery.plan(
+        delivery = WebhookDelivery.create_pending_or_skipped(
             webhook.id,
             event_id=new_id(occurred_at),
             event_type=UPDATED,

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES, scope_area_of
 from chalicelib.kernel.operations.access_rules import RequireRole
-from chalicelib.kernel.permissions.roles import Role, completely_readable_areas
+from chalicelib.kernel.permissions.roles import Role, fully_readable_areas_or_none_if_all
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Caller
@@ -89,18 +89,18 @@ class TestAreas:
 
     def test_readable_areas_follow_from_scopes(self) -> None:
         assert (
-            completely_readable_areas(None)
-            is completely_readable_areas(["admin"])
-            is completely_readable_areas(["read", "admin"])
+            fully_readable_areas_or_none_if_all(None)
+            is fully_readable_areas_or_none_if_all(["admin"])
+            is fully_readable_areas_or_none_if_all(["read", "admin"])
             is None
         )
-        assert completely_readable_areas(["webhooks:write"]) == ["webhooks"]
+        assert fully_readable_areas_or_none_if_all(["webhooks:write"]) == ["webhooks"]
         assert (
-            {*(completely_readable_areas(["read"]) or ())}
-            == {*(completely_readable_areas(["write"]) or ())}
+            {*(fully_readable_areas_or_none_if_all(["read"]) or ())}
+            == {*(fully_readable_areas_or_none_if_all(["write"]) or ())}
             == _MEMBER_READABLE
         )
-        assert completely_readable_areas(["audit-log:read", "spaces:write"]) == ["audit-log", "spaces"]
+        assert fully_readable_areas_or_none_if_all(["audit-log:read", "spaces:write"]) == ["audit-log", "spaces"]
 
 
 @pytest.mark.parametrize("area", [*PATHS])

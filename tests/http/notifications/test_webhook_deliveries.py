@@ -33,7 +33,7 @@ def store_delivery(
     webhook: CreatedWebhook, occurred_at: str, *, status: DeliveryStatus = "succeeded", event_type: str = UPDATED
 ) -> str:
     """Store a delivery of an event with the given timestamp; return its id."""
-    delivery = WebhookDelivery.plan(
+    delivery = WebhookDelivery.create_pending_or_skipped(
         webhook.id,
         event_id=new_id(occurred_at),
         event_type=event_type,

@@ -298,13 +298,13 @@ class TestTimeout:
         target_type: str,
     ) -> None:
         timeouts: list[float] = []
-        guarded_exchange = egress.guarded_exchange
+        original_exchange = egress.exchange_with_deadline
 
         def record_timeout(seconds: float) -> AbstractContextManager[egress.Exchange]:
             timeouts.append(seconds)
-            return guarded_exchange(min(seconds, 0.3))
+            return original_exchange(min(seconds, 0.3))
 
-        monkeypatch.setattr(egress, "guarded_exchange", record_timeout)
+        monkeypatch.setattr(egress, "exchange_with_deadline", record_timeout)
         receiver.default_reply = Reply(delay_seconds=1.0)
         if target_type == "webhook":
             path = create_webhook(api, organization, receiver).path

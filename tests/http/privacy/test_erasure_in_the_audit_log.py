@@ -244,8 +244,8 @@ class TestExports:
         text = api.get(f"{organization.path}/audit-log/export", caller=ada).text
         assert [json.loads(line) for line in text.splitlines()] == entries_after
         checkpoint = str(verify_integrity(api, organization)["checkpoint"])
-        head = offline.read_checkpoint(checkpoint.encode(), base64.b64decode(PUBLIC_KEY))
-        proven = offline.verify(text.encode().splitlines(keepends=True), head)
+        head = offline.verify_checkpoint_note(checkpoint.encode(), base64.b64decode(PUBLIC_KEY))
+        proven = offline.describe_proof(text.encode().splitlines(keepends=True), head)
         assert "10 of 10 entries are proven to be in the signed tree" in proven
         assert "6 unaltered, 4 erased" in proven
 

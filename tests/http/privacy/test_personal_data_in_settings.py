@@ -30,16 +30,16 @@ def build_records(settings: dict[str, Any]) -> list[Entity]:
 
 @pytest.mark.parametrize("record", build_records(SETTINGS), ids=lambda record: record.kind)
 def test_personal_data_in_settings_is_redacted(record: Entity) -> None:
-    assert record.redaction_changes(SOPHIE) == {"settings": REDACTED_SETTINGS}
+    assert record.redaction_changes_or_none_to_delete(SOPHIE) == {"settings": REDACTED_SETTINGS}
 
 
 @pytest.mark.parametrize("record", build_records({"most": 3}), ids=lambda record: record.kind)
 def test_settings_without_personal_data_stay(record: Entity) -> None:
-    assert record.redaction_changes(SOPHIE) == {}
+    assert record.redaction_changes_or_none_to_delete(SOPHIE) == {}
 
 
 def test_personal_data_in_a_title_is_redacted() -> None:
     block = ProjectBlock(
         **new_record_fields(now()), **IN_PLATFORM, project_block_id="b", position=0, title="By sophie@example.org"
     )
-    assert block.redaction_changes(SOPHIE) == {"title": "By …"}
+    assert block.redaction_changes_or_none_to_delete(SOPHIE) == {"title": "By …"}

@@ -30,7 +30,7 @@ def reply_once_each(path: str, *replies: Reply, world: FakeSources) -> None:
 @pytest.fixture
 def without_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the pause before a retry."""
-    monkeypatch.setattr(source_client, "back_off", lambda *_, **__: None)
+    monkeypatch.setattr(source_client, "sleep_with_jittered_backoff", lambda *_, **__: None)
 
 
 class TestImport:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_keys
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.organizations import CreatedOrganization
@@ -29,7 +29,7 @@ def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
 def build_tree_item(site: CreatedSite, parent: CreatedPage, number: int) -> dict[str, Any]:
     """Return the tree item of a page that is published below another."""
     page_id = f"01939d3c-0000-7000-8000-{number:012d}"
-    pk, sk = page_tree_keys(site.id, PUBLISHED_TREE).node_key(page_id)
+    pk, sk = page_tree_partition(site.id, PUBLISHED_TREE).node_key(page_id)
     return {
         "pk": pk,
         "sk": sk,
@@ -50,7 +50,7 @@ def test_reads_one_query_per_megabyte_of_tree_items_and_no_page(api: ApiClient, 
     tree_size = sum(
         item_size(item)
         for item in memory_aws.all_items()
-        if item["pk"] == page_tree_keys(site.id, PUBLISHED_TREE).partition
+        if item["pk"] == page_tree_partition(site.id, PUBLISHED_TREE).partition
     )
     assert index.calls.call_names[0] == "dynamodb:BatchGetItem"
     queries = [name for name in index.calls.call_names if name == "dynamodb:Query"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_keys
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_partition
 from chalicelib.features.sites.pages.entities import slug_index
 from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
@@ -89,8 +89,8 @@ def _store_page(large_site: LargeSite, number: int) -> None:
         was_published=True,
     )
     for tree, tree_position in (
-        (page_tree_keys(page.site_id, DRAFT_TREE), page.draft_position_item),
-        (page_tree_keys(page.site_id, PUBLISHED_TREE), page.published_position_item),
+        (page_tree_partition(page.site_id, DRAFT_TREE), page.draft_position_item),
+        (page_tree_partition(page.site_id, PUBLISHED_TREE), page.published_position_item),
     ):
         writer = SlugIndexWriter(tree, {})
         writer.add(tree_position)

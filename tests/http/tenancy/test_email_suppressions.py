@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, create_unsubscribe_token
-from chalicelib.kernel.identity import email_hashes
-from chalicelib.kernel.identity.email_hashes import HASH_KEY_ITEM_KEY, hash_email
+from chalicelib.features.tenancy.logic import email_hashes
+from chalicelib.features.tenancy.logic.email_hashes import HASH_KEY_ITEM_KEY, email_hmac_bytes
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
@@ -28,7 +28,7 @@ HTML_HEADERS: Final = {"Accept": "text/html,application/xhtml+xml"}
 
 
 def create_token(email_address: str = EMAIL_ADDRESS) -> str:
-    return create_unsubscribe_token(hash_email(email_address).hex())
+    return create_unsubscribe_token(email_hmac_bytes(email_address).hex())
 
 
 def unsubscribe(
@@ -124,7 +124,7 @@ class TestOneClick:
         entries = api.get_items("/system/audit-log", caller=operator, query={"type": "mail.suppression.created"})
         assert len(entries) == 1
         assert EMAIL_ADDRESS not in json.dumps(entries)
-        assert hash_email(EMAIL_ADDRESS).hex() not in json.dumps(entries)
+        assert email_hmac_bytes(EMAIL_ADDRESS).hex() not in json.dumps(entries)
 
     def test_stores_no_email_address(self, api: ApiClient) -> None:
         unsubscribe(api, create_token())
@@ -183,10 +183,10 @@ class TestUnsubscribedPerson:
 class TestHashKey:
     def test_is_created_once_and_encrypted(self, aws: None) -> None:  # noqa: ARG002 - an empty table
         email_hashes.reset()
-        first = hash_email(EMAIL_ADDRESS)
+        first = email_hmac_bytes(EMAIL_ADDRESS)
         email_hashes.reset()
-        assert hash_email(EMAIL_ADDRESS) == first
-        assert hash_email(EMAIL_ADDRESS) != hash_email("somebody@example.org")
+        assert email_hmac_bytes(EMAIL_ADDRESS) == first
+        assert email_hmac_bytes(EMAIL_ADDRESS) != email_hmac_bytes("somebody@example.org")
         (item,) = snapshots.items_by_key().values()
         assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
         assert email_hashes._cached_keys[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
@@ -202,14 +202,18 @@ class TestHashKey:
         from chalicelib.kernel.crypto import keyrings
 
         email_hashes.reset()
-        hash_before, former_key, new_key = hash_email(EMAIL_ADDRESS), settings().data_key, b64encode(b"n" * 32).decode()
+        hash_before, former_key, new_key = (
+            email_hmac_bytes(EMAIL_ADDRESS),
+            settings().data_key,
+            b64encode(b"n" * 32).decode(),
+        )
         assert not email_hashes.reencrypt_key_if_outdated()
         for keys in (f"{new_key},{former_key}", new_key):
             monkeypatch.setenv("DATA_KEY", keys)
             settings.cache_clear()
             keyrings._load_listed_key.cache_clear()  # noqa: SLF001 - as a new process
             email_hashes.reset()
-            assert hash_email(EMAIL_ADDRESS) == hash_before
+            assert email_hmac_bytes(EMAIL_ADDRESS) == hash_before
             email_hashes.reencrypt_key_if_outdated()
         monkeypatch.undo()
         settings.cache_clear()

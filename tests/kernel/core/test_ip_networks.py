@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.core.ip_networks import is_in_networks, parse_dns_server_addresses, parse_network
+from chalicelib.kernel.core.ip_networks import is_in_networks, parse_dns_server_endpoints, parse_network
 
 OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
 
@@ -65,8 +65,8 @@ def test_text_that_is_no_network_is_rejected(text: str) -> None:
 def test_dns_servers_are_addresses_with_an_optional_port() -> None:
     servers_text = "192.0.2.7, 127.0.0.1:5353,2001:DB8::7 ,[2001:db8::7], [::1]:1"
     servers = [("192.0.2.7", 53), ("127.0.0.1", 5353), ("2001:db8::7", 53), ("2001:db8::7", 53), ("::1", 1)]
-    assert parse_dns_server_addresses(servers_text) == servers
-    assert parse_dns_server_addresses("") == []
+    assert parse_dns_server_endpoints(servers_text) == servers
+    assert parse_dns_server_endpoints("") == []
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_dns_servers_are_addresses_with_an_optional_port() -> None:
 )
 def test_text_that_is_no_list_of_addresses_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be addresses, such as "):
-        parse_dns_server_addresses(text)
+        parse_dns_server_endpoints(text)
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "99999"])
 def test_a_dns_server_with_an_invalid_port_is_rejected(port: str) -> None:
     with pytest.raises(ValueError, match=r"^must have a port from 1 to 65535$"):
-        parse_dns_server_addresses(f"192.0.2.7:{port}")
+        parse_dns_server_endpoints(f"192.0.2.7:{port}")

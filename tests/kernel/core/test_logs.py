@@ -105,7 +105,7 @@ class TestLogRecord:
         with (
             capture_log_records() as records,
             logs.log_scope("request", "get_status", requestId="a"),
-            logs.correlate("a"),
+            logs.bind_originating_request_ids("a"),
         ):
             logs.add_request_ids(["b"])
         assert (records[0]["requestId"], "requestIds" in records[0]) == ("a", False)

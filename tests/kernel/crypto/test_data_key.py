@@ -5,7 +5,7 @@ import pytest
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import SettingsError
-from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
+from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
 from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient
 from tests.harness.aws_calls import record_calls
@@ -22,17 +22,17 @@ pytestmark = pytest.mark.usefixtures("aws")
 def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process(configure: SettingsOverride) -> None:
     configure(data_key=create_wrapped_key())
     with record_calls() as calls:
-        assert decrypt(encrypt(b"secret", PURPOSE), PURPOSE) == b"secret"
-        assert decrypt(encrypt(b"another", PURPOSE), PURPOSE) == b"another"
+        assert decrypt_bytes(encrypt_bytes(b"secret", PURPOSE), PURPOSE) == b"secret"
+        assert decrypt_bytes(encrypt_bytes(b"another", PURPOSE), PURPOSE) == b"another"
     assert calls.call_names == ["kms:Decrypt"]
 
 
 def test_another_data_key_cannot_decrypt(configure: SettingsOverride) -> None:
     configure(data_key=create_wrapped_key())
-    ciphertext = encrypt(b"secret", PURPOSE)
+    ciphertext = encrypt_bytes(b"secret", PURPOSE)
     configure(data_key=create_wrapped_key())
     with pytest.raises(DecryptionError, match="another key"):
-        decrypt(ciphertext, PURPOSE)
+        decrypt_bytes(ciphertext, PURPOSE)
 
 
 @pytest.mark.parametrize("context", [{}, {"service": "atrium"}, {"service": "another", "purpose": "data-key"}])
@@ -41,7 +41,7 @@ def test_a_key_wrapped_in_another_encryption_context_is_rejected(
 ) -> None:
     configure(data_key=create_wrapped_key(EncryptionContext=context))
     with pytest.raises(Exception, match="InvalidCiphertextException"):
-        encrypt(b"secret", PURPOSE)
+        encrypt_bytes(b"secret", PURPOSE)
 
 
 def test_an_altered_data_key_is_rejected(configure: SettingsOverride) -> None:
@@ -49,13 +49,13 @@ def test_an_altered_data_key_is_rejected(configure: SettingsOverride) -> None:
     ciphertext[-1] ^= 1
     configure(data_key=f"kms:{to_base64(bytes(ciphertext))}")
     with pytest.raises(Exception, match="InvalidCiphertextException"):
-        encrypt(b"secret", PURPOSE)
+        encrypt_bytes(b"secret", PURPOSE)
 
 
 def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure: SettingsOverride) -> None:
     configure(data_key=create_wrapped_key(KeySpec="AES_128"))
     with pytest.raises(SettingsError, match="DATA_KEY: the decrypted key is not 32 bytes long"):
-        encrypt(b"secret", PURPOSE)
+        encrypt_bytes(b"secret", PURPOSE)
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])
@@ -65,10 +65,10 @@ def test_a_failing_key_service_is_unavailable_and_called_again_later(fault: Faul
         inject_fault(fault, call_name="kms:Decrypt", times=None) as injected,
         pytest.raises(Problem, match="key service") as raised,
     ):
-        encrypt(b"secret", PURPOSE)
+        encrypt_bytes(b"secret", PURPOSE)
     assert injected.failed_call
     assert (raised.value.code, raised.value.headers) == ("unavailable", {"Retry-After": "1"})
-    assert decrypt(encrypt(b"secret", PURPOSE), PURPOSE) == b"secret"
+    assert decrypt_bytes(encrypt_bytes(b"secret", PURPOSE), PURPOSE) == b"secret"
 
 
 def test_an_operation_that_encrypts_has_no_effect_without_the_key_service(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt, encrypt
+from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
 
 NEXT_KEY = to_base64(bytes(32))
 CONTEXT = "idempotency:I#user#key"
@@ -14,44 +14,44 @@ CONTEXT = "idempotency:I#user#key"
 
 @given(st.binary(), st.text())
 def test_decryption_in_the_same_context_restores_the_value(plaintext: bytes, context: str) -> None:
-    assert decrypt(encrypt(plaintext, context), context) == plaintext
+    assert decrypt_bytes(encrypt_bytes(plaintext, context), context) == plaintext
 
 
 @given(st.binary(min_size=8))
 def test_the_ciphertext_does_not_contain_the_plaintext(plaintext: bytes) -> None:
-    assert plaintext not in encrypt(plaintext, CONTEXT)
+    assert plaintext not in encrypt_bytes(plaintext, CONTEXT)
 
 
 def test_each_encryption_has_another_ciphertext() -> None:
-    assert len({encrypt(b"secret", CONTEXT) for _ in range(50)}) == 50
+    assert len({encrypt_bytes(b"secret", CONTEXT) for _ in range(50)}) == 50
 
 
 @given(st.binary(max_size=20), st.data())
 def test_any_altered_bit_is_detected(plaintext: bytes, data: st.DataObject) -> None:
-    ciphertext = bytearray(encrypt(plaintext, CONTEXT))
+    ciphertext = bytearray(encrypt_bytes(plaintext, CONTEXT))
     ciphertext[data.draw(st.integers(0, len(ciphertext) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(DecryptionError):
-        decrypt(bytes(ciphertext), CONTEXT)
+        decrypt_bytes(bytes(ciphertext), CONTEXT)
 
 
 def test_any_truncation_is_detected() -> None:
-    ciphertext = encrypt(b"secret", CONTEXT)
+    ciphertext = encrypt_bytes(b"secret", CONTEXT)
     for length in range(len(ciphertext)):
         with pytest.raises(DecryptionError):
-            decrypt(ciphertext[:length], CONTEXT)
+            decrypt_bytes(ciphertext[:length], CONTEXT)
 
 
 def test_a_value_does_not_decrypt_in_another_context() -> None:
     with pytest.raises(DecryptionError):
-        decrypt(encrypt(b"secret", CONTEXT), "idempotency:I#somebody-else#key")
+        decrypt_bytes(encrypt_bytes(b"secret", CONTEXT), "idempotency:I#somebody-else#key")
 
 
 def test_another_key_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    ciphertext = encrypt(b"secret", CONTEXT)
+    ciphertext = encrypt_bytes(b"secret", CONTEXT)
     monkeypatch.setenv("DATA_KEY", NEXT_KEY)
     settings.cache_clear()
     with pytest.raises(DecryptionError, match="another key"):
-        decrypt(ciphertext, CONTEXT)
+        decrypt_bytes(ciphertext, CONTEXT)
     monkeypatch.undo()
     settings.cache_clear()
-    assert decrypt(ciphertext, CONTEXT) == b"secret"
+    assert decrypt_bytes(ciphertext, CONTEXT) == b"secret"

@@ -25,7 +25,7 @@ def test_the_first_entry_of_the_vectors_has_its_leaf_hash() -> None:
 @pytest.mark.parametrize("size", range(8))
 def test_each_size_of_the_vectors_has_its_root(size: int) -> None:
     hashes = [bytes.fromhex(leaf) for leaf in LOG["leafHashes"][:size]]
-    assert CompactRange().extend(hashes).root_hash().hex() == LOG["rootsBySize"][size]
+    assert CompactRange().with_appended_leaves(hashes).root_hash().hex() == LOG["rootsBySize"][size]
 
 
 def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
@@ -35,20 +35,22 @@ def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
 
 @given(leaves)
 def test_the_root_equals_that_of_the_definition(hashes: list[bytes]) -> None:
-    assert CompactRange().extend(hashes).root_hash() == rfc6962.tree_root(hashes)
+    assert CompactRange().with_appended_leaves(hashes).root_hash() == rfc6962.tree_root(hashes)
 
 
 @given(leaves, leaves)
 def test_extending_twice_equals_extending_once(before: list[bytes], after: list[bytes]) -> None:
-    assert CompactRange().extend(before).extend(after) == CompactRange().extend(before + after)
+    assert CompactRange().with_appended_leaves(before).with_appended_leaves(
+        after
+    ) == CompactRange().with_appended_leaves(before + after)
 
 
 @given(leaves)
 def test_adding_leaves_one_by_one_equals_adding_all_at_once(hashes: list[bytes]) -> None:
     tree = CompactRange()
     for leaf in hashes:
-        tree = tree.extend([leaf])
-    assert tree == CompactRange().extend(hashes)
+        tree = tree.with_appended_leaves([leaf])
+    assert tree == CompactRange().with_appended_leaves(hashes)
 
 
 @given(leaves.filter(bool), st.data())
@@ -56,18 +58,21 @@ def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObj
     position = data.draw(st.integers(0, len(hashes) - 1))
     changed = [*hashes]
     changed[position] = leaf_hash(b"something else entirely")
-    assert CompactRange().extend(changed).root_hash() != CompactRange().extend(hashes).root_hash()
+    assert (
+        CompactRange().with_appended_leaves(changed).root_hash()
+        != CompactRange().with_appended_leaves(hashes).root_hash()
+    )
 
 
 def test_extending_does_not_change_the_original() -> None:
-    single = CompactRange().extend([leaf_hash(b"first")])
-    single.extend([leaf_hash(b"second")])
+    single = CompactRange().with_appended_leaves([leaf_hash(b"first")])
+    single.with_appended_leaves([leaf_hash(b"second")])
     assert single == CompactRange(1, (leaf_hash(b"first"),))
 
 
 @given(leaves)
 def test_a_tree_is_determined_by_its_size_and_peaks(hashes: list[bytes]) -> None:
-    tree = CompactRange().extend(hashes)
+    tree = CompactRange().with_appended_leaves(hashes)
     assert CompactRange(tree.size, tree.peaks) == tree
     assert tree.size == len(hashes)
 
@@ -75,14 +80,16 @@ def test_a_tree_is_determined_by_its_size_and_peaks(hashes: list[bytes]) -> None
 @given(leaves, st.data())
 def test_a_range_consists_of_its_largest_complete_subtrees(hashes: list[bytes], data: st.DataObject) -> None:
     begin, middle, end = sorted(data.draw(st.integers(0, len(hashes))) for _ in range(3))
-    range_ = CompactRange(begin=begin).extend(hashes[begin:end])
+    range_ = CompactRange(begin=begin).with_appended_leaves(hashes[begin:end])
     assert range_ == CompactRange(end - begin, tuple(rfc6962.subtree_roots(hashes, begin, end)), begin)
-    assert range_ == CompactRange(begin=begin).extend(hashes[begin:middle]).extend(hashes[middle:end])
+    assert range_ == CompactRange(begin=begin).with_appended_leaves(hashes[begin:middle]).with_appended_leaves(
+        hashes[middle:end]
+    )
 
 
 def test_a_range_that_does_not_start_at_zero_has_no_root() -> None:
     with pytest.raises(ValueError, match="no root"):
-        CompactRange(begin=1).extend([leaf_hash(b"second")]).root_hash()
+        CompactRange(begin=1).with_appended_leaves([leaf_hash(b"second")]).root_hash()
 
 
 @pytest.mark.parametrize(
@@ -102,4 +109,4 @@ def test_a_peak_of_another_length_is_rejected() -> None:
 @pytest.mark.parametrize("leaf", [b"", bytes(31), bytes(33), b"the data itself"])
 def test_a_leaf_of_another_length_is_rejected(leaf: bytes) -> None:
     with pytest.raises(ValueError, match="leaf"):
-        CompactRange().extend([leaf])
+        CompactRange().with_appended_leaves([leaf])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.crypto.signatures import TAG_BYTES, make_authentication_tag, verify_tag
+from chalicelib.kernel.crypto.signatures import TAG_BYTES, authentication_tag_bytes, verify_tag
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(32)
 
@@ -18,12 +18,12 @@ contexts = st.text(max_size=8)
 
 def test_a_tag_is_the_key_id_and_a_truncated_hmac_sha256_of_context_and_payload() -> None:
     mac = hmac.new(KEY, b"\x00\x00\x00\x06cursor" + b"payload", hashlib.sha256).digest()
-    assert make_authentication_tag(b"payload", "cursor") == hashlib.sha256(KEY).digest()[:4] + mac[:16]
+    assert authentication_tag_bytes(b"payload", "cursor") == hashlib.sha256(KEY).digest()[:4] + mac[:16]
 
 
 @given(st.binary(), contexts)
 def test_a_tag_is_valid_for_its_payload_and_context(payload: bytes, context: str) -> None:
-    tag = make_authentication_tag(payload, context)
+    tag = authentication_tag_bytes(payload, context)
     assert len(tag) == TAG_BYTES
     assert verify_tag(payload, tag, context)
 
@@ -32,30 +32,30 @@ def test_a_tag_is_valid_for_its_payload_and_context(payload: bytes, context: str
 def test_a_tag_is_invalid_for_another_payload_or_context(
     signed_pair: tuple[bytes, str], verified_pair: tuple[bytes, str]
 ) -> None:
-    assert verify_tag(verified_pair[0], make_authentication_tag(*signed_pair), verified_pair[1]) == (
+    assert verify_tag(verified_pair[0], authentication_tag_bytes(*signed_pair), verified_pair[1]) == (
         signed_pair == verified_pair
     )
 
 
 def test_context_and_payload_are_delimited() -> None:
-    assert not verify_tag(b"b", make_authentication_tag(b"", "ab"), "a")
-    assert not verify_tag(b"", make_authentication_tag(b"b", "a"), "ab")
+    assert not verify_tag(b"b", authentication_tag_bytes(b"", "ab"), "a")
+    assert not verify_tag(b"", authentication_tag_bytes(b"b", "a"), "ab")
 
 
 @given(st.data())
 def test_any_altered_bit_is_detected(data: st.DataObject) -> None:
-    tag = bytearray(make_authentication_tag(b"payload", "cursor"))
+    tag = bytearray(authentication_tag_bytes(b"payload", "cursor"))
     tag[data.draw(st.integers(0, TAG_BYTES - 1))] ^= 1 << data.draw(st.integers(0, 7))
     assert not verify_tag(b"payload", bytes(tag), "cursor")
 
 
 @pytest.mark.parametrize("length", [0, 1, 3, 4, 5, 19])
 def test_a_truncated_tag_is_invalid(length: int) -> None:
-    assert not verify_tag(b"payload", make_authentication_tag(b"payload", "cursor")[:length], "cursor")
+    assert not verify_tag(b"payload", authentication_tag_bytes(b"payload", "cursor")[:length], "cursor")
 
 
 def test_a_tag_of_another_key_is_invalid(monkeypatch: pytest.MonkeyPatch) -> None:
-    tag = make_authentication_tag(b"payload", "cursor")
+    tag = authentication_tag_bytes(b"payload", "cursor")
     monkeypatch.setenv("TOKEN_KEY", to_base64(OTHER_KEY))
     settings.cache_clear()
     assert not verify_tag(b"payload", tag, "cursor")

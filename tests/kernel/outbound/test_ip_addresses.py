@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.outbound import dns
 from chalicelib.kernel.outbound import ip_addresses as module
-from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_local_name, is_public, resolve_host
+from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_localhost_name, is_public, resolve_host
 from tests.conftest import SettingsOverride
 from tests.harness.nameserver import DnsFailure, Nameserver
 
@@ -152,14 +152,14 @@ def test_an_address_resolves_to_itself_without_a_query(host: str, address: str, 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "api.localhost"])
 def test_localhost_resolves_to_loopback_without_a_query(host: str, nameserver: Nameserver) -> None:
-    assert is_local_name(host)
+    assert is_localhost_name(host)
     assert resolve(host) == ["127.0.0.1", "::1"]
     assert nameserver.questions == []
 
 
 @pytest.mark.parametrize("host", ["localhost.example", "notlocalhost", "local.host"])
 def test_similar_names_are_not_local(host: str) -> None:
-    assert not is_local_name(host)
+    assert not is_localhost_name(host)
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ip_networks import client_network
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.rate_limits.buckets import RateLimit, charge
+from chalicelib.kernel.rate_limits.buckets import RateLimit, count_request_in_own_transaction
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import TransactionCancelled
@@ -21,7 +21,7 @@ BY_PRINCIPAL = RateLimit("errands", limit=3, seconds=60, per="principal")
 
 def charge_once(rate_limit: RateLimit = BY_NETWORK, address: str = "192.0.2.7", principal: str = "ada") -> str:
     bucket = rate_limit.bucket_for(client_network(address) if rate_limit.per == "network" else principal)
-    state = bucket.state(table.get(bucket.key), now())
+    state = bucket.state_or_raise_if_exhausted(table.get(bucket.key), now())
     table.write_transaction([state.count_request_write()])
     return state.headers["RateLimit"]
 
@@ -94,17 +94,17 @@ class TestRateLimit:
 
     def test_concurrent_requests_start_a_window_once(self) -> None:
         bucket = BY_NETWORK.bucket_for("192.0.2.7")
-        first, second = (bucket.state(None, now()) for _ in range(2))
+        first, second = (bucket.state_or_raise_if_exhausted(None, now()) for _ in range(2))
         table.write_transaction([first.count_request_write()])
         with pytest.raises(TransactionCancelled):
             table.write_transaction([second.count_request_write()])
 
     def test_several_buckets_are_charged_together_or_not_at_all(self) -> None:
         buckets = [BY_NETWORK.bucket_for("192.0.2.7"), BY_PRINCIPAL.bucket_for("ada")]
-        states = [bucket.state(None, now()) for bucket in buckets]
-        charge(states)
+        states = [bucket.state_or_raise_if_exhausted(None, now()) for bucket in buckets]
+        count_request_in_own_transaction(states)
         assert [table.get(bucket.key) is not None for bucket in buckets] == [True, True]
         other_bucket = BY_PRINCIPAL.bucket_for("grace")
         with pytest.raises(ConcurrentModification):
-            charge([states[0], other_bucket.state(None, now())])
+            count_request_in_own_transaction([states[0], other_bucket.state_or_raise_if_exhausted(None, now())])
         assert table.get(other_bucket.key) is None

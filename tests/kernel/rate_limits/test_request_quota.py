@@ -24,7 +24,7 @@ def _request_limit(configure: SettingsOverride, clock: Clock) -> None:
 
 def is_admitted(principal: str = "ada") -> bool:
     try:
-        return request_quota.check_request_rate(principal) is not None
+        return request_quota.count_and_limit_request(principal) is not None
     except Problem:
         return False
 
@@ -49,7 +49,7 @@ class TestRequestQuota:
         assert not [item for item in items if item["ttl"] > time.time() + request_quota.WINDOW_SECONDS]
 
     def test_the_windows_of_principals_start_at_different_seconds(self) -> None:
-        states = [request_quota.check_request_rate(f"user-{number}") for number in range(50)]
+        states = [request_quota.count_and_limit_request(f"user-{number}") for number in range(50)]
         assert len({state.reset_after_seconds for state in states if state}) > 20
 
     def test_a_process_remembers_at_most_a_thousand_principals(self) -> None:

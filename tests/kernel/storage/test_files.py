@@ -24,7 +24,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def read_content(bucket: str, key: str) -> bytes:
-    return b"".join(files.read_file(bucket, key))
+    return b"".join(files.iter_file_chunks(bucket, key))
 
 
 def list_keys(bucket: str) -> list[str]:
@@ -143,12 +143,12 @@ class TestDeletePrefix:
             files.write_file(bucket, name, b"")
             files.start_upload(bucket, name, "text/plain")
         files.start_upload(bucket, "a/1", "text/plain")
-        files.delete_files_with_prefix(bucket, "a/")
+        files.delete_files_and_uploads_with_prefix(bucket, "a/")
         assert list_keys(bucket) == ["ab/3", "b/4"]
         assert sorted(unfinished_uploads()) == ["ab/3", "b/4"]
 
     def test_it_succeeds_without_files(self, bucket: str) -> None:
-        files.delete_files_with_prefix(bucket, "nothing")
+        files.delete_files_and_uploads_with_prefix(bucket, "nothing")
         assert list_keys(bucket) == []
 
 
@@ -162,7 +162,7 @@ class TestUnresponsiveFileStore:
             lambda bucket: files.write_file_once(bucket, "file", b""),
             lambda bucket: read_content(bucket, "there"),
             lambda bucket: files.find_first_key(bucket, ""),
-            lambda bucket: files.delete_files_with_prefix(bucket, ""),
+            lambda bucket: files.delete_files_and_uploads_with_prefix(bucket, ""),
         ],
         ids=["start_upload", "write", "write_once", "read", "find_first", "delete_prefix"],
     )

@@ -60,6 +60,6 @@ class TestInvalidKey:
 def test_an_invalid_partition_is_empty(partition: str | Partition) -> None:
     with record_calls() as calls:
         assert table.query(partition).items == []
-        assert table.count_items(partition) == 0
+        assert table.count_items_in_one_read(partition) == 0
         assert table.query("P", prefix="S" * 1025).items == []
     assert calls.call_list == []

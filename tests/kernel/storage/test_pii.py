@@ -102,7 +102,7 @@ def test_text_around_an_address_is_preserved() -> None:
 
 def test_redact_all_returns_only_changed_texts() -> None:
     texts = {"name": "Ada", "note": "ada@example.com", "none": None, "empty": ""}
-    assert ADA.redact_all(texts) == {"note": "…"}
+    assert ADA.redacted_field_changes(texts) == {"note": "…"}
 
 
 def test_a_person_without_data_appears_nowhere() -> None:

@@ -58,7 +58,9 @@ def load_chairs(room: Room) -> list[Chair]:
 
 def replacement(room: Room, *chairs: Chair, before: list[Chair] | None = None) -> UnitOfWork:
     changes = UnitOfWork(now())
-    changes.replace_set(room, load_chairs(room) if before is None else before, chairs, Chairs.create)
+    changes.replace_set(
+        room, load_chairs(room) if before is None else before, chairs, Chairs.from_container_and_records
+    )
     return changes
 
 
@@ -85,18 +87,18 @@ def test_a_replacement_keeps_records_that_stay(room: Room) -> None:
 
 
 def test_the_event_describes_the_whole_set(room: Room) -> None:
-    before, after = replacement(room, build_chair(room, "a")).event_subject
+    before, after = replacement(room, build_chair(room, "a")).event_subject_before_and_after
     assert isinstance(before, Chairs)
     assert isinstance(after, Chairs)
     assert (before.id, before.version, before.items) == (room.id, 1, ())
     assert (after.id, after.version, [chair.label for chair in after.items]) == (room.id, 2, ["a"])
-    assert (after.log, after.log_label) == ("o", "Attic")
+    assert (after.audit_log_id, after.audit_log_label) == ("o", "Attic")
 
 
 def test_a_set_is_compared_item_by_item(room: Room) -> None:
-    chairs = Chairs.create(room, [])
+    chairs = Chairs.from_container_and_records(room, [])
     public_fields = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
-    assert chairs.diff_view(public_fields) == {
+    assert chairs.split_public_view_by_item(public_fields) == {
         "items": ["a", "b.c"],
         "items.a": {"label": "a"},
         "items.b.c": {"label": "b.c"},

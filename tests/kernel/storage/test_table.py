@@ -108,13 +108,13 @@ class PartialBatches:
 
 class TestUnprocessedKeys:
     def test_unprocessed_keys_are_requested_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "back_off", lambda _: None)
+        monkeypatch.setattr(table, "sleep_with_jittered_backoff", lambda _: None)
         put("A")
         with interfere_with_calls(PartialBatches(2)):
             assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
 
     def test_retries_are_limited(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "back_off", lambda _: None)
+        monkeypatch.setattr(table, "sleep_with_jittered_backoff", lambda _: None)
         with (
             interfere_with_calls(PartialBatches(99)),
             record_calls() as calls,
@@ -164,11 +164,11 @@ class TestQuery:
         assert list_sort_keys(table.query(Partition("F", "facet1"), since="b")) == ["b#1", "b#2", "c"]
 
     def test_items_can_be_counted(self) -> None:
-        assert table.count_items("P") == 5
-        assert table.count_items("P", since="a#2", until="b#3") == 3
-        assert table.count_items("P", since="b", until="a") == 0
-        assert table.count_items(Partition("F", "facet1"), since="b#2") == 2
-        assert table.count_items(Partition("I", "index1"), until="1#b") == 2
+        assert table.count_items_in_one_read("P") == 5
+        assert table.count_items_in_one_read("P", since="a#2", until="b#3") == 3
+        assert table.count_items_in_one_read("P", since="b", until="a") == 0
+        assert table.count_items_in_one_read(Partition("F", "facet1"), since="b#2") == 2
+        assert table.count_items_in_one_read(Partition("I", "index1"), until="1#b") == 2
 
 
 class TestDeleteBatch:

@@ -139,40 +139,40 @@ class TestEventSubject:
     def test_the_subject_is_named_in_the_entry_and_not_written(self) -> None:
         subject, other = create_parcel("a"), create_parcel("b")
         changes = UnitOfWork(now())
-        changes.set_event_subject(subject)
+        changes.set_event_subject_if_unset(subject)
         changes.update_untracked(other, sent=False)
         changes.commit()
-        assert changes.event_subject == (subject, subject)
+        assert changes.event_subject_before_and_after == (subject, subject)
         assert load(subject) == subject
 
     def test_a_unit_with_only_a_subject_is_not_empty(self) -> None:
         changes = UnitOfWork(now())
         assert changes.is_empty
-        changes.set_event_subject(create_parcel("a"))
+        changes.set_event_subject_if_unset(create_parcel("a"))
         assert not changes.is_empty
 
     def test_untracked_fields_of_the_subject_may_change(self) -> None:
         record = create_parcel("a")
         changes = UnitOfWork(now())
         changes.update_untracked(record, sent=False)
-        changes.set_event_subject(record)
-        assert changes.event_subject == (record, record.replace(sent=False))
+        changes.set_event_subject_if_unset(record)
+        assert changes.event_subject_before_and_after == (record, record.replace(sent=False))
 
     def test_the_diff_base_determines_the_difference_but_not_the_write(self) -> None:
         record = create_parcel("a", weight=2)
         changes = UnitOfWork(now())
         changed = changes.update(record, weight=3)
         changes.set_diff_base(record.replace(weight=1))
-        assert changes.event_subject == (record.replace(weight=1), changed)
+        assert changes.event_subject_before_and_after == (record.replace(weight=1), changed)
         changes.commit()
         assert load(record) == changed
 
     def test_a_later_change_does_not_replace_the_subject(self) -> None:
         subject, other = create_parcel("a"), create_parcel("b")
         changes = UnitOfWork(now())
-        changes.set_event_subject(subject)
+        changes.set_event_subject_if_unset(subject)
         changes.delete(other)
-        assert changes.event_subject == (subject, subject)
+        assert changes.event_subject_before_and_after == (subject, subject)
 
 
 class TestDelete:
@@ -299,15 +299,15 @@ class TestCommit:
     def test_the_event_subject_is_the_first_changed_record(self) -> None:
         changes = UnitOfWork(now())
         with pytest.raises(ValueError, match="nothing"):
-            _ = changes.event_subject
+            _ = changes.event_subject_before_and_after
         first, _second = changes.create(build_parcel("a")), changes.create(build_parcel("b"))
-        assert changes.event_subject == (None, first)
+        assert changes.event_subject_before_and_after == (None, first)
 
     def test_the_size_is_the_number_of_writes(self) -> None:
         changes = UnitOfWork(now())
         changes.create(build_parcel("a", hints=["x", "y"]))
         changes.add_write(Write("Put", ("X#1", "#"), item={"pk": "X#1", "sk": "#"}))
-        assert changes.write_count == 6  # with its guard, its derived items and the count
+        assert changes.write_count_without_log_entry == 6  # with its guard, its derived items and the count
         changes.commit()
         assert len(memory_aws.all_items()) == 6
 

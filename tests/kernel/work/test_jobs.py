@@ -191,10 +191,10 @@ class TestRelease:
         engine = jobs.release(claim(create_engine()), delay_seconds=600)
         assert queued_bodies("jobs") == []
         clock.shift(seconds=599)
-        assert scheduler.enqueue_due() == 0
+        assert scheduler.enqueue_due_tasks() == 0
         assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(seconds=1)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_the_sweep_starts_a_slice_whose_message_was_not_sent(self) -> None:
@@ -202,7 +202,7 @@ class TestRelease:
         throttled = inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None)
         with throttled, pytest.raises(Problem, match="unavailable"):
             jobs.release(engine, wheels=1)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert claim(engine).wheels == 1
 
     def test_slices_without_a_checkpoint_are_counted_as_failures(self) -> None:
@@ -219,7 +219,7 @@ class TestRetryLater:
     def test_a_checkpoint_in_the_slice_resets_the_backoff(self, clock: Clock) -> None:
         timestamp = clock.freeze()
         engine = jobs.save_progress(claim(create_engine()), wheels=1)
-        jobs.retry_later(engine)
+        jobs.release_with_growing_delay(engine)
         lease_until = load(engine).lease_until
         assert lease_until is not None
         assert after(timestamp, seconds=48) <= lease_until <= after(timestamp, seconds=72)
@@ -231,7 +231,7 @@ class TestFinish:
         assert (load(engine).wheels, load(engine).lease_until) == (9, None)
         assert jobs.claim(Engine, job_message(engine)) is None
         clock.shift(days=1)
-        assert scheduler.enqueue_due() == 0
+        assert scheduler.enqueue_due_tasks() == 0
 
     def test_other_changes_are_written_with_the_end_of_the_job(self) -> None:
         changes = UnitOfWork(now())
@@ -243,21 +243,21 @@ class TestFinish:
 class TestSweep:
     def test_a_job_without_a_message_is_queued(self) -> None:
         engine = create_engine()
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_a_leased_job_is_queued_only_after_its_lease(self, clock: Clock) -> None:
         clock.freeze()
         engine = claim(create_engine())
         clock.shift(seconds=LEASE_SECONDS - 1)
-        assert scheduler.enqueue_due() == 0
+        assert scheduler.enqueue_due_tasks() == 0
         clock.shift(seconds=1)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert claim(engine).failures == 2
 
     def test_a_queued_job_can_also_be_claimed_by_an_earlier_message(self) -> None:
         engine = create_engine()
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert jobs.save_progress(claim(engine), wheels=1) == load(engine)
         assert jobs.claim(Engine, job_message(engine)) is None
 
@@ -292,7 +292,7 @@ class TestEnqueueAfterCommit:
         with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
             assert workers.try_deliver().failed_bodies == []
         assert queued_bodies("jobs") == []
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_a_missing_queue_does_not_block_the_log(self, workers: Workers, configure: SettingsOverride) -> None:
@@ -301,14 +301,14 @@ class TestEnqueueAfterCommit:
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert workers.try_deliver().failed_bodies == []
         configure(jobs_queue_url=queue)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_the_sweep_finds_a_job_whose_message_cannot_be_sent(self) -> None:
         with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
             engine = self._create_engine()
         assert queued_bodies("events.fifo") == []
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
 
     def test_a_failed_commit_starts_no_job(self) -> None:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
-from chalicelib.kernel.audit_log.ledger import append_pending
+from chalicelib.kernel.audit_log.ledger import append_pending_and_return_lag_ms
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -26,21 +26,21 @@ class TestEnqueueDue:
         timestamp = clock.freeze()
         due_parcel = create_parcel("a", due_at=timestamp)
         create_parcel("b", due_at=after(timestamp, seconds=1))
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         pk, sk = due_parcel.item_key
         assert queued_bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
     def test_a_task_is_queued_again_after_its_lease(self, clock: Clock) -> None:
         create_parcel("a", due_at=now())
-        assert [scheduler.enqueue_due() for _ in range(3)] == [1, 0, 0]
+        assert [scheduler.enqueue_due_tasks() for _ in range(3)] == [1, 0, 0]
         clock.shift(seconds=61)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
 
     def test_concurrent_sweeps_queue_a_task_once(self) -> None:
         for n in range(20):
             create_parcel(str(n), due_at=now(), sent=False)
         with ThreadPoolExecutor(4) as threads:
-            queued = [threads.submit(scheduler.enqueue_due) for _ in range(4)]
+            queued = [threads.submit(scheduler.enqueue_due_tasks) for _ in range(4)]
             assert sum(sweep.result() for sweep in queued) == 20
         assert len(set(queued_bodies("jobs"))) == len(queued_bodies("jobs")) == 20
 
@@ -51,21 +51,21 @@ class TestEnqueueDue:
                 create_logged_parcel(str(n))
             create_logged_parcel("other", log_id=other)
         assert queued_bodies("events.fifo") == []
-        assert scheduler.enqueue_due() == 0
+        assert scheduler.enqueue_due_tasks() == 0
         clock.shift(seconds=11)
-        assert scheduler.enqueue_due() == 2
+        assert scheduler.enqueue_due_tasks() == 2
         assert sorted(queued_bodies("events.fifo")) == [f'{{"log": "{LOG_ID}"}}', f'{{"log": "{other}"}}']
 
     def test_an_appended_entry_is_due_until_it_is_consumed(self, clock: Clock) -> None:
         create_logged_parcel("a")
-        append_pending(LOG_ID)
+        append_pending_and_return_lag_ms(LOG_ID)
         clock.shift(seconds=11)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
         assert queued_bodies("events.fifo")[-1] == f'{{"log": "{LOG_ID}"}}'
         table.write_transaction([ConsumerOffset().advance(LOG_ID, ConsumerOffset(1), 1)])
         clock.shift(seconds=61)
-        assert scheduler.enqueue_due() == 0
-        assert scheduler.read_backlog() == scheduler.Backlog(None, None)
+        assert scheduler.enqueue_due_tasks() == 0
+        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, None)
 
     def test_an_unresponsive_queue_loses_nothing(self, clock: Clock) -> None:
         create_parcel("a", due_at=now())
@@ -73,10 +73,10 @@ class TestEnqueueDue:
             inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None),
             pytest.raises(Problem, match="unavailable"),
         ):
-            scheduler.enqueue_due()
+            scheduler.enqueue_due_tasks()
         assert queued_bodies("jobs") == []
         clock.shift(seconds=61)
-        assert scheduler.enqueue_due() == 1
+        assert scheduler.enqueue_due_tasks() == 1
 
     def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(
         self, monkeypatch: pytest.MonkeyPatch
@@ -91,37 +91,37 @@ class TestEnqueueDue:
             return schedule_attributes(scheduled_task, key)
 
         monkeypatch.setattr("chalicelib.kernel.work.scheduler.schedule_attributes", move)
-        assert scheduler.enqueue_due() == 0
+        assert scheduler.enqueue_due_tasks() == 0
         assert queued_bodies("jobs") == []
 
     def test_due_tasks_are_read_in_pages(self) -> None:
         for n in range(105):
             create_parcel(str(n), due_at=now(), sent=False, organization_id=LOG_ID)
         with record_calls() as calls:
-            assert scheduler.enqueue_due() == 105
+            assert scheduler.enqueue_due_tasks() == 105
         assert calls.call_names.count("dynamodb:Query") == SCHEDULE_SHARDS + 1
 
 
 class TestBacklog:
     def test_it_returns_the_longest_overdue_task(self, clock: Clock) -> None:
         timestamp = clock.freeze()
-        assert scheduler.read_backlog() == scheduler.Backlog(None, None)
+        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
             create_parcel(
                 str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG_ID[:-1]}{n}"
             )
-        assert scheduler.read_backlog() == scheduler.Backlog(after(timestamp, seconds=-60), None)
+        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(after(timestamp, seconds=-60), None)
 
     def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock: Clock) -> None:
         timestamp = clock.freeze()
         create_logged_parcel("a")
         for later in ("b", "c", "d"):
             clock.shift(seconds=61)
-            scheduler.enqueue_due()
+            scheduler.enqueue_due_tasks()
             create_logged_parcel(later)
-        assert scheduler.read_backlog() == scheduler.Backlog(None, timestamp)
-        append_pending(LOG_ID)
-        assert scheduler.read_backlog() == scheduler.Backlog(None, None)
+        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, timestamp)
+        append_pending_and_return_lag_ms(LOG_ID)
+        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, None)
 
 
 class TestQueues:

@@ -34,14 +34,19 @@ def load_recent_checks() -> list[Check]:
 
 
 def _run_all_checks() -> list[Check]:
-    probes: dict[str, Callable[[], Backlog | None]] = {"table": _probe_table, "backlog": scheduler.read_backlog}
-    probes |= {name: partial(queues.ping, url) for name, url in queues.queue_urls().items()}
+    probes: dict[str, Callable[[], Backlog | None]] = {
+        "table": _probe_table,
+        "backlog": scheduler.read_oldest_backlog_times,
+    }
+    probes |= {name: partial(queues.ping, url) for name, url in queues.queue_urls_by_name().items()}
     threads = ThreadPoolExecutor(len(probes), table.PARALLEL_READ_THREAD_PREFIX)
     futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
     threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
     wait(futures.values(), TIMEOUT_SECONDS)
     errors = {name: _find_probe_error_text(name, future) for name, future in futures.items()}
-    queue_errors = [f"{name}: {error}" for name, error in errors.items() if name in queues.queue_urls() and error]
+    queue_errors = [
+        f"{name}: {error}" for name, error in errors.items() if name in queues.queue_urls_by_name() and error
+    ]
     return [
         _build_check("table", errors["table"]),
         _build_check("queues", " ".join(queue_errors) or None),

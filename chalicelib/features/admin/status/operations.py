@@ -43,4 +43,4 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntr
     """
     target_logs = query.target_id and [system_log_id(query.target_id)]
     entries, last = logs.list_entries(target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
-    return ctx.build_page(logs.entries_to_json(entries), last, query)
+    return ctx.build_page(logs.entries_to_json_bytes(entries), last, query)

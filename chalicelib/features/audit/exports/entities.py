@@ -72,7 +72,7 @@ class AuditExport(Job):
     omitted_runs: Item | None = None
 
     @property
-    def export_as_requested(self) -> "AuditExport":
+    def with_state_when_requested(self) -> "AuditExport":
         """Return the export as it was when it was requested, which is the diff base of its final log entry."""
         return AuditExport(
             id=self.id,
@@ -105,12 +105,12 @@ class AuditExport(Job):
             return super().scheduled_task
         return ScheduledTask("audit_exports.clear", self.delete_files_at) if self.delete_files_at else None
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. An export whose filters name the person expires."""
         issued_urls_at = {user_id: at for user_id, at in self.issued_urls_at.items() if user_id not in person.user_ids}
         has_changed = issued_urls_at != self.issued_urls_at
         changed_fields: dict[str, Any] = {"issued_urls_at": issued_urls_at} if has_changed else {}
-        if redacted := person.redact_all(self.filters):
+        if redacted := person.redacted_field_changes(self.filters):
             timestamp = now()
             expired_fields = {"status": "expired", "lease_until": None, "expires_at": timestamp}
             expired_fields["delete_files_at"] = after(

@@ -40,7 +40,7 @@ def export_audit_log(
     `export_too_large`. Start a background export in that case.
     """
     try:
-        text = build_inline_export(organization.log, query, query.format)
+        text = build_inline_export(organization.audit_log_id, query, query.format)
     except ExportTooLarge as error:
         async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
@@ -90,20 +90,20 @@ def get_audit_export(ctx: Context, organization: Organization, export: AuditExpo
         raise Problem("export_expired", _EXPIRED_DETAIL.format(export.expires_at))
     if export.status != "completed":
         return AuditExportOut.of(export)
-    _log_download_once(ctx, export)
+    _log_download_unless_url_valid(ctx, export)
     name = _export_file_name(organization, export.created_at, f"{export.format}.gz")
     return AuditExportOut.of(
         export, download_url=async_export.presigned_download_url(export, name, _DOWNLOAD_URL_SECONDS)
     )
 
 
-def _log_download_once(ctx: Context, export: AuditExport) -> None:
+def _log_download_unless_url_valid(ctx: Context, export: AuditExport) -> None:
     """Record the download in the log, unless the caller has a URL that is still valid."""
     valid_from = after(ctx.now, seconds=-_DOWNLOAD_URL_SECONDS)
     still_valid = {principal: at for principal, at in export.issued_urls_at.items() if at > valid_from}
-    if ctx.principal.id not in still_valid:
-        ctx.changes.update_untracked(export, issued_urls_at={**still_valid, ctx.principal.id: ctx.now})
-        ctx.changes.set_event_subject(export)
+    if ctx.principal_or_anonymous.id not in still_valid:
+        ctx.changes.update_untracked(export, issued_urls_at={**still_valid, ctx.principal_or_anonymous.id: ctx.now})
+        ctx.changes.set_event_subject_if_unset(export)
 
 
 def _export_file_name(organization: Organization, timestamp: str, suffix: str) -> str:

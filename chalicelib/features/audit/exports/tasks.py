@@ -44,7 +44,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
     if export is None:
         return
     if export.failures > jobs.MAX_FAILURES:
-        _fail_export(export, _GIVEN_UP_ERROR)
+        _fail_export_and_schedule_deletion(export, _GIVEN_UP_ERROR)
     else:
         _write_file_until(export, jobs.slice_deadline_monotonic())
 
@@ -67,12 +67,12 @@ def _write_file_until(export: AuditExport, deadline_monotonic: float) -> None:
         try:
             export = _start_export(export)
         except BrokenHead:
-            _fail_export(export, _INVALID_HEAD_ERROR)
+            _fail_export_and_schedule_deletion(export, _INVALID_HEAD_ERROR)
             return
     if not export.is_uploaded:
         writer = ExportWriter(export)
         try:
-            export = writer.write_entries_until(deadline_monotonic)
+            export = writer.write_until_and_return_export(deadline_monotonic)
         except UnreadableEntry as unreadable:
             _retry_later_or_fail(writer.export, unreadable)
             return
@@ -99,13 +99,13 @@ def _retry_later_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> No
     if unreadable.may_be_index_lag and export.failures < _MAX_INDEX_WAITS:
         jobs.release(export, delay_seconds=_INDEX_WAIT_SECONDS)
     else:
-        _fail_export(export, _UNREADABLE_ERROR.format(unreadable.sequence))
+        _fail_export_and_schedule_deletion(export, _UNREADABLE_ERROR.format(unreadable.sequence))
 
 
 def _complete_export(export: AuditExport) -> None:
     """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
     digest, size, checkpoint_due = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
-    for chunk in async_export.complete_upload_and_read(export):
+    for chunk in async_export.complete_upload_and_iter_content(export):
         digest.update(chunk)
         size += len(chunk)
         if time.monotonic() > checkpoint_due:
@@ -114,7 +114,7 @@ def _complete_export(export: AuditExport) -> None:
                 time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS,
             )
     expires_at = after(now(), days=RETENTION_DAYS)
-    _end_export(
+    _store_end_status_and_event(
         export,
         "completed",
         size_bytes=size,
@@ -125,14 +125,14 @@ def _complete_export(export: AuditExport) -> None:
     )
 
 
-def _fail_export(export: AuditExport, error: str) -> None:
-    _end_export(
+def _fail_export_and_schedule_deletion(export: AuditExport, error: str) -> None:
+    _store_end_status_and_event(
         export, "failed", error=error, entry_count=None, delete_files_at=after(now(), seconds=jobs.LEASE_SECONDS)
     )
 
 
-def _end_export(export: AuditExport, status: str, **result_fields: Any) -> None:
+def _store_end_status_and_event(export: AuditExport, status: str, **result_fields: Any) -> None:
     changes = UnitOfWork(now())
     changes.update(export, status=status, lease_until=None, omitted_runs=None, **result_fields)
-    changes.set_diff_base(export.export_as_requested)
+    changes.set_diff_base(export.with_state_when_requested)
     outbox.commit(changes, f"organization.audit_export.{status}", Origin.system(AuditExport.task))

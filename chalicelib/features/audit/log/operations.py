@@ -30,8 +30,8 @@ def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) 
     With a filter by type, actor or target the list may lag for a moment, because it reads an index. Without a filter it
     never lags, and an export is always complete.
     """
-    entries, last = logs.list_entries([organization.log], query, ctx.decode_cursor(query), query.limit)
-    return ctx.build_page(logs.entries_to_json(entries), last, query)
+    entries, last = logs.list_entries([organization.audit_log_id], query, ctx.decode_cursor(query), query.limit)
+    return ctx.build_page(logs.entries_to_json_bytes(entries), last, query)
 
 
 @routes.get(
@@ -47,7 +47,7 @@ def verify_audit_integrity(ctx: Context, organization: Organization, query: Inte
     detects a log that was cut off, even if its former head was put back. A long log is verified in windows: repeat the
     request with `nextCursor` until it is null or a failure is reported.
     """
-    log_id = organization.log
+    log_id = organization.audit_log_id
     result = log_verification.verify_next_window(log_id, ctx.decode_cursor(query), query.checkpoint)
     progress, fault = result.progress, result.fault
     return IntegrityReport(

@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.features.audit.log.logic import anchors
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
-from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, verify_entries_through
+from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, load_extended_prefix_or_fault
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.core.logs import add_fields, add_metrics
@@ -30,7 +30,7 @@ def queue_anchor_tasks() -> int:
     In each shard the logs that have waited longest come first. The next run continues where this one ran out of time.
     """
     queued_count, ends_at = 0, time.monotonic() + _QUEUE_TIMEOUT_SECONDS
-    for pages in zip_longest(*map(ledger.unanchored_heads, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
+    for pages in zip_longest(*map(ledger.iter_unanchored_head_pages, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
         for head in (head for page in pages for head in page):
             queues.enqueue(_TASK, (head["pk"], head["sk"]))
             queued_count += 1
@@ -57,7 +57,9 @@ def anchor_log(message: dict[str, Any]) -> None:
     except (BrokenAnchor, BrokenHead):
         _report_refused_anchor(Fault("bad_signature", None))
         return
-    result = _verify_from_anchor(log_id, latest_head, head, _verified_prefix_from_message(message, log_id, latest_head))
+    result = _extend_prefix_toward_head_or_fault(
+        log_id, latest_head, head, _verified_prefix_from_message(message, log_id, latest_head)
+    )
     if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
         queues.enqueue_message({**message, "again": "yes"}, delay_seconds=_INDEX_LAG_SECONDS)
     elif isinstance(result, Fault):
@@ -66,11 +68,11 @@ def anchor_log(message: dict[str, Any]) -> None:
         cursor = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
         queues.enqueue_message({**message, "reached": cursor})
     elif head.tree == latest_head.tree or anchors.store_anchor(log_id, head):
-        ledger.mark_anchored(log_id, head.tree.size)
+        ledger.mark_anchored_if_size_unchanged(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
 
 
-def _verify_from_anchor(
+def _extend_prefix_toward_head_or_fault(
     log_id: str, anchored_head: Head, head: Head, verified: VerifiedPrefix
 ) -> VerifiedPrefix | Fault:
     """Return the prefix verified in this run, or the fault that separates the anchor from the head."""
@@ -80,7 +82,9 @@ def _verify_from_anchor(
         return fault
     ends_at = jobs.slice_deadline_monotonic()
     while verified.tree.size < head.tree.size:
-        result = verify_entries_through(log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES))
+        result = load_extended_prefix_or_fault(
+            log_id, verified, min(head.tree.size, verified.tree.size + WINDOW_ENTRIES)
+        )
         if isinstance(result, Fault):
             return result
         verified = result

@@ -41,7 +41,7 @@ MAX_LEAD_BYTES: Final = 128 * 1024
 """Maximum size of a lead with notes and history: more than senders can fill, less than an item of the table."""
 
 
-def can_merge(lead: Lead, submission: StoredSubmission) -> bool:
+def has_room_for_submission(lead: Lead, submission: StoredSubmission) -> bool:
     """Return whether a submission can be merged into an open lead."""
     submissions = [*lead.submissions, submission]
     return len(submissions) <= MAX_MERGED_SUBMISSIONS and len(to_json(submissions)) <= MAX_MERGED_BYTES

@@ -1,7 +1,11 @@
 """Store submissions: in the open lead of the email address if there is one, otherwise in a new lead."""
 
 from chalicelib.features.leads.entities import Lead, LeadSubmission, StoredSubmission
-from chalicelib.features.leads.logic.lead_status import MERGE_WINDOW_HOURS, can_merge, merged_submission_fields
+from chalicelib.features.leads.logic.lead_status import (
+    MERGE_WINDOW_HOURS,
+    has_room_for_submission,
+    merged_submission_fields,
+)
 from chalicelib.features.leads.models import LeadCreate
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.case_folding import email_from_claim
@@ -14,7 +18,7 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 def open_lead_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the email address in the body to its open lead, for prefetching."""
-    value = request.unvalidated_body.get("contactEmail")
+    value = request.unvalidated_json_object.get("contactEmail")
     email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
     return [_open_lead_reference_key(email_address)] if email_address else []
 
@@ -26,20 +30,20 @@ def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
     """
     open_lead = _load_open_lead(ctx, body.contact_email)
     submission = _build_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
-    if open_lead and can_merge(open_lead, submission):
+    if open_lead and has_room_for_submission(open_lead, submission):
         lead = ctx.changes.update(open_lead, **merged_submission_fields(open_lead, submission))
     else:
         lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
     return ctx.changes.create(LeadSubmission.of_lead(lead, submission["id"]))
 
 
-def build_honeypot_reply(ctx: Context, body: LeadCreate) -> LeadSubmission:
+def build_unstored_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
     """Return a submission that is not stored, so that a bot in the honeypot gets the usual response."""
     submission = _build_submission(ctx, body)
     return LeadSubmission.of_lead(_new_lead(submission, body, None), submission["id"])
 
 
-def create_operator_lead(ctx: Context, body: LeadCreate) -> Lead:
+def create_operator_lead_replacing_open(ctx: Context, body: LeadCreate) -> Lead:
     """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
     lead = _new_lead(_build_submission(ctx, body), body, ctx.user.id)
     return _create_open_lead(ctx, lead, _load_open_lead(ctx, body.contact_email))

@@ -68,11 +68,11 @@ class IntegrationChannel(Subscriber):
     @property
     def decrypted_url(self) -> str:
         """Return the decrypted URL. Raises DecryptionError if the stored value was altered."""
-        return encryption.decrypt(self.sealed_url, _encryption_context(self.id)).decode()
+        return encryption.decrypt_bytes(self.sealed_url, _encryption_context_text(self.id)).decode()
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. A URL that names the person keeps only its host."""
-        redacted = person.redact_all({"name": self.name})
+        redacted = person.redacted_field_changes({"name": self.name})
         if not person.appears_in(url := self.decrypted_url):
             return redacted
         parts = urlsplit(url)
@@ -86,7 +86,7 @@ class IntegrationChannel(Subscriber):
 def encrypted_url_fields(channel_id: str, url: str) -> dict[str, Any]:
     """Return the fields of a channel that store its URL, encrypted and masked."""
     return {
-        "sealed_url": encryption.encrypt(url.encode(), _encryption_context(channel_id)),
+        "sealed_url": encryption.encrypt_bytes(url.encode(), _encryption_context_text(channel_id)),
         "masked_url": mask_url(url),
     }
 
@@ -99,5 +99,5 @@ def mask_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/{MASK}{visible_end}"
 
 
-def _encryption_context(channel_id: str) -> str:
+def _encryption_context_text(channel_id: str) -> str:
     return f"channel:{channel_id}"

@@ -12,7 +12,10 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
 )
 from chalicelib.features.notifications.channels.models import MASK, ChannelCreate, ChannelOut, ChannelPatch, Provider
 from chalicelib.features.notifications.entities import SubscriberCleanup
-from chalicelib.features.notifications.logic.event_access import limit_to_caller_areas, require_readable_event_areas
+from chalicelib.features.notifications.logic.event_access import (
+    check_exact_events_and_get_readable_areas,
+    set_caller_areas_if_changed,
+)
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
@@ -55,7 +58,7 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
     """
     _reject_unsuitable_url(body.provider, body.config.webhook_url)
-    areas = require_readable_event_areas(ctx, body.events)
+    areas = check_exact_events_and_get_readable_areas(ctx, body.events)
     record_fields = ctx.new_record_fields()
     channel = IntegrationChannel(
         **record_fields,
@@ -101,9 +104,9 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
         name=body.name,
         events=body.events,
         enabled=body.enabled,
-        **_url_and_status_fields(channel, body),
+        **_validated_url_and_status_changes(channel, body),
     )
-    return ChannelOut.of(limit_to_caller_areas(ctx, changed, channel))
+    return ChannelOut.of(set_caller_areas_if_changed(ctx, changed, channel))
 
 
 @routes.delete(
@@ -137,10 +140,10 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
 
     A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
-    content = MessageContent.create_test_message(ctx.principal.actor, channel, ctx.now)
+    content = MessageContent.create_test_message(ctx.principal_or_anonymous.actor, channel, ctx.now)
     response = ctx.run_once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
     record_channel_response(ctx.changes, channel, response)
-    ctx.changes.set_event_subject(channel)
+    ctx.changes.set_event_subject_if_unset(channel)
     return TrialOut(
         delivered=response.succeeded,
         status_code=response.status,
@@ -149,7 +152,7 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     )
 
 
-def _url_and_status_fields(channel: IntegrationChannel, body: ChannelPatch) -> dict[str, Any]:
+def _validated_url_and_status_changes(channel: IntegrationChannel, body: ChannelPatch) -> dict[str, Any]:
     """Return the fields for the URL and the status after a change. Raises ValidationProblem for an unsuitable URL."""
     requested_url = body.config.webhook_url
     url = channel.decrypted_url if requested_url == channel.masked_url else requested_url

@@ -12,7 +12,7 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
     is_permanent_failure,
     retry_after_seconds,
 )
-from chalicelib.features.notifications.entities import Delivery, scheduler_due_at
+from chalicelib.features.notifications.entities import Delivery, scheduler_fallback_due_at
 from chalicelib.features.notifications.logic import batches, delivery_attempts
 from chalicelib.features.notifications.logic.delivery_attempts import DeliveryEvent
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
@@ -31,7 +31,7 @@ def send_to_channel(message: dict[str, Any]) -> None:
         elif channel.free_at and channel.free_at > after(now(), seconds=channel.min_interval_seconds):
             _postpone_delivery(delivery, channel.free_at)
         else:
-            return _send_event(channel, delivery, event)
+            return _send_event_and_store_attempt(channel, delivery, event)
         return channel
 
     delivery_attempts.send_batch(IntegrationChannel, message, attempt_delivery)
@@ -40,14 +40,20 @@ def send_to_channel(message: dict[str, Any]) -> None:
 def _postpone_delivery(delivery: Delivery, attempt_at: str) -> None:
     """Move a delivery to a later time, without counting an attempt."""
     changes = UnitOfWork(now())
-    postponed = changes.update(delivery, next_attempt_at=attempt_at, due_at=scheduler_due_at(attempt_at, changes.now))
+    postponed = changes.update(
+        delivery, next_attempt_at=attempt_at, due_at=scheduler_fallback_due_at(attempt_at, changes.now)
+    )
     changes.commit()
     batches.queue_delivery_at_next_attempt(postponed)
 
 
-def _send_event(channel: IntegrationChannel, delivery: Delivery, event: DeliveryEvent) -> IntegrationChannel:
+def _send_event_and_store_attempt(
+    channel: IntegrationChannel, delivery: Delivery, event: DeliveryEvent
+) -> IntegrationChannel:
     response = send_message(channel, MessageContent.from_entry(event.entry, event.sequence))
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, retry_after_seconds(response), RETRY_SECONDS)
     delivery_attempts.store_attempt(delivery, response, None if is_permanent_failure(response) else next_at)
-    return delivery_attempts.update_subscriber(channel, partial(record_channel_response, response=response))
+    return delivery_attempts.update_subscriber_unless_endpoint_changed(
+        channel, partial(record_channel_response, response=response)
+    )

@@ -7,12 +7,12 @@ from typing import Any, Final, TypeVar
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_due_at
+from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_fallback_due_at
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.core.clock import after, back_off, now, now_ms, timestamp_ms
-from chalicelib.kernel.core.logs import add_fields, best_effort, correlate, log_event
+from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff, timestamp_ms
+from chalicelib.kernel.core.logs import add_fields, bind_originating_request_ids, log_and_ignore_aws_errors, log_event
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -91,7 +91,7 @@ def send_batch(
         try:
             event = events.get(delivery.id)
             if event and subscriber.may_receive(delivery.event_type):
-                with correlate(event.request_id):
+                with bind_originating_request_ids(event.request_id):
                     subscriber = attempt_delivery(subscriber, delivery, event)
             else:
                 skip_delivery(delivery)
@@ -100,7 +100,7 @@ def send_batch(
     return subscriber
 
 
-def load_deferred_deliveries(subscriber: Subscriber) -> list[Delivery]:
+def prune_and_load_first_deferred_deliveries(subscriber: Subscriber) -> list[Delivery]:
     """Return the first deferred deliveries of a subscriber, at most one batch, in the order of the log.
 
     Reads the list of deferred deliveries from the table, so none is missing. Deliveries that were sent or skipped
@@ -127,7 +127,7 @@ def load_deferred_deliveries(subscriber: Subscriber) -> list[Delivery]:
             try:
                 table.write_transaction([_deferral_delete_write(deferral) for deferral in obsolete])
             except TransactionCancelled:  # One of them was deferred again meanwhile.
-                back_off(conflicts)
+                sleep_with_jittered_backoff(conflicts)
                 conflicts += 1
         if due or not deferrals:
             return sorted(due.values(), key=lambda delivery: delivery.sequence)
@@ -144,7 +144,7 @@ def _deferral_delete_write(deferral_item: Item) -> Write:
     )
 
 
-def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S]) -> S:
+def update_subscriber_unless_endpoint_changed(subscriber: S, apply_change: Callable[[UnitOfWork, S], S]) -> S:
     """Store the change that `apply_change` makes to a subscriber after an attempt, and return the subscriber.
 
     Nothing is stored if the subscriber is deleted or has another endpoint by now. Raises ConcurrentModification if
@@ -157,7 +157,7 @@ def update_subscriber(subscriber: S, apply_change: Callable[[UnitOfWork, S], S])
             if not changes.is_empty:
                 changes.commit()
         except ConcurrentModification:
-            back_off(attempt)
+            sleep_with_jittered_backoff(attempt)
             item = table.get(subscriber.item_key)
             current = type(subscriber).from_item(item) if item else None
             if current is None or current.endpoint_identity != subscriber.endpoint_identity:
@@ -213,7 +213,7 @@ def store_attempt(
     )
     changes.commit()
     if job:
-        with best_effort("start"):
+        with log_and_ignore_aws_errors("start"):
             queues.enqueue(job.task, job.item_key)
     batches.queue_delivery_at_next_attempt(changed)
     return changed
@@ -223,7 +223,7 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
     """Add the result of an attempt to the unit of work, and return the changed delivery."""
     next_at = None if response.succeeded else next_at
     status: DeliveryStatus = "succeeded" if response.succeeded else "pending" if next_at else "failed"
-    attempts = _with_new_attempts(delivery, response, changes.now)
+    attempts = _extended_attempt_list(delivery, response, changes.now)
     log_event(
         "attempt",
         tenant=delivery.organization_id,
@@ -243,12 +243,12 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
         attempts=attempts,
         tries=delivery.tries + 1,
         next_attempt_at=next_at,
-        due_at=next_at and scheduler_due_at(next_at, changes.now),
+        due_at=next_at and scheduler_fallback_due_at(next_at, changes.now),
         completed_at=None if next_at else changes.now,
     )
 
 
-def _with_new_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
+def _extended_attempt_list(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
     responses = [*last_response.earlier_attempts, last_response]
@@ -281,7 +281,7 @@ def _load_subscriber_and_deliveries(
 ) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
         subscriber = tasks.load_record(subscriber_type, message)
-        return subscriber, load_deferred_deliveries(subscriber) if subscriber else []
+        return subscriber, prune_and_load_first_deferred_deliveries(subscriber) if subscriber else []
     subscriber_item_key = (message["pk"], message["sk"])
     fields = {subscriber_type.delivery_type.subscriber_field: message["subscriber"]}
     keys = [subscriber_type.delivery_type.make_item_key(**fields, id=delivery_id) for delivery_id in message["ids"]]

@@ -4,24 +4,24 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from chalicelib.features.notifications.entities import Subscriber
-from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_event_types
+from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.permissions.roles import completely_readable_areas
+from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_all
 
 S = TypeVar("S", bound=Subscriber)
 
 
-def require_readable_event_areas(ctx: Context, event_patterns: Sequence[str]) -> list[str] | None:
+def check_exact_events_and_get_readable_areas(ctx: Context, event_patterns: Sequence[str]) -> list[str] | None:
     """Return the areas that the caller may read. None stands for all areas.
 
     Raises Problem 403 for exact event types outside these areas.
     """
-    areas = completely_readable_areas(ctx.scopes)
-    reject_unreadable_event_types(event_patterns, areas)
+    areas = fully_readable_areas_or_none_if_all(ctx.api_key_scopes)
+    reject_unreadable_exact_event_types(event_patterns, areas)
     return areas
 
 
-def limit_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
+def set_caller_areas_if_changed(ctx: Context, subscriber: S, previous: S) -> S:
     """Return a changed subscriber limited to the areas that the caller may read, if it was changed.
 
     The change may have pointed it to a server of the caller. Raises Problem 403 for exact event types outside the
@@ -29,4 +29,4 @@ def limit_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
     """
     if subscriber is previous:
         return subscriber
-    return ctx.changes.update(subscriber, areas=require_readable_event_areas(ctx, subscriber.events))
+    return ctx.changes.update(subscriber, areas=check_exact_events_and_get_readable_areas(ctx, subscriber.events))

@@ -13,8 +13,13 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
 from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_key
-from chalicelib.kernel.core.clock import back_off, now, now_ms
-from chalicelib.kernel.core.logs import add_fields, add_request_ids, best_effort, correlate
+from chalicelib.kernel.core.clock import now, now_ms, sleep_with_jittered_backoff
+from chalicelib.kernel.core.logs import (
+    add_fields,
+    add_request_ids,
+    bind_originating_request_ids,
+    log_and_ignore_aws_errors,
+)
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -53,12 +58,12 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
     while now_ms() < deadline_ms:
         items = table.get_all([head_key(log_id), subscriptions_key(log_id)])
         head = items.get(head_key(log_id), {})
-        offset, size = ConsumerOffset.from_head(head), int(head.get("size", 0))
+        offset, size = ConsumerOffset.from_head_item(head), int(head.get("size", 0))
         if offset.sequence == size:
             return
         entries = _load_next_entries(log_id, offset, size)
         try:
-            _commit_steps(
+            _commit_steps_and_queue_deliveries(
                 log_id, offset, size, SubscriptionSet.from_item(items.get(subscriptions_key(log_id))), entries
             )
             if offset.sequence + len(entries) == size:
@@ -68,20 +73,20 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
             tries += 1
             if tries == _MAX_ATTEMPTS:
                 raise ConcurrentModification from cancelled
-            back_off(tries)
+            sleep_with_jittered_backoff(tries)
 
 
 def _load_next_entries(log_id: str, offset: ConsumerOffset, log_size: int) -> list[StoredEntry]:
     """Return the next entries without a gap. Raises MissingEntry."""
     entries = next(
-        logs.iter_sequenced_entries(log_id, offset.sequence, min(log_size, offset.sequence + _BATCH_SIZE)), []
+        logs.iter_sequenced_entry_chunks(log_id, offset.sequence, min(log_size, offset.sequence + _BATCH_SIZE)), []
     )
     if not entries or entries[0].item["index1sk"] != sequence_index_key(log_id, offset.sequence + 1)[1]:
         raise MissingEntry(f"log {log_id}: the entry with sequence {offset.sequence + 1} is not there")
     return entries
 
 
-def _commit_steps(
+def _commit_steps_and_queue_deliveries(
     log_id: str, offset: ConsumerOffset, log_size: int, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
 ) -> None:
     planned, request_ids = list[Delivery](), dict[str, str]()
@@ -98,7 +103,7 @@ def _commit_steps(
             planned += step.deliveries
             request_ids |= step.request_ids
     finally:
-        with best_effort("deliver"):
+        with log_and_ignore_aws_errors("deliver"):
             _queue_planned_deliveries(planned, request_ids)
 
 
@@ -113,7 +118,7 @@ def _plan_steps(
         if event and (request_id := event["context"]["requestId"]):
             request_ids[event["id"]] = request_id
         for part in range(offset.part, len(recipient_ids)):
-            delivery, subscriptions = subscriptions.with_planned_delivery(
+            delivery, subscriptions = subscriptions.planned_delivery_and_updated_set(
                 recipient_ids[part], event, sequence, timestamp
             )
             batch.append(delivery)
@@ -142,7 +147,7 @@ def _queue_planned_deliveries(deliveries: Sequence[Delivery], request_ids_by_eve
         if delivery.next_attempt_at and delivery.next_attempt_at <= timestamp:
             ready.setdefault(batches.subscriber_key(delivery), []).append(delivery)
         else:
-            with correlate(*batches.list_request_ids([delivery], request_ids_by_event)):
+            with bind_originating_request_ids(*batches.list_request_ids([delivery], request_ids_by_event)):
                 batches.queue_delivery_at_next_attempt(delivery)
     batches.queue_delivery_batches(ready.items(), request_ids_by_event)
 

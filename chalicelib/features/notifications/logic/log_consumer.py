@@ -24,7 +24,7 @@ class ConsumerOffset:
     part: int = 0
 
     @classmethod
-    def from_head(cls, head: Item | None) -> "ConsumerOffset":
+    def from_head_item(cls, head: Item | None) -> "ConsumerOffset":
         """Return the offset that the head of a log contains."""
         return cls(int(head.get("followed", 0)), int(head.get("followed_part", 0))) if head else cls()
 

@@ -34,7 +34,7 @@ def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:
     )
 
 
-def reject_unreadable_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:
+def reject_unreadable_exact_event_types(patterns: Sequence[str], readable_areas: Container[str] | None) -> None:
     """Raise Problem 403 for each exact event type outside the areas. Prefix patterns are always allowed."""
     errors = [
         FieldError(

@@ -83,15 +83,15 @@ class SubscriptionSet:
             if subscription.accepts_event_type(entry["type"]) and subscriber_id != excluded_id
         ]
 
-    def with_planned_delivery(
+    def planned_delivery_and_updated_set(
         self, subscriber_id: str, entry: Mapping[str, Any], sequence: int, now: str
     ) -> tuple[Delivery, "SubscriptionSet"]:
         """Return the delivery of an entry to a subscriber at the next free time, and the updated subscriptions."""
         subscription = self.by_subscriber_id[subscriber_id]
         subscriber_type = record_type(subscription.kind)
-        assert issubclass(subscriber_type, Subscriber)  # noqa: S101 - `apply_entry` accepts no other types
+        assert issubclass(subscriber_type, Subscriber)  # noqa: S101 - `with_entry` accepts no other types
         attempt_at = max(now, subscription.free_at)
-        delivery = subscriber_type.delivery_type.plan(
+        delivery = subscriber_type.delivery_type.create_pending_or_skipped(
             subscriber_id,
             event_id=entry["id"],
             event_type=entry["type"],

@@ -10,7 +10,7 @@ from chalicelib.features.notifications.replays.entities import Replay
 from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.logs import best_effort
+from chalicelib.kernel.core.logs import log_and_ignore_aws_errors
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
@@ -43,15 +43,17 @@ def _process_next_page(replay: Replay) -> Replay:
     if webhook is None or webhook.status != "active":
         return _end_replay(replay, _INACTIVE_ERROR.format(webhook.status) if webhook else _DELETED_ERROR)
     pk = WebhookDelivery.pk.format(webhook_id=replay.webhook_id)
-    result = table.query(pk, after=replay.position, limit=_PAGE_SIZE, **ids.id_range(replay.since, replay.until))
+    result = table.query(
+        pk, after=replay.position, limit=_PAGE_SIZE, **ids.id_range_query_arguments(replay.since, replay.until)
+    )
     deliveries = [WebhookDelivery.from_item(item) for item in result.items]
     selected = [
         delivery
         for delivery in deliveries
-        if _is_selected(replay, delivery) and webhook.may_receive(delivery.event_type)
+        if _is_selected_and_unexpired(replay, delivery) and webhook.may_receive(delivery.event_type)
     ]
     for start in range(0, len(selected), batches.MAX_BATCH_SIZE):
-        replay = _requeue_batch(replay, selected[start : start + batches.MAX_BATCH_SIZE])
+        replay = _requeue_batch_skipping_changed(replay, selected[start : start + batches.MAX_BATCH_SIZE])
     return (
         jobs.save_progress(replay, status="running", position=result.last_evaluated_key)
         if result.last_evaluated_key
@@ -59,11 +61,11 @@ def _process_next_page(replay: Replay) -> Replay:
     )
 
 
-def _is_selected(replay: Replay, delivery: WebhookDelivery) -> bool:
+def _is_selected_and_unexpired(replay: Replay, delivery: WebhookDelivery) -> bool:
     return delivery.status in replay.selected_statuses and not delivery.is_expired
 
 
-def _requeue_batch(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
+def _requeue_batch_skipping_changed(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
     """Queue a batch again, except for deliveries that changed meanwhile. Raises what `jobs.save_progress` raises."""
     position = {"pk": batch[-1].item_key[0], "sk": batch[-1].item_key[1]}
     try:
@@ -79,7 +81,7 @@ def _requeue_batch_and_save_position(replay: Replay, batch: Sequence[WebhookDeli
     changes = UnitOfWork(now())
     requeued = [changes.update(delivery, **requeue_fields(changes.now)) for delivery in batch]
     stored = jobs.save_progress(replay, changes, status="running", position=position, done=replay.done + len(batch))
-    with best_effort("replay"):
+    with log_and_ignore_aws_errors("replay"):
         batches.queue_delivery_batches([(batches.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
     return stored
 

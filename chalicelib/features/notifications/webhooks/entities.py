@@ -98,13 +98,13 @@ class Webhook(Subscriber):
         return self.status == "active" and self.pending_disable_reason is None
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """Return the URL, which stands for the webhook in the log."""
         return self.url
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from description and URL. A changed URL disables the webhook."""
-        redacted = person.redact_all({"description": self.description, "url": self.url})
+        redacted = person.redacted_field_changes({"description": self.description, "url": self.url})
         return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted
 
     @property

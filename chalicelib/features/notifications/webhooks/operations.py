@@ -6,12 +6,15 @@ from typing import Final
 from pydantic_core import to_json
 
 from chalicelib.features.notifications.entities import SubscriberCleanup
-from chalicelib.features.notifications.logic.event_access import limit_to_caller_areas, require_readable_event_areas
+from chalicelib.features.notifications.logic.event_access import (
+    check_exact_events_and_get_readable_areas,
+    set_caller_areas_if_changed,
+)
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit, webhook_secrets
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import closed_circuit_fields, failure_reason
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import failure_reason, reset_to_half_open_fields
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.features.notifications.webhooks.models.schemas import (
     SecretRotation,
@@ -64,7 +67,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     that an API key creates or changes receives events only within the areas that the key may read: `*` and `page.*` are
     limited to these, and an exact type outside them is rejected.
     """
-    areas = require_readable_event_areas(ctx, body.events)
+    areas = check_exact_events_and_get_readable_areas(ctx, body.events)
     record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate_secret()
     webhook = Webhook(
         **record_fields,
@@ -104,14 +107,14 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     even after the service disabled it, or changing its URL clears its recorded failures. After a change by an API key,
     the webhook receives only events that the key may read.
     """
-    fields, is_enabled_now = body.fields(), body.enabled and not webhook.enabled
+    fields, is_enabled_now = body.to_stored_fields(), body.enabled and not webhook.enabled
     if is_enabled_now:
         fields["disabled_reason"] = None
     if is_enabled_now or body.url != webhook.url:
-        fields |= closed_circuit_fields(ctx.now, enabled=body.enabled)
+        fields |= reset_to_half_open_fields(ctx.now, enabled=body.enabled)
     elif webhook.enabled and not body.enabled and not webhook.backlog_drained:
         fields["probe_at"] = ctx.now  # The task then skips the backlog.
-    changed = limit_to_caller_areas(ctx, ctx.changes.update(webhook, **fields), webhook)
+    changed = set_caller_areas_if_changed(ctx, ctx.changes.update(webhook, **fields), webhook)
     if changed.probe_at == ctx.now:
         ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
     return WebhookOut.of(changed)
@@ -155,7 +158,7 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
-    ctx.changes.set_event_subject(webhook)
+    ctx.changes.set_event_subject_if_unset(webhook)
     return TrialOut(
         delivered=response.succeeded,
         status_code=response.status,

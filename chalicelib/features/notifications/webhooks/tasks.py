@@ -23,7 +23,7 @@ from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
     find_disable_reason,
     half_open_circuit_fields,
     next_misconfigured_since,
-    next_probe_at,
+    probe_at_after_timeouts,
 )
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -95,7 +95,7 @@ def send_to_webhook(message: dict[str, Any]) -> None:
         else:
             delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
             if webhook.probe_at is None:
-                return _queue_probe(webhook, delivery)
+                return _queue_probe_and_store_timeout(webhook, delivery)
         return webhook
 
     webhook = delivery_attempts.send_batch(Webhook, message, attempt_delivery, allowance.set_batch_size)
@@ -104,23 +104,25 @@ def send_to_webhook(message: dict[str, Any]) -> None:
 
 
 @task(PROBE_TASK)
-def probe_webhook(message: dict[str, Any]) -> None:
+def queue_probe_or_backlog(message: dict[str, Any]) -> None:
     """Probe an unresponsive webhook with its oldest deferred event, or send the backlog of a responsive one."""
     webhook = tasks.load_record(Webhook, message)
     if webhook is None or webhook.probe_at is None or webhook.probe_at > now():
         return
     if webhook.responsive or not webhook.accepts_events:
-        _queue_backlog(webhook)
-    elif deferred := delivery_attempts.load_deferred_deliveries(webhook):
-        _queue_probe(webhook, deferred[0])
+        _queue_next_backlog_batch(webhook)
+    elif deferred := delivery_attempts.prune_and_load_first_deferred_deliveries(webhook):
+        _queue_probe_and_store_timeout(webhook, deferred[0])
     else:
-        _set_probe_at(webhook, None)
+        _set_probe_at_unless_changed(webhook, None)
 
 
-def _queue_probe(webhook: Webhook, delivery: Delivery) -> Webhook:
+def _queue_probe_and_store_timeout(webhook: Webhook, delivery: Delivery) -> Webhook:
     # Queue before storing, so the stored time implies a queued probe. A duplicate probe finds nothing due.
-    queues.enqueue_slow({**batches.build_queue_message(webhook.item_key, [delivery]), "probe": True})
-    return _set_probe_at(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
+    queues.enqueue_delivery_to_slow_recipient(
+        {**batches.build_queue_message(webhook.item_key, [delivery]), "probe": True}
+    )
+    return _set_probe_at_unless_changed(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
 
 
 def _defer_new_events_until(webhook: Webhook, probe_at: str) -> Webhook:
@@ -132,15 +134,15 @@ def _defer_new_events_until(webhook: Webhook, probe_at: str) -> Webhook:
         changes.update_untracked(current, backlog_drained=False, probe_at=probe_at)
         return current.replace(backlog_drained=False, probe_at=probe_at)
 
-    changed = delivery_attempts.update_subscriber(webhook, apply_change)
+    changed = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
     queues.enqueue_at(PROBE_TASK, changed.item_key, probe_at)
     return changed
 
 
-def _queue_backlog(webhook: Webhook) -> None:
+def _queue_next_backlog_batch(webhook: Webhook) -> None:
     """Queue the next batch of the backlog, after the messages that are queued already."""
     until = after(now(), seconds=_BACKLOG_TIMEOUT_SECONDS)
-    if _set_probe_at(webhook, until).probe_at == until:
+    if _set_probe_at_unless_changed(webhook, until).probe_at == until:
         (pk, sk) = webhook.item_key
         queues.enqueue_deliveries([(webhook.id, {"task": SEND_TASK, "pk": pk, "sk": sk, "catch_up": True})])
 
@@ -151,29 +153,29 @@ def _queue_backlog_or_mark_drained(webhook: Webhook) -> None:
     This runs in the webhook's message group of the queue, so no other message is sent to it meanwhile; new events are
     deferred too.
     """
-    if delivery_attempts.load_deferred_deliveries(webhook):
-        _queue_backlog(webhook)
+    if delivery_attempts.prune_and_load_first_deferred_deliveries(webhook):
+        _queue_next_backlog_batch(webhook)
     else:
-        _mark_backlog_drained(webhook)
+        _mark_backlog_drained_if_responsive(webhook)
 
 
-def _mark_backlog_drained(webhook: Webhook) -> None:
+def _mark_backlog_drained_if_responsive(webhook: Webhook) -> None:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
         is_drained = current.responsive
         changes.update_untracked(current, backlog_drained=is_drained, probe_at=None)
         return current.replace(backlog_drained=is_drained, probe_at=None)
 
-    delivery_attempts.update_subscriber(webhook, apply_change)
+    delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
 
 
-def _set_probe_at(webhook: Webhook, probe_at: str | None) -> Webhook:
+def _set_probe_at_unless_changed(webhook: Webhook, probe_at: str | None) -> Webhook:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
         if (current.responsive, current.probe_at) != (webhook.responsive, webhook.probe_at):
             return current  # Another worker is handling it.
         changes.update_untracked(current, probe_at=probe_at)
         return current.replace(probe_at=probe_at)
 
-    return delivery_attempts.update_subscriber(webhook, apply_change)
+    return delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
 
 
 @task(DisabledNotice.task)
@@ -185,12 +187,12 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
     notice = jobs.claim(DisabledNotice, message)
     if notice is None:
         return
-    if email := _render_notice_email(notice):
+    if email := _render_email_if_still_disabled(notice):
         for admin in _iter_admins_to_notify(notice):
             try:
                 _send_notice_email(admin, email)
             except Problem:
-                jobs.retry_later(notice)
+                jobs.release_with_growing_delay(notice)
                 return
             notice = jobs.save_progress(notice, last_notified_id=admin.id)
     jobs.remove(notice)
@@ -239,7 +241,7 @@ def _store_health_after_attempt(
     timestamp = now()
     if response.timed_out:
         timeouts = webhook.consecutive_timeouts + 1
-        probe_at = next_probe_at(next_at, timeouts, timestamp)
+        probe_at = probe_at_after_timeouts(next_at, timeouts, timestamp)
         breaker_fields: dict[str, Any] = {**half_open_circuit_fields(probe_at), "consecutive_timeouts": timeouts}
     else:
         breaker_fields = (
@@ -254,13 +256,13 @@ def _store_health_after_attempt(
         changes.update_untracked(current, **health)
         return current.replace(**health)
 
-    updated = delivery_attempts.update_subscriber(webhook, apply_change)
+    updated = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
     if breaker_fields and updated.probe_at:
         queues.enqueue_at(PROBE_TASK, updated.item_key, updated.probe_at)
     return updated
 
 
-def _render_notice_email(notice: DisabledNotice) -> mail.Email | None:
+def _render_email_if_still_disabled(notice: DisabledNotice) -> mail.Email | None:
     """Return the email of a notice, or None if the webhook is deleted or enabled again."""
     webhook_key = Webhook.make_item_key(organization_id=notice.organization_id, id=notice.webhook_id)
     organization_key = Organization.make_item_key(id=notice.organization_id)

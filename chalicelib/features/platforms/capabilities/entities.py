@@ -27,13 +27,13 @@ class Capability(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The capability key."""
         return self.capability_key
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
-        return person.redact_all({"settings": self.settings})
+        return person.redacted_field_changes({"settings": self.settings})
 
 
 class CapabilitySet(RecordSet):

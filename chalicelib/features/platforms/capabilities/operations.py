@@ -31,7 +31,9 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
     if any(capability.capability_key == body.capability_key for capability in current):
         detail = "The space has this capability. Replace the capabilities to change its settings."
         raise Problem.for_field("/capabilityKey", "already_exists", detail)
-    capability = ctx.changes.create(Capability(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
+    capability = ctx.changes.create(
+        Capability(**ctx.new_record_fields(), **space.ids_by_parameter, **body.to_stored_fields())
+    )
     CapabilitySet.reject_oversized_set([*current, capability])
     ctx.changes.touch_if_changed(space)
     return CapabilityOut.of(capability)
@@ -49,10 +51,12 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
     new_capabilities = ctx.new_records(
-        Capability, [write.fields() for write in body.capabilities], **space.ancestor_ids
+        Capability, [write.to_stored_fields() for write in body.capabilities], **space.ids_by_parameter
     )
     CapabilitySet.reject_oversized_set(new_capabilities)
-    stored = ctx.changes.replace_set(space, _load_capabilities(ctx), new_capabilities, CapabilitySet.create)
+    stored = ctx.changes.replace_set(
+        space, _load_capabilities(ctx), new_capabilities, CapabilitySet.from_container_and_records
+    )
     return ListPage([CapabilityOut.of(capability) for capability in stored], None)
 
 
@@ -80,4 +84,4 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
 
 
 def _load_capabilities(ctx: Context) -> list[Capability]:
-    return ctx.load(Capability.in_space).instances_of(Capability)
+    return ctx.load_collections_and_keys(Capability.in_space).instances_of(Capability)

@@ -13,7 +13,7 @@ from chalicelib.features.platforms.project_blocks.entities import ProjectBlock, 
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockOut
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.kernel.execution.context import Records
-from chalicelib.kernel.outbound.domain_names import normalize_host_name
+from chalicelib.kernel.outbound.domain_names import host_name_from_header
 
 HostMatch = Literal["customDomain", "subdomain"]
 
@@ -29,8 +29,8 @@ def config_fields(
     """Return the fields of `ConfigOut` for a platform, or for one of its spaces.
 
     `records` holds the modules, project blocks and custom domain of the platform, and the module overrides of the
-    space. `visible_navigation_and_home` holds the navigation and home as the caller sees them. If `is_anonymous`,
-    project blocks that are off are omitted.
+    space. `load_visible_navigation_and_home_fields` returns the navigation and home as the caller sees them. If
+    `is_anonymous`, project blocks that are off are omitted.
     """
     custom_domain = next(iter(records.instances_of(CustomDomain)), None)
     modules = effective_modules(
@@ -45,7 +45,7 @@ def config_fields(
         "theme": platform.theme,
         **visible_navigation_and_home,
         "modules": [
-            _without_hidden_settings(ConfigModuleOut.of(module), is_anonymous=is_anonymous) for module in modules
+            _without_settings_if_disabled(ConfigModuleOut.of(module), is_anonymous=is_anonymous) for module in modules
         ],
         "custom_domain": custom_domain and _visible_domain_output(custom_domain, is_anonymous=is_anonymous),
         "project_blocks": [ProjectBlockOut.of(block) for block in blocks],
@@ -53,7 +53,7 @@ def config_fields(
     }
 
 
-def _without_hidden_settings(module: ConfigModuleOut, *, is_anonymous: bool) -> ConfigModuleOut:
+def _without_settings_if_disabled(module: ConfigModuleOut, *, is_anonymous: bool) -> ConfigModuleOut:
     return module.model_copy(update={"settings": {}}) if is_anonymous and not module.enabled else module
 
 
@@ -67,7 +67,7 @@ def host_match_kind(
     host: str | None, platform: Platform, custom_domain: CustomDomain | None, base_domain: str
 ) -> HostMatch | None:
     """Return which domain of a platform a host is, or None. Subdomains of platforms are below `base_domain`."""
-    name = normalize_host_name(host or "")
+    name = host_name_from_header(host or "")
     if custom_domain and custom_domain.status == "verified" and name == custom_domain.domain:
         return "customDomain"
     return "subdomain" if name == f"{platform.subdomain}.{base_domain}" else None

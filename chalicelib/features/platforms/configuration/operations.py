@@ -14,7 +14,7 @@ from chalicelib.features.platforms.configuration.models import (
 )
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform, require_platform_role
-from chalicelib.features.platforms.logic.navigation_targets import space_slug_in_path
+from chalicelib.features.platforms.logic.navigation_targets import possible_space_slug_in_path
 from chalicelib.features.platforms.logic.navigation_visibility import NavigationVisibility
 from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.platforms.modules.entities import ModuleOverride
@@ -53,21 +53,21 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     """
     ctx.allow_caching()
     visibility = NavigationVisibility(ctx, platform)
-    records = ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    records = ctx.load_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     return ConfigOut.of(
         config_fields(
             platform,
             records,
             None,
             is_anonymous=ctx.role is None,
-            visible_navigation_and_home=visibility.visible_navigation_and_home(records),
+            visible_navigation_and_home=visibility.load_visible_navigation_and_home_fields(records),
         )
     )
 
 
 def _space_slug_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
-    slug = space_slug_in_path(request.unvalidated_body.get("path"))
+    slug = possible_space_slug_in_path(request.unvalidated_json_object.get("path"))
     fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
     return [guard_key(Space.by_slug, fields)] if slug else []
 
@@ -104,7 +104,7 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
         records,
         space,
         is_anonymous=ctx.role is None,
-        visible_navigation_and_home=visibility.visible_navigation_and_home(records),
+        visible_navigation_and_home=visibility.load_visible_navigation_and_home_fields(records),
     )
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
@@ -123,10 +123,10 @@ def _load_visible_space_and_records(
     The records include the capabilities and module overrides of a visible space.
     """
     if space_id is None:
-        return None, ctx.load(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+        return None, ctx.load_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     keys = [*space_visibility_keys(ctx, platform, space_id), *visibility.prefetch_keys()]
     collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
-    records = ctx.load(*collections, keys=keys, **{Space.parameter: space_id})
+    records = ctx.load_collections_and_keys(*collections, keys=keys, **{Space.parameter: space_id})
     if space := visible_space_or_none(ctx, platform, space_id, records):
         return space, records
     platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))

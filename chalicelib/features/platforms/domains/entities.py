@@ -111,7 +111,7 @@ class CustomDomain(Entity):
         )
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The domain, or the name of the platform if there is none."""
         return self.domain or self.platform_name
 
@@ -140,9 +140,9 @@ class CustomDomain(Entity):
         )
         return (entry.item(),)
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the copied platform name with the person's data redacted."""
-        return person.redact_all({"platform_name": self.platform_name})
+        return person.redacted_field_changes({"platform_name": self.platform_name})
 
 
 def platform_labels(platform: PlatformLike) -> dict[str, Any]:

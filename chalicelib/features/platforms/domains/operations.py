@@ -1,8 +1,12 @@
 """HTTP operations on the custom domain of a platform, and the domain inventory of an organization."""
 
 from chalicelib.features.platforms.domains.entities import CustomDomain, PlatformDomain
-from chalicelib.features.platforms.domains.logic.dns_check import check_domain_dns
-from chalicelib.features.platforms.domains.logic.verification import UNCLAIMED_FIELDS, claim_fields, reset_verification
+from chalicelib.features.platforms.domains.logic.dns_check import query_dns_for_verification_changes
+from chalicelib.features.platforms.domains.logic.verification import (
+    UNCLAIMED_FIELDS,
+    claim_fields,
+    with_ended_verification_restarted,
+)
 from chalicelib.features.platforms.domains.models import (
     CustomDomainIn,
     CustomDomainOut,
@@ -106,7 +110,7 @@ def verify_custom_domain(ctx: Context, custom_domain: CustomDomain) -> CustomDom
     """
     if custom_domain.status == "none":
         raise Problem("invalid_transition", "No domain is claimed. POST one to `custom-domain` first.")
-    fields = check_domain_dns(reset_verification(custom_domain, ctx.now), ctx.now)
+    fields = query_dns_for_verification_changes(with_ended_verification_restarted(custom_domain, ctx.now), ctx.now)
     if fields["status"] != custom_domain.status and fields["status"] in ("verified", "lapsed"):
         ctx.changes.event = f"platform.custom_domain.{fields['status']}"
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **fields))

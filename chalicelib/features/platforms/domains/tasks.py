@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.features.platforms.domains.entities import CHECK_TASK, CustomDomain
-from chalicelib.features.platforms.domains.logic.dns_check import check_domain_dns
+from chalicelib.features.platforms.domains.logic.dns_check import query_dns_for_verification_changes
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox, tasks
@@ -19,7 +19,7 @@ def check_due_domain(message: dict[str, Any]) -> None:
     custom_domain = tasks.load_record(CustomDomain, message)
     if custom_domain is None or custom_domain.next_check_at is None or custom_domain.next_check_at > now():
         return
-    fields, changes = check_domain_dns(custom_domain, now()), UnitOfWork(now())
+    fields, changes = query_dns_for_verification_changes(custom_domain, now()), UnitOfWork(now())
     if fields["status"] == custom_domain.status:
         changes.update_untracked(custom_domain, **fields)
         changes.commit()

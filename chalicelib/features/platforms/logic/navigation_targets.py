@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from chalicelib.features.platforms.models.nested_items import NestedItems, iter_items_with_pointers
+from chalicelib.features.platforms.models.nested_items import NestedItems, iter_pointers_and_items
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, LINK, LINK_ADVICE, SLUG_PATTERN
@@ -20,10 +20,10 @@ _TARGET_PATTERNS: Final = {
 }
 
 
-def space_slug_in_path(path: object) -> str | None:
+def possible_space_slug_in_path(path: object) -> str | None:
     """Return the slug of the space that a path may refer to: its first segment, or the segment after `/spaces`."""
     segments = _path_segments(path) if isinstance(path, str) else []
-    return _first_space_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
+    return _first_segment_if_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
 
 
 def space_slug_or_id(item: Mapping[str, Any]) -> str | None:
@@ -33,9 +33,9 @@ def space_slug_or_id(item: Mapping[str, Any]) -> str | None:
         return None
     origin = _ORIGIN.match(target)
     if origin is None:
-        return space_slug_in_path(target)
+        return possible_space_slug_in_path(target)
     segments = _path_segments(target[origin.end() :])
-    return _first_space_slug(segments[1:]) if segments[:1] == [_SPACES_SEGMENT] else None
+    return _first_segment_if_slug(segments[1:]) if segments[:1] == [_SPACES_SEGMENT] else None
 
 
 def _path_segments(path: str) -> list[str]:
@@ -43,7 +43,7 @@ def _path_segments(path: str) -> list[str]:
     return [ascii_lower(unquote(segment)) for segment in path_only.split("/") if segment]
 
 
-def _first_space_slug(segments: list[str]) -> str | None:
+def _first_segment_if_slug(segments: list[str]) -> str | None:
     return segments[0] if segments and re.fullmatch(SLUG_PATTERN, segments[0]) else None
 
 
@@ -54,7 +54,7 @@ def reject_invalid_targets(items: NestedItems, pointer: str) -> None:
     """
     errors = [
         error
-        for item_pointer, item in iter_items_with_pointers(items, pointer)
+        for item_pointer, item in iter_pointers_and_items(items, pointer)
         for error in _target_errors(item, item_pointer)
     ]
     if errors:

@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.features.platforms.entities import PAGE_KIND, SITE_KIND, LinkTarget, PageTarget, Platform
 from chalicelib.features.platforms.logic.navigation_targets import space_slug_or_id
-from chalicelib.features.platforms.models.nested_items import iter_items_with_pointers
+from chalicelib.features.platforms.models.nested_items import iter_pointers_and_items
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.platforms.spaces.logic import (
     can_see_all_private_spaces,
@@ -33,8 +33,8 @@ from chalicelib.kernel.transactions.unique_items import guard_key, reserving_rec
 
 def can_edit_navigation(ctx: Context) -> bool:
     """Return whether the caller may edit the navigation of the platform of the request."""
-    if ctx.scopes is not None:
-        return scopes_allow(ctx.scopes, "platforms:write", Role.EDITOR)
+    if ctx.api_key_scopes is not None:
+        return scopes_allow(ctx.api_key_scopes, "platforms:write", Role.EDITOR)
     return ctx.role is not None and ctx.role.includes(Role.EDITOR)
 
 
@@ -50,20 +50,20 @@ class NavigationVisibility:
 
         The process caches the space of a slug and the site of a page. The records that are read verify the cached ids.
         """
-        slug_keys = [self._space_guard_key(slug) for slug in self._space_slugs]
-        pointer_keys = [ancestor_cache.ancestor_pointer_key(page_id) for page_id in self._page_ids]
-        cached = [ancestor_cache.find_cached_ancestor_ids(key) for key in (*slug_keys, *pointer_keys)]
-        space_ids = self._space_ids | {ids[Space.parameter] for ids in cached if Space.parameter in ids}
-        pages = [*zip(self._page_ids, cached[len(slug_keys) :], strict=True)]
+        slug_keys = [self._space_guard_key(slug) for slug in self._space_slugs_to_check]
+        pointer_keys = [ancestor_cache.ancestor_pointer_key(page_id) for page_id in self._page_ids_to_check]
+        cached = [ancestor_cache.cached_ancestor_ids_or_empty(key) for key in (*slug_keys, *pointer_keys)]
+        space_ids = self._space_ids_to_check | {ids[Space.parameter] for ids in cached if Space.parameter in ids}
+        pages = [*zip(self._page_ids_to_check, cached[len(slug_keys) :], strict=True)]
         return [
             *slug_keys,
             *pointer_keys,
             *self._space_keys(space_ids),
             *_page_and_site_keys(pages),
-            *self._home_keys(),
+            *self._home_site_keys(),
         ]
 
-    def visible_navigation_and_home(self, records: Records) -> dict[str, Any]:
+    def load_visible_navigation_and_home_fields(self, records: Records) -> dict[str, Any]:
         """Return the visible `navigation` and `home` of the platform. `records` includes those at `prefetch_keys()`.
 
         Spaces and pages that are not cached yet take a second read.
@@ -84,31 +84,31 @@ class NavigationVisibility:
     @cached_property
     def _can_see_unpublished(self) -> bool:
         """Whether the caller sees unpublished pages and sites of the organization."""
-        if isinstance(self.ctx.principal, ApiKeyPrincipal):
+        if isinstance(self.ctx.principal_or_anonymous, ApiKeyPrincipal):
             return self.ctx.role is not None
         return Organization in self.ctx.access.memberships.roles or can_edit_navigation(self.ctx)
 
     @cached_property
     def _navigation_items(self) -> list[Mapping[str, Any]]:
-        return [item for _, item in iter_items_with_pointers(self.platform.navigation.get("items", ()), "")]
+        return [item for _, item in iter_pointers_and_items(self.platform.navigation.get("items", ()), "")]
 
     @cached_property
-    def _space_slugs_and_ids(self) -> list[str]:
+    def _space_references_to_check(self) -> list[str]:
         references = [] if self._can_see_all_spaces else [space_slug_or_id(item) for item in self._navigation_items]
         return [*dict.fromkeys(reference for reference in references if reference)]
 
     @cached_property
-    def _space_slugs(self) -> list[str]:
-        return [each for each in self._space_slugs_and_ids if not re.fullmatch(UUID_PATTERN, each)]
+    def _space_slugs_to_check(self) -> list[str]:
+        return [each for each in self._space_references_to_check if not re.fullmatch(UUID_PATTERN, each)]
 
     @cached_property
-    def _space_ids(self) -> set[str]:
+    def _space_ids_to_check(self) -> set[str]:
         home_space_ids = [] if self._can_see_all_spaces else [self.platform.home.get("space_id")]
-        references = (*self._space_slugs_and_ids, *home_space_ids)
+        references = (*self._space_references_to_check, *home_space_ids)
         return {each for each in references if each and re.fullmatch(UUID_PATTERN, each)}
 
     @cached_property
-    def _page_ids(self) -> list[str]:
+    def _page_ids_to_check(self) -> list[str]:
         page_ids = [] if self._can_see_unpublished else [_linked_page_id(item) for item in self._navigation_items]
         return [*dict.fromkeys(page_id for page_id in page_ids if page_id)]
 
@@ -119,25 +119,26 @@ class NavigationVisibility:
         for space_id in sorted(ids):
             yield from space_visibility_keys(self.ctx, self.platform, space_id)
 
-    def _home_keys(self) -> list[ItemKey]:
+    def _home_site_keys(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
         return [_site_entity_class().make_item_key(id=site_id)] if site_id and not self._can_see_unpublished else []
 
     def _with_uncached_records(self, records: Records) -> Records:
         """Return the records together with those of spaces and pages that were not cached before."""
         space_ids: set[str] = set()
-        for slug in self._space_slugs:
+        for slug in self._space_slugs_to_check:
             if space_id := self._space_id_of_slug(slug, records):
                 space_ids.add(space_id)
                 ancestor_cache.store(self._space_guard_key(slug), {Space.parameter: space_id})
         pages = [
-            (each, records.items_by_key.get(ancestor_cache.ancestor_pointer_key(each), {})) for each in self._page_ids
+            (each, records.items_by_key.get(ancestor_cache.ancestor_pointer_key(each), {}))
+            for each in self._page_ids_to_check
         ]
         for _, pointer in pages:
             ancestor_cache.cache_pointer_ancestor_ids(pointer)
         needed = [*self._space_keys(space_ids), *_page_and_site_keys(pages)]
         missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
-        return records.union(self.ctx.load(keys=missing)) if missing else records
+        return records.union(self.ctx.load_collections_and_keys(keys=missing)) if missing else records
 
     def _space_id_of_slug(self, slug: str, records: Records) -> str | None:
         return reserving_record_id(records.items_by_key.get(self._space_guard_key(slug)))
@@ -147,7 +148,7 @@ class NavigationVisibility:
 
     def _sees_site(self, site_id: str, records: Records) -> bool:
         return self._can_see_unpublished or any(
-            site.id == site_id and site.is_public_at(self.ctx.now)
+            site.id == site_id and site.is_currently_public(self.ctx.now)
             for site in records.instances_of(_site_entity_class())
         )
 
@@ -173,13 +174,13 @@ class NavigationVisibility:
         page = next((page for page in records.instances_of(_page_entity_class()) if page.id == page_id), None)
         if page is None or self._can_see_unpublished or page.organization_id != self.platform.organization_id:
             return True
-        return page.is_public_at(self.ctx.now) and self._sees_site(page.site_id, records)
+        return page.is_currently_public(self.ctx.now) and self._sees_site(page.site_id, records)
 
 
 def require_own_site(ctx: Context, organization_id: str, site_id: str) -> None:
     """Raise ValidationProblem if the organization has no site with this id."""
     site_type = _site_entity_class()
-    sites = ctx.load(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
+    sites = ctx.load_collections_and_keys(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
     if not any(site.organization_id == organization_id for site in sites):
         raise ValidationProblem([FieldError("/siteId", "unknown", "No site of this organization has this id.")])
 

@@ -16,7 +16,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Item, ItemKey
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, query_membership_group
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, find_membership_group_at_position
 
 T = TypeVar("T")
 
@@ -43,15 +43,15 @@ def list_visible_platforms(
     platform memberships. Platforms of a group are in the order of their creation.
 
     `collection` lists the platforms of an organization, or records that refer to one by `platform_id` and are sorted
-    by it. `serialize` returns None for platforms to omit. `required_key` maps a platform id to the key of a record
+    by it. `serialize` returns None for platforms to omit. `make_required_key` maps a platform id to the key of a record
     without which the platform is omitted. `names` fill the key of the collection.
     """
-    group, organization_ids = _organizations_on_page(ctx, query, organization_id)
+    group, organization_ids = _load_membership_group_and_organization_ids(ctx, query, organization_id)
     partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
-    if isinstance(ctx.principal, User) and group.is_first_group:
-        partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal.id))
-    result = group.query_merged(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
-    page_scope = _PageScope(group, organization_ids, organization_id)
+    if isinstance(ctx.principal_or_anonymous, User) and group.is_first_group:
+        partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal_or_anonymous.id))
+    result = group.query_page_continuing_in_next_group(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
+    page_scope = _ListPageScope(group, organization_ids, organization_id)
     outputs = [
         serialize(platform) for platform in _load_visible_platforms(ctx, result.items, page_scope, make_required_key)
     ]
@@ -59,7 +59,7 @@ def list_visible_platforms(
 
 
 @dataclass(frozen=True)
-class _PageScope:
+class _ListPageScope:
     """The platforms that belong on a page: those of its organizations, and those of which the caller is a member.
 
     `requested_id` is the id of the only organization that the caller asked for.
@@ -69,7 +69,9 @@ class _PageScope:
     organization_ids: Sequence[str]
     requested_id: str | None
 
-    def includes(self, organization_id: str, *, is_platform_member: bool, is_organization_member: bool) -> bool:
+    def is_platform_on_page(
+        self, organization_id: str, *, is_platform_member: bool, is_organization_member: bool
+    ) -> bool:
         """Return whether the page shows a platform of an organization.
 
         A platform whose organization is in a later group is shown with that group.
@@ -80,24 +82,27 @@ class _PageScope:
         return is_platform_member and self.requested_id in (None, organization_id) and not is_later
 
 
-def _organizations_on_page(
+def _load_membership_group_and_organization_ids(
     ctx: Context, query: ListQuery, requested_id: str | None
 ) -> tuple[MembershipGroup, Sequence[str]]:
     """Return the group of a page and the ids of its organizations: the caller's own, or the requested one."""
     position = ctx.decode_cursor(query)
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        own_id = ctx.principal.credential.organization_id
+    if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
+        own_id = ctx.principal_or_anonymous.credential.organization_id
         return MembershipGroup(position=position), [own_id] if requested_id in (None, own_id) else []
     user_id = ctx.user.id
     if requested_id:
         member = table.get(Member.make_item_key(organization_id=requested_id, user_id=user_id))
         return MembershipGroup(position=position), [requested_id] if member else []
-    group = query_membership_group(Member.of_user.partition(user_id=user_id, list_name="active"), position)
+    group = find_membership_group_at_position(Member.of_user.partition(user_id=user_id, list_name="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
 
 def _load_visible_platforms(
-    ctx: Context, index_items: list[Item], page_scope: _PageScope, make_required_key: Callable[[str], ItemKey] | None
+    ctx: Context,
+    index_items: list[Item],
+    page_scope: _ListPageScope,
+    make_required_key: Callable[[str], ItemKey] | None,
 ) -> Iterator[Platform]:
     """Yield the current state of the platforms in some index items that the caller can see."""
     joined_ids = [item["platform_id"] for item in index_items if item["kind"] == PlatformMember.kind]
@@ -108,7 +113,7 @@ def _load_visible_platforms(
         {platform_id: make_required_key(platform_id) for platform_id in organization_ids} if make_required_key else {}
     )
     # Indexes are eventually consistent, so the caller's memberships are read from the table.
-    caller_id = ctx.principal.id or ""
+    caller_id = ctx.principal_or_anonymous.id or ""
     member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
     decisive_keys = [
         *member_keys.values(),
@@ -117,7 +122,7 @@ def _load_visible_platforms(
     ]
     keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *decisive_keys]
     items = table.get_all(keys, _LOADED_ATTRIBUTES)
-    is_api_key = isinstance(ctx.principal, ApiKeyPrincipal)
+    is_api_key = isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal)
     for platform_id, organization_id in organization_ids.items():
         platform_key, organization_key = platform_keys[platform_id], organization_keys[organization_id]
         platform, organization = items.get(platform_key), items.get(organization_key)
@@ -128,7 +133,7 @@ def _load_visible_platforms(
             caller_id, platform_key, [organization_key], items
         )
         is_organization_member = is_api_key or member_keys[organization_id] in items
-        if page_scope.includes(
+        if page_scope.is_platform_on_page(
             organization_id, is_platform_member=is_platform_member, is_organization_member=is_organization_member
         ):
             yield Platform.from_item(platform)

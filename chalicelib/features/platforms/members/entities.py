@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember, RevocationMarker
 from chalicelib.features.tenancy.invitations.entities import Invitation
-from chalicelib.kernel.core.case_folding import casefold
+from chalicelib.kernel.core.case_folding import casefold_without_new_ascii
 from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.storage import table
@@ -88,9 +88,9 @@ class PlatformMember(ContainerMember, DescendantMembership):
         guard = table.get(key)
         return guard is not None and guard["ref"] != self.user_id
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the membership is the person's. Another member loses a username that names the person."""
-        changed = super().redaction_changes(person)
+        changed = super().redaction_changes_or_none_to_delete(person)
         return {**changed, "username": None} if changed and changed.get("username") else changed
 
 
@@ -138,7 +138,7 @@ class PlatformInvitation(Invitation):
 
 def fold_username(username: str) -> str:
     """Return a username for comparison (Unicode default caseless matching)."""
-    return casefold(username)
+    return casefold_without_new_ascii(username)
 
 
 def username_guard_keys(platform_id: str, username: str) -> list[ItemKey]:

@@ -41,7 +41,7 @@ def find_invitation_by_email(ctx: Context, platform: Platform) -> ResolvedInvita
         return None
     key = Invitation.make_item_key(organization_id=platform.organization_id, id=guard["ref"])
     inviter_id = guard.get("invited_by", "")
-    membership_keys = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys.values())
+    membership_keys = membership_view_keys(inviter_id, platform.item_key, platform.ancestor_keys_by_type.values())
     items = table.get_all(
         [
             key,

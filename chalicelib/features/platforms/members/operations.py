@@ -10,12 +10,15 @@ from chalicelib.features.platforms.members.entities import (
 from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_prefetch_keys
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_RATE_LIMITS
 from chalicelib.features.tenancy.invitations.logic.responses import record_decision
-from chalicelib.features.tenancy.invitations.logic.sending import invite_address, recipient_prefetch_keys
+from chalicelib.features.tenancy.invitations.logic.sending import (
+    create_invitation_and_enqueue_mail,
+    recipient_prefetch_keys,
+)
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.tenancy.logic.joining import create_membership, set_role_or_add_member
+from chalicelib.features.tenancy.logic.joining import create_membership, grant_role_to_path_user
 from chalicelib.features.tenancy.logic.member_lists import list_members
 from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
-from chalicelib.features.tenancy.members.logic.leaving import leave
+from chalicelib.features.tenancy.members.logic.leaving import delete_member_and_dependents
 from chalicelib.features.tenancy.models.memberships import MemberOut, PlatformMemberPatch, Username
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -73,7 +76,7 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
 def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
     """Get a member of a platform by their username, ignoring case."""
     guards = [ctx.access.prefetched.get(key) for key in username_guard_keys(platform.id, username)]
-    member = next((ctx.find(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
+    member = next((ctx.find_in_container(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:
         raise not_found()
     return create_member_presenter(ctx)(member)
@@ -95,8 +98,8 @@ def update_platform_member(
     A user whose username is taken joins with a suffix added to it; an admin can change the username here. Usernames are
     unique on a platform, ignoring case. A username that another member has is `already_exists`.
     """
-    updated = set_role_or_add_member(ctx, PlatformMember, member, Role(body.role), **platform.ancestor_ids)
-    if "username" in ctx.request.unvalidated_body:
+    updated = grant_role_to_path_user(ctx, PlatformMember, member, Role(body.role), **platform.ids_by_parameter)
+    if "username" in ctx.request.unvalidated_json_object:
         updated = _set_username(ctx, updated, body.username)
     return create_member_presenter(ctx)(updated)
 
@@ -114,7 +117,7 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
     One log entry records the removal with all its consequences. A member of the organization can still take part in the
     platform as such.
     """
-    leave(ctx, member, PlatformRevocationMarker, **platform.ancestor_ids)
+    delete_member_and_dependents(ctx, member, PlatformRevocationMarker, **platform.ids_by_parameter)
 
 
 @routes.post(
@@ -133,7 +136,7 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
     The organization's invitations include it. A user who can accept it can also simply join. Its mails count toward the
     limits of invitations to organizations.
     """
-    return invite_address(ctx, PlatformInvitation, body, **platform.ancestor_ids)
+    return create_invitation_and_enqueue_mail(ctx, PlatformInvitation, body, **platform.ids_by_parameter)
 
 
 @routes.post(
@@ -163,7 +166,12 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
         raise Problem("forbidden", "This platform requires an invitation. Ask one of its admins to invite you.")
     return create_member_presenter(ctx)(
         create_membership(
-            ctx, PlatformMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **platform.ancestor_ids
+            ctx,
+            PlatformMember,
+            ctx.user,
+            Role.MEMBER.value,
+            ctx.access.memberships,
+            **platform.ids_by_parameter,
         )
     )
 
@@ -184,8 +192,11 @@ def leave_platform(ctx: Context, platform: Platform) -> None:
     """
     if ctx.access.own_membership_item is None:
         raise not_found()
-    leave(
-        ctx, PlatformMember.from_item(ctx.access.own_membership_item), PlatformRevocationMarker, **platform.ancestor_ids
+    delete_member_and_dependents(
+        ctx,
+        PlatformMember.from_item(ctx.access.own_membership_item),
+        PlatformRevocationMarker,
+        **platform.ids_by_parameter,
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, StringConstraints
 from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.kernel.core.case_folding import normalize_domain_as_dns
 from chalicelib.kernel.core.settings import section, settings
-from chalicelib.kernel.outbound.ip_addresses import is_local_name
+from chalicelib.kernel.outbound.ip_addresses import is_localhost_name
 
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
@@ -57,7 +57,7 @@ def normalize_domain_name(text: str) -> str:
         raise ValueError(f"must have {MAX_NAME_CHARACTERS} characters or fewer, to leave room for the names of records")
     if _belongs_to_service(name):
         raise ValueError("belongs to the service. Use a domain of your own")
-    if is_local_name(name):
+    if is_localhost_name(name):
         raise ValueError("must be a name in the public DNS, not below localhost")
     if "." not in name:
         raise ValueError(f"must be a name below {name}, such as shop.{name}")

@@ -14,19 +14,19 @@ MAX_DOCUMENT_BYTES: Final = 64 * 1024
 NestedItems = Iterable[Mapping[str, Any]]
 
 
-def iter_items_with_pointers(items: NestedItems, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def iter_pointers_and_items(items: NestedItems, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield items and their descendants in document order, each with its JSON Pointer."""
     for index, item in enumerate(items):
         item_pointer = f"{pointer}/{index}"
         yield item_pointer, item
-        yield from iter_items_with_pointers(item.get("children", ()), f"{item_pointer}/children")
+        yield from iter_pointers_and_items(item.get("children", ()), f"{item_pointer}/children")
 
 
 def reject_duplicate_ids(items: NestedItems, pointer: str) -> None:
     """Raise ValidationProblem with an error for each item that has the id of an earlier one."""
     seen_ids: set[str] = set()
     errors = []
-    for item_pointer, item in iter_items_with_pointers(items, pointer):
+    for item_pointer, item in iter_pointers_and_items(items, pointer):
         if item["id"] in seen_ids:
             errors.append(FieldError(f"{item_pointer}/id", "repeated", "Another item has this id. Use different ids."))
         seen_ids.add(item["id"])

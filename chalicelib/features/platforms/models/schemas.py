@@ -17,7 +17,7 @@ from chalicelib.kernel.http.fields import (
     Uuid,
     WebUrl,
     lower_case_if_text,
-    matching,
+    pattern_field_metadata,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
@@ -35,7 +35,9 @@ _CSS_VALUE_ADVICE: Final = (
 Color = Annotated[
     str,
     BeforeValidator(lower_case_if_text),
-    *matching("^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"),
+    *pattern_field_metadata(
+        "^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"
+    ),
 ]
 NavigationTarget = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 

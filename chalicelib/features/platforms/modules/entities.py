@@ -25,9 +25,9 @@ class PlatformModule(Entity):
     locked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
-        return person.redact_all({"settings": self.settings})
+        return person.redacted_field_changes({"settings": self.settings})
 
 
 class ModuleSet(RecordSet):
@@ -57,13 +57,13 @@ class ModuleOverride(Entity):
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The module id."""
         return self.module_id
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
-        return person.redact_all({"settings": self.settings})
+        return person.redacted_field_changes({"settings": self.settings})
 
 
 class ModuleOverrideSet(RecordSet):

@@ -53,7 +53,7 @@ class EffectiveModule:
 def configured_modules(
     stored: Iterable[PlatformModule], catalogue: Mapping[str, ModuleDefinition] = MODULE_CATALOGUE
 ) -> list[ConfiguredModule]:
-    """Return the modules of a platform: those of the catalogue, then its own in the order of `stored`."""
+    """Return the modules of a platform: those of the catalogue, then its own in the order of `stored_modules`."""
     stored_by_id = {module.module_id: module for module in stored}
     defined = [
         _configured_module(module_id, definition, stored_by_id.pop(module_id, None))
@@ -99,7 +99,8 @@ def _effective_module_with_override(module: ConfiguredModule, override: ModuleOv
 def _active_ids(dependency_ids_by_module: Mapping[str, Sequence[str]]) -> set[str]:
     """Return the largest subset of the enabled modules in which all dependencies are met.
 
-    `dependencies` maps the id of each enabled module to the ids of its dependencies. Cyclic dependencies are met.
+    `dependency_ids_by_module` maps the id of each enabled module to the ids of its dependencies. Cyclic dependencies
+    are met.
     """
     active = set(dependency_ids_by_module)
     while blocked := {module_id for module_id in active if not active.issuperset(dependency_ids_by_module[module_id])}:
@@ -126,12 +127,13 @@ def deep_merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
     return merged
 
 
-def new_module_states(
+def states_of_changed_modules(
     stored_modules: Mapping[str, PlatformModule], changes: Sequence[ModuleChange]
 ) -> dict[str, ModuleState | None]:
     """Return the new states of the changed modules by id; None for modules whose settings are removed.
 
-    `stored` holds the current settings by module id. Raises ValidationProblem with every error in the new states.
+    `stored_modules` holds the current settings by module id. Raises ValidationProblem with every error in the new
+    states.
     """
     states: dict[str, ModuleState | None] = {}
     errors: list[FieldError] = []

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
-from chalicelib.features.platforms.modules.logic import configured_modules, effective_modules, new_module_states
+from chalicelib.features.platforms.modules.logic import configured_modules, effective_modules, states_of_changed_modules
 from chalicelib.features.platforms.modules.models.schemas import (
     EffectiveModuleOut,
     ModuleOut,
@@ -30,7 +30,7 @@ space_routes = RouteGroup("spaces", routes.operations)
 )
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
     """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
-    stored = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
+    stored = ctx.load_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
     return ctx.slice_page([ModuleOut.of(module) for module in configured_modules(stored)], query)
 
 
@@ -49,15 +49,15 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
     platform's `ETag`.
     """
-    current = ctx.load(PlatformModule.in_platform).instances_of(PlatformModule)
-    states = new_module_states({module.module_id: module for module in current}, body.modules)
-    fields = [{"module_id": module_id, **state.fields()} for module_id, state in states.items() if state]
+    current = ctx.load_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
+    states = states_of_changed_modules({module.module_id: module for module in current}, body.modules)
+    fields = [{"module_id": module_id, **state.to_stored_fields()} for module_id, state in states.items() if state]
     unchanged = [module for module in current if module.module_id not in states]
-    new_modules = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ancestor_ids)]
+    new_modules = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ids_by_parameter)]
     ModuleSet.reject_oversized_set(new_modules)
 
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
-        return ModuleSet.create(container, configured_modules(modules))
+        return ModuleSet.from_container_and_records(container, configured_modules(modules))
 
     stored = ctx.changes.replace_set(platform, current, new_modules, module_set)
     return ListPage([ModuleOut.of(module) for module in configured_modules(stored)], None)
@@ -76,7 +76,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     platform has locked the module. A module whose dependency is off is off. Overrides of modules that the platform
     doesn't have are listed last, as off.
     """
-    records = ctx.load(PlatformModule.in_platform, ModuleOverride.in_space)
+    records = ctx.load_collections_and_keys(PlatformModule.in_platform, ModuleOverride.in_space)
     modules = effective_modules(
         configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
     )
@@ -110,9 +110,11 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
     existing = overrides.get(body.module_id)
     ctx.already_existed = existing is not None
     if existing:
-        override = ctx.changes.update(existing, **body.fields())
+        override = ctx.changes.update(existing, **body.to_stored_fields())
     else:
-        override = ctx.changes.create(ModuleOverride(**ctx.new_record_fields(), **space.ancestor_ids, **body.fields()))
+        override = ctx.changes.create(
+            ModuleOverride(**ctx.new_record_fields(), **space.ids_by_parameter, **body.to_stored_fields())
+        )
     ModuleOverrideSet.reject_oversized_set([*(overrides | {body.module_id: override}).values()])
     ctx.changes.touch_if_changed(space)
     return OverrideOut.of(override)
@@ -129,9 +131,15 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
 
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
-    new_overrides = ctx.new_records(ModuleOverride, [write.fields() for write in body.overrides], **space.ancestor_ids)
+    new_overrides = ctx.new_records(
+        ModuleOverride,
+        [write.to_stored_fields() for write in body.overrides],
+        **space.ids_by_parameter,
+    )
     ModuleOverrideSet.reject_oversized_set(new_overrides)
-    stored = ctx.changes.replace_set(space, _load_overrides(ctx), new_overrides, ModuleOverrideSet.create)
+    stored = ctx.changes.replace_set(
+        space, _load_overrides(ctx), new_overrides, ModuleOverrideSet.from_container_and_records
+    )
     return ListPage([OverrideOut.of(override) for override in stored], None)
 
 
@@ -159,4 +167,4 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
 
 
 def _load_overrides(ctx: Context) -> list[ModuleOverride]:
-    return ctx.load(ModuleOverride.in_space).instances_of(ModuleOverride)
+    return ctx.load_collections_and_keys(ModuleOverride.in_space).instances_of(ModuleOverride)

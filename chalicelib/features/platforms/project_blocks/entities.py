@@ -28,9 +28,9 @@ class ProjectBlock(Entity):
     enabled: bool = True
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the title and settings with the person's data redacted."""
-        return person.redact_all({"title": self.title, "settings": self.settings})
+        return person.redacted_field_changes({"title": self.title, "settings": self.settings})
 
 
 class ProjectBlockSet(RecordSet):

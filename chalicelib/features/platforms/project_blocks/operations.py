@@ -45,13 +45,18 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
     if "project_blocks" not in body.model_fields_set:
         return ListPage([ProjectBlockOut.of(block) for block in current], None)
     new_blocks = [
-        ProjectBlock(**ctx.new_record_fields(), **platform.ancestor_ids, position=position, **block.fields())
+        ProjectBlock(
+            **ctx.new_record_fields(),
+            **platform.ids_by_parameter,
+            position=position,
+            **block.to_stored_fields(),
+        )
         for position, block in enumerate(body.project_blocks or [])
     ]
     ProjectBlockSet.reject_oversized_set(new_blocks)
 
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
-        return ProjectBlockSet.create(container, sort_by_position(blocks))
+        return ProjectBlockSet.from_container_and_records(container, sort_by_position(blocks))
 
     stored = ctx.changes.replace_set(platform, current, new_blocks, block_set)
     return ListPage([ProjectBlockOut.of(block) for block in sort_by_position(stored)], None)
@@ -83,4 +88,4 @@ def list_project_block_platforms(
 
 
 def _load_blocks(ctx: Context) -> list[ProjectBlock]:
-    return sort_by_position(ctx.load(ProjectBlock.in_platform).instances_of(ProjectBlock))
+    return sort_by_position(ctx.load_collections_and_keys(ProjectBlock.in_platform).instances_of(ProjectBlock))

@@ -41,9 +41,9 @@ class Space(Container):
         """Whether only members of the space and admins of the platform can see it."""
         return self.visibility == "private"
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the name and description with the person's data redacted."""
-        return person.redact_all({"name": self.name, "description": self.description})
+        return person.redacted_field_changes({"name": self.name, "description": self.description})
 
 
 def require_space_role(role: Role | None, *, at_platform: bool = False) -> RequireRole:

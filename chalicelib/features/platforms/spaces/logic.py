@@ -22,16 +22,18 @@ def can_see_all_private_spaces(ctx: Context) -> bool:
     """Return whether the caller sees all private spaces of the current platform."""
     if ctx.role is None:
         return False
-    has_key_access = isinstance(ctx.principal, ApiKeyPrincipal) and can_see_private_containers(Space, ctx.principal)
+    has_key_access = isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal) and can_see_private_containers(
+        Space, ctx.principal_or_anonymous
+    )
     return has_key_access or ctx.role.includes(Role.ADMIN)
 
 
 def space_visibility_keys(ctx: Context, platform: Platform, space_id: str) -> list[ItemKey]:
     """Return the item keys of a space and of the items that determine whether the caller sees it."""
     space_key = Space.make_item_key(id=space_id)
-    if not isinstance(ctx.principal, User):
+    if not isinstance(ctx.principal_or_anonymous, User):
         return [space_key]
-    user_id = ctx.principal.id
+    user_id = ctx.principal_or_anonymous.id
     return [space_key, membership_key(space_key, user_id), revocation_marker_key(platform.item_key, user_id)]
 
 
@@ -44,7 +46,11 @@ def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, recor
         return space
     items = {**ctx.access.prefetched, **{record.item_key: {"created_at": record.created_at} for record in records}}
     return (
-        space if is_current_membership(ctx.principal.id, space.item_key, space.ancestor_keys.values(), items) else None
+        space
+        if is_current_membership(
+            ctx.principal_or_anonymous.id, space.item_key, space.ancestor_keys_by_type.values(), items
+        )
+        else None
     )
 
 
@@ -55,8 +61,8 @@ def list_visible_spaces(ctx: Context, platform: Platform, query: ListQuery) -> L
     sees_private = can_see_all_private_spaces(ctx)
     collection = Space.sibling_index if sees_private else Space.by_visibility
     partitions = [collection.partition(platform_id=platform.id, visibility="open")]
-    if isinstance(ctx.principal, User) and not sees_private:
-        partitions.append(SpaceMember.of_user.partition(user_id=ctx.principal.id, platform_id=platform.id))
+    if isinstance(ctx.principal_or_anonymous, User) and not sees_private:
+        partitions.append(SpaceMember.of_user.partition(user_id=ctx.principal_or_anonymous.id, platform_id=platform.id))
 
     def run_query(partition: Partition) -> table.QueryResult:
         lists_spaces = partition is partitions[0]
@@ -85,7 +91,10 @@ def _load_visible_spaces_by_sort_key(
     `open_spaces` holds the spaces that an index lists as open, by sort key. `own_space_ids` are the ids of the spaces
     of which an index lists the caller as a member. Indexes lag, so the current state is read from the table.
     """
-    container_keys, user_id = [platform.item_key, *platform.ancestor_keys.values()], ctx.principal.id
+    container_keys, user_id = (
+        [platform.item_key, *platform.ancestor_keys_by_type.values()],
+        ctx.principal_or_anonymous.id,
+    )
     marker_keys = [revocation_marker_key(key, user_id) for key in container_keys] if own_space_ids else []
     space_keys = [Space.make_item_key(id=space_id) for space_id in own_space_ids]
     membership_keys = [membership_key(key, user_id) for key in space_keys]

@@ -4,7 +4,7 @@ from chalicelib.features.platforms.entities import Platform, require_platform_ro
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember, require_space_role
 from chalicelib.features.platforms.spaces.logic import can_see_all_private_spaces, list_visible_spaces
 from chalicelib.features.platforms.spaces.models import MAX_POSITION, SpaceCreate, SpaceOut, SpacePatch
-from chalicelib.features.tenancy.logic.joining import create_membership, set_role_or_add_member
+from chalicelib.features.tenancy.logic.joining import create_membership, grant_role_to_path_user
 from chalicelib.features.tenancy.logic.member_lists import list_members
 from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut, RolePatch
@@ -45,20 +45,25 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
     """Create a space in a platform. A user who creates it becomes its admin."""
     if (
         body.visibility == "private"
-        and isinstance(ctx.principal, ApiKeyPrincipal)
+        and isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal)
         and not can_see_all_private_spaces(ctx)
     ):
         detail = "The API key could not see the space. To create a private space it needs `spaces:write` or `admin`."
         raise Problem.for_field("/visibility", "insufficient_scope", detail)
-    fields = body.fields() | {
-        "slug": ctx.choose_slug(body.slug, body.name),
+    fields = body.to_stored_fields() | {
+        "slug": ctx.given_or_derived_slug(body.slug, body.name),
         "position": _requested_or_last_position(ctx, body.position),
     }
     space = Space(**ctx.new_record_fields(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
-    if isinstance(ctx.principal, User):
+    if isinstance(ctx.principal_or_anonymous, User):
         create_membership(
-            ctx, SpaceMember, ctx.principal, Role.ADMIN.value, ctx.access.memberships, **space.ancestor_ids
+            ctx,
+            SpaceMember,
+            ctx.principal_or_anonymous,
+            Role.ADMIN.value,
+            ctx.access.memberships,
+            **space.ids_by_parameter,
         )
     return SpaceOut.of(space)
 
@@ -72,7 +77,7 @@ def get_space(_ctx: Context, space: Space) -> SpaceOut:
 @routes.patch("/spaces/{space_id}", access=require_space_role(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     """Change a space. With `position` = null, it becomes the last one."""
-    fields = body.fields() | {"position": _requested_or_last_position(ctx, body.position)}
+    fields = body.to_stored_fields() | {"position": _requested_or_last_position(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
 
 
@@ -111,7 +116,14 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
     if ctx.access.own_membership_item:
         return create_member_presenter(ctx)(SpaceMember.from_item(ctx.access.own_membership_item))
     return create_member_presenter(ctx)(
-        create_membership(ctx, SpaceMember, ctx.user, Role.MEMBER.value, ctx.access.memberships, **space.ancestor_ids)
+        create_membership(
+            ctx,
+            SpaceMember,
+            ctx.user,
+            Role.MEMBER.value,
+            ctx.access.memberships,
+            **space.ids_by_parameter,
+        )
     )
 
 
@@ -166,7 +178,7 @@ def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
 def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
     """Change the role of a space member. A user who takes part in the platform becomes a member of the space."""
     return create_member_presenter(ctx)(
-        set_role_or_add_member(ctx, SpaceMember, member, Role(body.role), **space.ancestor_ids)
+        grant_role_to_path_user(ctx, SpaceMember, member, Role(body.role), **space.ids_by_parameter)
     )
 
 

@@ -79,7 +79,7 @@ class Erasure(Job):
         user_ids, emails = ({identity[n] for identity in self.known_identities} for n in (0, 1))
         return PersonalData(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person's identities from an erasure that ended with an error."""
         remaining = [
             identity

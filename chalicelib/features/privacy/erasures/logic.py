@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_valid_entry_mac
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_valid_at_claimed_sequence
 from chalicelib.features.privacy.erasures.entities import Identity, ScanRange
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
@@ -14,7 +14,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.storage.entity import Container, Entity
 from chalicelib.kernel.storage.pii import PersonalData
-from chalicelib.kernel.storage.record_types import child_types
+from chalicelib.kernel.storage.record_types import child_container_types
 
 _RESPONSE_EVENTS: Final = tuple(
     f"{container_kind}.invitation.{outcome}"
@@ -28,7 +28,7 @@ _EXTRA_COLLECTIONS: Final = ((Organization, ResearchJob.in_organization),)
 _IMPERSONAL_IDS: Final = {"id": None, "organizationId": None}
 
 
-def reject_mismatched_user(records: Iterable[Entity], email: str | None) -> None:
+def reject_api_key_or_member_with_other_email(records: Iterable[Entity], email: str | None) -> None:
     """Raise ValidationProblem if a user id names an API key, or a member whose address is not the given `email`.
 
     `email`: the given address, if it is another member's.
@@ -49,7 +49,7 @@ def partitions_to_scan(container_type: type[Container], container_id: str) -> li
         container_type.make_item_key(id=container_id)[0],
         *(template.format(id=container_id) for template in container_type.extra_partitions),
     ]
-    collections = [child_type.sibling_index for child_type in child_types(container_type)] + [
+    collections = [child_type.sibling_index for child_type in child_container_types(container_type)] + [
         collection for owner_type, collection in _EXTRA_COLLECTIONS if owner_type is container_type
     ]
     return [
@@ -63,18 +63,18 @@ def partitions_to_scan(container_type: type[Container], container_id: str) -> li
 
 def mentions_person(entry: StoredEntry, person: PersonalData) -> bool:
     """Return whether an entry names the person. An erased entry names nobody."""
-    return _content_naming_person(person, entry) is not None
+    return _content_if_naming_person(person, entry) is not None
 
 
 def identities_in(entries: Iterable[StoredEntry], log_id: str, person: PersonalData) -> Iterator[Identity]:
     """Yield the identities in the entries that name the person. Altered entries are ignored."""
     for entry in entries:
-        content = _content_naming_person(person, entry)
-        if content is not None and has_valid_entry_mac(log_id, entry):
+        content = _content_if_naming_person(person, entry)
+        if content is not None and is_valid_at_claimed_sequence(log_id, entry):
             yield from _iter_identities_in_content(content)
 
 
-def _content_naming_person(person: PersonalData, entry: StoredEntry) -> Any:
+def _content_if_naming_person(person: PersonalData, entry: StoredEntry) -> Any:
     """Return the content of an entry without the ids of non-persons if it names the person, or None."""
     text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
     if not person.may_appear_in(text):

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from chalicelib.features.privacy.erasures.entities import Erasure
-from chalicelib.features.privacy.erasures.logic import reject_mismatched_user
+from chalicelib.features.privacy.erasures.logic import reject_api_key_or_member_with_other_email
 from chalicelib.features.privacy.erasures.models import ErasureCreate, ErasureOut
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
-from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_by_email
+from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_with_emails
 from chalicelib.features.tenancy.logic.membership_rules import reject_owner_role
 from chalicelib.kernel.core.case_folding import email_address_spellings
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
@@ -47,7 +47,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       (`limit_exceeded`); completed ones do not count.
     """
     emails = email_address_spellings(body.email) if body.email else []
-    _validate_person_to_erase(ctx, organization, body, emails)
+    _reject_owner_or_ambiguous_person(ctx, organization, body, emails)
     erasure = Erasure(
         **ctx.new_record_fields(),
         organization_id=organization.id,
@@ -71,19 +71,21 @@ def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
     return ErasureOut.of(erasure)
 
 
-def _validate_person_to_erase(
+def _reject_owner_or_ambiguous_person(
     ctx: Context, organization: Organization, body: ErasureCreate, emails: Sequence[str]
 ) -> None:
     """Raise Problem if the body names nobody, two people, or the owner of the organization."""
     if body.email is None and body.user_id is None:
         raise ValidationProblem([FieldError("", "required", "Give an email, a userId or both.")])
-    member_ids = find_user_ids_by_email(Member, emails, **ctx.ids)
+    member_ids = find_user_ids_with_emails(Member, emails, **ctx.container_ids_by_parameter)
     if body.user_id and body.user_id not in member_ids:
         container_ids = {"organization_id": organization.id}
         keys = (
             Member.make_item_key(**container_ids, user_id=body.user_id),
             ApiKey.make_item_key(**container_ids, id=body.user_id),
         )
-        reject_mismatched_user(ctx.find_by_keys(*keys), body.email if member_ids else None)
+        reject_api_key_or_member_with_other_email(
+            ctx.find_in_container_by_keys(*keys), body.email if member_ids else None
+        )
     if organization.owner_id in {body.user_id, *member_ids}:
         reject_owner_role(Role.OWNER)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.audit.log.logic.entry_verification import has_valid_entry_mac
+from chalicelib.features.audit.log.logic.entry_verification import is_valid_at_claimed_sequence
 from chalicelib.features.privacy.erasures.entities import Erasure, Identity, Step
 from chalicelib.features.privacy.erasures.logic import identities_in, mentions_person, partitions_to_scan
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -64,7 +64,7 @@ def _process_next_page(erasure: Erasure) -> Erasure | None:
     if erasure.step == "records":
         return _redact_record_page(erasure)
     if erasure.log_cursor is None:
-        ledger.append_pending(erasure.organization_id)
+        ledger.append_pending_and_return_lag_ms(erasure.organization_id)
     return _redact_entry_page(erasure) if erasure.step == "entries" else _search_log_page_for_identities(erasure)
 
 
@@ -145,7 +145,9 @@ def _load_current_records(index_items: list[Item]) -> list[Entity]:
 
 def _redact_or_remove_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
     """Redact or remove a record. The erasure ends if the person owns the organization."""
-    changed = record.redaction_changes(person) if _is_before_completion(erasure, record.created_at) else {}
+    changed = (
+        record.redaction_changes_or_none_to_delete(person) if _is_before_completion(erasure, record.created_at) else {}
+    )
     if changed == {}:
         return erasure
     changes = UnitOfWork(now())
@@ -191,14 +193,14 @@ def _redact_entry_page(erasure: Erasure) -> Erasure | None:
         for entry in entries
         if _is_before_completion(erasure, entry.item.get("created_at", "")) and mentions_person(entry, person)
     ]
-    ready = [entry for entry in matching if not logs.is_pending_entry(log, entry.item)]
+    ready = [entry for entry in matching if not logs.is_authentic_pending_entry(log, entry.item)]
     for start in range(0, len(ready), _MAX_ENTRIES_PER_TRANSACTION):
         batch = ready[start : start + _MAX_ENTRIES_PER_TRANSACTION]
         changes = UnitOfWork(now())
         for write in (
             w
             for entry in batch
-            for w in redaction.redact_entry(log, entry.item, is_authentic=has_valid_entry_mac(log, entry))
+            for w in redaction.redaction_writes(log, entry.item, should_sign=is_valid_at_claimed_sequence(log, entry))
         ):
             changes.add_write(write)
         erasure = jobs.save_progress(erasure, changes, erased_entries=erasure.erased_entries + len(batch))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from chalicelib.features.reference.entities import ReferenceData, ReferencePart, version_timestamp
+from chalicelib.features.reference.entities import ReferenceData, ReferencePart, version_day_start_timestamp
 from chalicelib.features.reference.logic.name_search import index_range_of_prefix, search_key
 from chalicelib.features.reference.models.dataset_file import (
     LATEST_VERSION,
@@ -79,21 +79,23 @@ class DatasetCache:
     @property
     def timestamp(self) -> str:
         """The timestamp of the records of the version."""
-        return version_timestamp(self.data.id)
+        return version_day_start_timestamp(self.data.id)
 
     def get_set(self, set_name: str) -> RecordColumns:
         """Return a set, read from the table if necessary. Raises Problem `unavailable` if a part is missing."""
         if set_name not in self._sets:
             if set_name not in self.compressed_sets:
                 is_separate = set_name.startswith(_SEPARATELY_READ_SET)
-                self._read_sets([n for n in self.data.sets if n.startswith(_SEPARATELY_READ_SET) == is_separate])
+                self._load_compressed_sets_into_cache(
+                    [n for n in self.data.sets if n.startswith(_SEPARATELY_READ_SET) == is_separate]
+                )
             self._sets[set_name] = RecordColumns(
                 decompress_columns(self.compressed_sets[set_name]),
                 self.compressed_sets[search_names_set_name(set_name)],
             )
         return self._sets[set_name]
 
-    def _read_sets(self, set_names: Sequence[str]) -> None:
+    def _load_compressed_sets_into_cache(self, set_names: Sequence[str]) -> None:
         keys_by_set = {
             name: [ReferencePart.make_item_key(id=part) for part in self.data.part_ids(name)] for name in set_names
         }
@@ -114,7 +116,7 @@ def current_dataset() -> DatasetCache:
         item = table.get(ReferenceData.make_item_key())
         if item is None:
             raise _not_loaded_problem()
-        _cached_datasets[:] = [_refresh_cache(ReferenceData.from_item(item))]
+        _cached_datasets[:] = [_refresh_or_create_cache(ReferenceData.from_item(item))]
     return _cached_datasets[0]
 
 
@@ -123,7 +125,7 @@ def reset_cache() -> None:
     _cached_datasets.clear()
 
 
-def _refresh_cache(data: ReferenceData) -> DatasetCache:
+def _refresh_or_create_cache(data: ReferenceData) -> DatasetCache:
     """Return the present cache if it has the version of the data, else a new one."""
     if _cached_datasets and _cached_datasets[0].data.id == data.id:
         _cached_datasets[0].read_at = time.monotonic()

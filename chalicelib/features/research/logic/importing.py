@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chalicelib.features.research.entities import Artefact, ResearchJob
-from chalicelib.features.research.logic.record_rules import content_hash, first_researcher_ids
+from chalicelib.features.research.logic.record_rules import content_hash, lowest_researcher_ids
 from chalicelib.features.research.logic.sources import SourceRecord
-from chalicelib.kernel.core.clock import back_off, now
+from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -31,12 +31,12 @@ def store_records(job: ResearchJob, records: Sequence[SourceRecord]) -> Research
     attempt = 0
     while job.stored_record_count < len(records):
         try:
-            job = _store_batch(job, records)
+            job = _store_next_batch_and_progress(job, records)
         except ConcurrentModification:
             job = reload_held_job(job)
             if (attempt := attempt + 1) == _MAX_ATTEMPTS:
                 raise
-            back_off(attempt)
+            sleep_with_jittered_backoff(attempt)
     return job
 
 
@@ -48,7 +48,7 @@ def reload_held_job(job: ResearchJob) -> ResearchJob:
     return ResearchJob.from_item(item)
 
 
-def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
+def _store_next_batch_and_progress(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
     """Store the next records in one transaction, and return the updated job."""
     window = records[job.stored_record_count : job.stored_record_count + _WINDOW_SIZE]
     artefacts = _load_artefacts(job.library_id, window)
@@ -62,7 +62,7 @@ def _store_batch(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJ
     for record in window:
         counts[_upsert_artefact(changes, job, record, artefacts, record_fields)] += 1
         stored_count += 1
-        if changes.write_count > _TARGET_WRITES:
+        if changes.write_count_without_log_entry > _TARGET_WRITES:
             break
     return jobs.save_progress(
         job, changes, status="running", counts=job.sum_counts_with(**counts), stored_record_count=stored_count
@@ -89,7 +89,7 @@ def _upsert_artefact(
     """Create or update the artefact of a record. Return `created`, `updated` or `unchanged`, a name of a count."""
     key, existing = (record.source, record.source_id), artefacts.get((record.source, record.source_id))
     digest = content_hash(record.content)
-    researchers = first_researcher_ids([*(existing.researcher_ids if existing else ()), *record.researcher_ids])
+    researchers = lowest_researcher_ids([*(existing.researcher_ids if existing else ()), *record.researcher_ids])
     edition_id = record.edition_id or (existing.edition_id if existing else None)
     assignments: dict[str, Any] = {"researcher_ids": researchers, "edition_id": edition_id}
     if existing is None:

@@ -14,7 +14,7 @@ _BATCH_SIZE: Final = 10
 
 def remove_library(library_id: str, deadline: float) -> bool:
     """Remove the artefacts and outputs of a library, a few per transaction. Return False if time is up."""
-    for record_type, partition in _library_partitions(library_id):
+    for record_type, partition in _record_types_and_partitions(library_id):
         for items in table.iter_pages(partition, limit=_BATCH_SIZE):
             if time.monotonic() > deadline:
                 return False
@@ -24,7 +24,7 @@ def remove_library(library_id: str, deadline: float) -> bool:
     return True
 
 
-def _library_partitions(library_id: str) -> Iterator[tuple[type[Entity], Partition]]:
+def _record_types_and_partitions(library_id: str) -> Iterator[tuple[type[Entity], Partition]]:
     yield Artefact, Artefact.in_library.partition(library_id=library_id)
     for list_name in ("shown", "merged"):
         yield ResearchOutput, ResearchOutput.in_library.partition(library_id=library_id, list_name=list_name)

@@ -5,7 +5,7 @@ from chalicelib.features.research.logic.visibility import PartitionOfLibrary
 from chalicelib.features.research.models.schemas import ArtefactsQuery, OutputsQuery
 
 
-def artefact_partitions(query: ArtefactsQuery) -> PartitionOfLibrary:
+def artefact_partition_function(query: ArtefactsQuery) -> PartitionOfLibrary:
     """Return a function from a library id to the partition of the artefacts that match all filters."""
     source, researcher_id = query.source, query.researcher_id
     if researcher_id:
@@ -15,7 +15,7 @@ def artefact_partitions(query: ArtefactsQuery) -> PartitionOfLibrary:
     return lambda library_id: Artefact.in_library.partition(library_id=library_id)
 
 
-def output_partitions(query: OutputsQuery, doi: str | None) -> PartitionOfLibrary:
+def output_partition_function(query: OutputsQuery, doi: str | None) -> PartitionOfLibrary:
     """Return a function from a library id to the partition of the outputs that match the first filter."""
     researcher_id = query.researcher_id
     if doi:

@@ -26,7 +26,7 @@ def count_outputs_and_proposals(library_id: str) -> tuple[int, int]:
         works += [
             _parse_compared_work(row) for row in [*rows, *_replace_incomplete_rows(rows)] if _ATTRIBUTE_MARKER in row
         ]
-    return output_count, record_rules.count_merge_proposals(works)
+    return output_count, record_rules.count_merges_uniting_similar_works(works)
 
 
 def _parse_compared_work(row: Item) -> record_rules.ComparedWork:

@@ -21,7 +21,7 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.research.logic import record_rules
 from chalicelib.features.research.logic.importing import reload_held_job
 from chalicelib.features.research.models.identifiers import match_keys
-from chalicelib.kernel.core.clock import back_off, now
+from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.ids import new_record_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -62,16 +62,16 @@ def reconcile_next(job: ResearchJob) -> ResearchJob | None:
         if not stale_rows:
             return None
         try:
-            return _reconcile_artefact(job, stale_rows[0]["id"])
+            return _reconcile_cluster_batch(job, stale_rows[0]["id"])
         except ConcurrentModification:
             job = reload_held_job(job)
-            back_off(attempt)
+            sleep_with_jittered_backoff(attempt)
     raise ConcurrentModification
 
 
-def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
+def _reconcile_cluster_batch(job: ResearchJob, stale_id: str) -> ResearchJob:
     cluster = _load_cluster(job.library_id, stale_id)
-    targets = _output_ids_by_artefact_id(cluster)
+    targets = _target_output_ids_by_artefact_id(cluster)
     artefacts_to_assign = [
         each for each in cluster.artefacts.values() if each.is_stale or each.output_id != targets[each.id]
     ]
@@ -80,7 +80,7 @@ def _reconcile_artefact(job: ResearchJob, stale_id: str) -> ResearchJob:
     batch = artefacts_to_assign[:_BATCH_SIZE]
     while True:
         changes, counts = _build_unit_of_work_and_counts(job, cluster, targets, batch)
-        if changes.write_count <= _MAX_WRITES or len(batch) == 1:
+        if changes.write_count_without_log_entry <= _MAX_WRITES or len(batch) == 1:
             break
         batch = batch[: len(batch) // 2]
     added_counts = counts if job.work == "reconcile" else {}
@@ -97,14 +97,16 @@ def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
         if len(cluster.artefacts) > MAX_CLUSTER_SIZE:
             raise ClusterTooLarge(f"{artefacts[0].source} {artefacts[0].source_id}")
         connected_ids = {
-            *_load_artefact_ids_sharing_keys(library_id, cluster, artefacts),
-            *_load_artefact_ids_in_outputs(cluster, artefacts),
+            *_add_keys_and_load_sharing_artefact_ids(library_id, cluster, artefacts),
+            *_add_outputs_and_load_their_artefact_ids(cluster, artefacts),
         }
         pending_ids = connected_ids - cluster.artefacts.keys()
     return cluster
 
 
-def _load_artefact_ids_sharing_keys(library_id: str, cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
+def _add_keys_and_load_sharing_artefact_ids(
+    library_id: str, cluster: _Cluster, artefacts: Iterable[Artefact]
+) -> set[str]:
     """Return the ids of the artefacts that share a match key with some others. Keys are searched once per cluster."""
     keys = {key for each in artefacts for key in match_keys(each.identifiers)} - cluster.keys
     cluster.keys |= keys
@@ -123,7 +125,7 @@ def _load_match_key_rows(pk: str, key: str) -> list[Item]:
     return rows
 
 
-def _load_artefact_ids_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
+def _add_outputs_and_load_their_artefact_ids(cluster: _Cluster, artefacts: Iterable[Artefact]) -> set[str]:
     """Return the ids of the artefacts in the current outputs of some artefacts."""
     ids = {each.output_id for each in artefacts if each.output_id} - cluster.outputs.keys()
     items = table.get_all(ResearchOutput.make_item_key(id=each) for each in sorted(ids))
@@ -132,7 +134,7 @@ def _load_artefact_ids_in_outputs(cluster: _Cluster, artefacts: Iterable[Artefac
     return {artefact_id for each in outputs for artefact_id in each.artefact_ids}
 
 
-def _output_ids_by_artefact_id(cluster: _Cluster) -> dict[str, str]:
+def _target_output_ids_by_artefact_id(cluster: _Cluster) -> dict[str, str]:
     """Return the output id of each artefact by its id: the oldest current output of its work, or a new one.
 
     If the artefacts of an output are several works now, the work of its first artefact keeps the output.

@@ -59,17 +59,17 @@ class _DisjointSets:
         return root != other_root
 
 
-def count_merge_proposals(works: Iterable[ComparedWork]) -> int:
+def count_merges_uniting_similar_works(works: Iterable[ComparedWork]) -> int:
     """Return how many merges would unite all works that look alike.
 
     Two works look alike if their years are at most one apart and they have title and first author in common or, if one
     of them lists no authors, the title and a researcher.
     """
     groups = _DisjointSets()
-    return sum(groups.join_sets(one.id, other.id) for one, other in _similar_pairs(works))
+    return sum(groups.join_sets(one.id, other.id) for one, other in _pairs_connecting_similar_works(works))
 
 
-def _similar_pairs(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
+def _pairs_connecting_similar_works(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
     """Yield pairs of works that look alike: not all pairs, but enough to connect all such works."""
     by_author: dict[str, list[ComparedWork]] = {}
     by_researcher: dict[tuple[str, str], list[ComparedWork]] = {}
@@ -82,10 +82,10 @@ def _similar_pairs(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork
         ordered = sorted(similar_works, key=lambda each: each.year)
         yield from ((one, other) for one, other in pairwise(ordered) if other.year - one.year <= 1)
     for similar_works in by_researcher.values():
-        yield from _candidate_pairs_without_authors(similar_works)
+        yield from _nearby_year_pairs_lacking_authors(similar_works)
 
 
-def _candidate_pairs_without_authors(works: Sequence[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
+def _nearby_year_pairs_lacking_authors(works: Sequence[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
     """Yield pairs of works with a common title and researcher and nearby years, if at least one lists no authors."""
     no_authors = {each.year: each for each in works if not each.lists_authors}
     for each in works:
@@ -136,7 +136,7 @@ def merged_work_fields(artefacts: Sequence[Artefact]) -> dict[str, Any]:
         **fields,
         "provenance": provenance,
         "edition_id": editions[0] if editions else None,
-        "researcher_ids": first_researcher_ids(researcher_ids),
+        "researcher_ids": lowest_researcher_ids(researcher_ids),
         "artefact_ids": [each.id for each in sorted(artefacts, key=_precedence_key)],
     }
 
@@ -146,6 +146,6 @@ def _venue_id(artefact: Artefact) -> str | None:
     return venue_id or find_venue_id(artefact.venue_name)
 
 
-def first_researcher_ids(researcher_ids: Iterable[str]) -> list[str]:
+def lowest_researcher_ids(researcher_ids: Iterable[str]) -> list[str]:
     """Return the first researchers by id, a selection that does not depend on the order of imports."""
     return sorted(set(researcher_ids))[:MAX_RESEARCHERS]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from pydantic_core import from_json
 
 from chalicelib.features.research.logic import throttle
-from chalicelib.kernel.core.clock import back_off
+from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound.retry_after import parse_retry_after
 
@@ -100,7 +100,7 @@ def _get_json(source: Source, url: str) -> Any:
         except RetryLater:
             if attempt == _MAX_ATTEMPTS - 1:
                 raise
-            back_off(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
+            sleep_with_jittered_backoff(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
             continue
         if response.status in (_FORBIDDEN, _TOO_MANY_REQUESTS) or response.status >= _SERVER_ERROR:
             _wait_before_retry(source, response, is_last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
@@ -117,7 +117,7 @@ def _wait_before_retry(source: Source, response: SourceResponse, *, is_last: boo
             throttle.delay_all_slots(source.name, seconds)
         raise RetryLater(f"{source.name} answered {response.status}.", seconds)
     if seconds is None:
-        back_off(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
+        sleep_with_jittered_backoff(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
     else:
         time.sleep(seconds)
 

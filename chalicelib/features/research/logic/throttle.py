@@ -7,7 +7,7 @@ conditional write.
 import time
 from typing import Final
 
-from chalicelib.kernel.core.clock import after, back_off, now, timestamp, timestamp_ms
+from chalicelib.kernel.core.clock import after, now, sleep_with_jittered_backoff, timestamp, timestamp_ms
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
@@ -52,7 +52,7 @@ def acquire(service_name: str, requests_per_second: float, *, max_wait_seconds: 
                 ]
             )
         except TransactionCancelled:
-            back_off(attempt)
+            sleep_with_jittered_backoff(attempt)
         else:
             time.sleep(seconds)
             return

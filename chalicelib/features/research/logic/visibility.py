@@ -33,7 +33,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, query_membership_group
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, find_membership_group_at_position
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -49,7 +49,7 @@ def require_library_change_role(access: Access, request: Request) -> None:
 
     An API key always works in its organization's library.
     """
-    organization_id = _requested_organization_id(access.principal, request)
+    organization_id = _organization_id_of_body_or_api_key(access.principal, request)
     if organization_id is None:
         return
     role = _current_role(access.principal, organization_id)
@@ -60,8 +60,8 @@ def require_library_change_role(access: Access, request: Request) -> None:
         raise Problem("insufficient_role", detail)
 
 
-def _requested_organization_id(principal: Principal, request: Request) -> str | None:
-    raw_id = request.unvalidated_body.get("organizationId")
+def _organization_id_of_body_or_api_key(principal: Principal, request: Request) -> str | None:
+    raw_id = request.unvalidated_json_object.get("organizationId")
     normalized_id = ascii_lower(raw_id.strip()) if isinstance(raw_id, str) else ""
     organization_id = normalized_id if re.fullmatch(UUID_PATTERN, normalized_id) else None
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
@@ -69,16 +69,16 @@ def _requested_organization_id(principal: Principal, request: Request) -> str | 
 
 def library_id_fields_of_caller(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
     """Return the ids of the library in which the caller works: that of an organization, or their own."""
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        organization_id = ctx.principal.credential.organization_id
-    return {"library_id": organization_id or ctx.principal.id, "organization_id": organization_id}
+    if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
+        organization_id = ctx.principal_or_anonymous.credential.organization_id
+    return {"library_id": organization_id or ctx.principal_or_anonymous.id, "organization_id": organization_id}
 
 
 def require_visible_record(ctx: Context, record: Artefact | ResearchOutput | ResearchJob) -> None:
     """Raise Problem `not_found` if the caller cannot see a record's library."""
-    if record.library_id in (PUBLIC_LIBRARY_ID, ctx.principal.id):
+    if record.library_id in (PUBLIC_LIBRARY_ID, ctx.principal_or_anonymous.id):
         return
-    if record.organization_id is None or _current_role(ctx.principal, record.organization_id) is None:
+    if record.organization_id is None or _current_role(ctx.principal_or_anonymous, record.organization_id) is None:
         raise not_found()
 
 
@@ -98,7 +98,9 @@ def list_visible_records(
     short.
     """
     group, libraries = _group_and_library_ids_of_page(ctx, query)
-    result = group.query_merged([partition_of_library(library_id) for library_id in libraries], limit=query.limit)
+    result = group.query_page_continuing_in_next_group(
+        [partition_of_library(library_id) for library_id in libraries], limit=query.limit
+    )
     records = _load_visible_records(ctx, record_type, result.items)
     matching = [each for each in records if all(_matches_filter(each, name, value) for name, value in filters.items())]
     return ctx.build_page([serialize(each) for each in matching], result.last_evaluated_key, query)
@@ -109,13 +111,13 @@ def _load_visible_records(ctx: Context, record_type: type[R], index_items: Seque
     record_keys: list[ItemKey] = [
         record_type.make_item_key(id=item["id"]) for item in index_items if "kind" not in item
     ]
-    libraries = sorted({_library_id(item) for item in index_items} - {PUBLIC_LIBRARY_ID, ctx.principal.id})
+    libraries = sorted({_library_id(item) for item in index_items} - {PUBLIC_LIBRARY_ID, ctx.principal_or_anonymous.id})
     organization_keys: dict[str, ItemKey] = {
         library_id: Organization.make_item_key(id=library_id) for library_id in libraries
     }
     # The list of the caller's organizations comes from an index, which lags, so memberships are read from the table.
     membership_keys: dict[str, ItemKey] = {}
-    if isinstance(ctx.principal, User):
+    if isinstance(ctx.principal_or_anonymous, User):
         membership_keys = {
             library_id: membership_key(key, ctx.user.id) for library_id, key in organization_keys.items()
         }
@@ -145,9 +147,14 @@ def _matches_filter(record: Artefact | ResearchOutput, name: str, value: Any) ->
 def _group_and_library_ids_of_page(ctx: Context, query: ListQuery) -> tuple[MembershipGroup, Sequence[str]]:
     """Return the group of a page, and the libraries in it that the caller can see."""
     position = ctx.decode_cursor(query)
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        return MembershipGroup(position=position), [PUBLIC_LIBRARY_ID, ctx.principal.credential.organization_id]
-    group = query_membership_group(Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position)
+    if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
+        return MembershipGroup(position=position), [
+            PUBLIC_LIBRARY_ID,
+            ctx.principal_or_anonymous.credential.organization_id,
+        ]
+    group = find_membership_group_at_position(
+        Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position
+    )
     first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first_group else []
     return group, [*first_libraries, *(item["organization_id"] for item in group.memberships)]
 

@@ -74,7 +74,7 @@ def match_keys(identifiers: Mapping[str, str]) -> list[str]:
     return [f"{name}:{identifiers[name]}" for name in _MATCHING_SCHEMES if name in identifiers]
 
 
-def title_author_digest(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
+def title_first_author_digest(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
     """Return a digest of title and first author's family name, or None if either is missing."""
     family = _family_name(authors[0]["name"]) if authors else ""
     normalized_title = _normalize_title(title)

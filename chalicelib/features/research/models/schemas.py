@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import Timestamp, Uuid, matching, require_visible_character
+from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_field_metadata, require_visible_character
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
@@ -21,7 +21,7 @@ _ID_URL_PREFIX: Final = re.compile(r"https?://(?:www\.)?(?:orcid|openalex)\.org/
 _UPPERCASE_ID: Final = re.compile(r"a\d+|(?:\d{4}-){3}\d{3}x")
 
 
-def _normalize_researcher_id(value: object) -> object:
+def _strip_url_and_fix_id_case(value: object) -> object:
     """Return an id without its URL, in the case that the sources use."""
     if not isinstance(value, str):
         return value
@@ -32,10 +32,12 @@ def _normalize_researcher_id(value: object) -> object:
 ResearcherId = Annotated[
     str,
     StringConstraints(min_length=1, max_length=_MAX_ID_CHARACTERS),
-    BeforeValidator(_normalize_researcher_id),
+    BeforeValidator(_strip_url_and_fix_id_case),
     AfterValidator(require_visible_character),
 ]
-EditionId = Annotated[str, *matching("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")]
+EditionId = Annotated[
+    str, *pattern_field_metadata("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")
+]
 
 
 class ImportCreate(Input):

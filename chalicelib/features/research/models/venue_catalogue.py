@@ -47,7 +47,7 @@ _NEURIPS_RENAMED_YEAR: Final = 2019
 _LAST_VLDB_CONFERENCE_YEAR: Final = 2007
 
 
-def _create_conference_contents_keys(
+def _create_conference_contents_keys_function(
     key_prefix: str, two_volume_years: Iterable[int] = (), numbered_years: Iterable[int] = ()
 ) -> Callable[[int], tuple[str, ...]]:
     """Return a function from a year to the keys of its tables of contents.
@@ -109,56 +109,56 @@ VENUES: Final[tuple[Venue, ...]] = (
         "International Conference on Machine Learning",
         ("ICML",),
         _years(2000),
-        _create_conference_contents_keys("icml/icml"),
+        _create_conference_contents_keys_function("icml/icml"),
     ),
     Venue(
         "iclr",
         "International Conference on Learning Representations",
         ("ICLR",),
         _years(2013),
-        _create_conference_contents_keys("iclr/iclr"),
+        _create_conference_contents_keys_function("iclr/iclr"),
     ),
     Venue(
         "aaai",
         "AAAI Conference on Artificial Intelligence",
         ("AAAI", "Proceedings of the AAAI Conference on Artificial Intelligence"),
         _years(2000, except_years=(2001, 2003, 2009)),
-        _create_conference_contents_keys("aaai/aaai"),
+        _create_conference_contents_keys_function("aaai/aaai"),
     ),
     Venue(
         "ijcai",
         "International Joint Conference on Artificial Intelligence",
         ("IJCAI",),
         (*_every_other_year(2001, 2015), *_years(2016)),
-        _create_conference_contents_keys("ijcai/ijcai"),
+        _create_conference_contents_keys_function("ijcai/ijcai"),
     ),
     Venue(
         "kdd",
         "ACM SIGKDD Conference on Knowledge Discovery and Data Mining",
         ("KDD", "KDD (1)", "KDD (2)", "Knowledge Discovery and Data Mining"),
         _years(2000),
-        _create_conference_contents_keys("kdd/kdd", two_volume_years=(2025,)),
+        _create_conference_contents_keys_function("kdd/kdd", two_volume_years=(2025,)),
     ),
     Venue(
         "www",
         "The Web Conference",
         ("WWW", "International World Wide Web Conference"),
         _years(2001),
-        _create_conference_contents_keys("www/www"),
+        _create_conference_contents_keys_function("www/www"),
     ),
     Venue(
         "cvpr",
         "IEEE/CVF Conference on Computer Vision and Pattern Recognition",
         ("CVPR", "CVPR (1)", "CVPR (2)", "Computer Vision and Pattern Recognition"),
         _years(2000, except_years=(2002,)),
-        _create_conference_contents_keys("cvpr/cvpr", two_volume_years=(2001, 2003, 2004, 2005, 2006)),
+        _create_conference_contents_keys_function("cvpr/cvpr", two_volume_years=(2001, 2003, 2004, 2005, 2006)),
     ),
     Venue(
         "acl",
         "Annual Meeting of the Association for Computational Linguistics",
         ("ACL", "ACL (1)", "ACL (2)", "Meeting of the Association for Computational Linguistics"),
         _years(2000),
-        _create_conference_contents_keys(
+        _create_conference_contents_keys_function(
             "acl/acl", two_volume_years=(*range(2012, 2019), *range(2021, 2026)), numbered_years=(2019,)
         ),
     ),
@@ -167,14 +167,14 @@ VENUES: Final[tuple[Venue, ...]] = (
         "Conference on Empirical Methods in Natural Language Processing",
         ("EMNLP", "EMNLP (1)", "Empirical Methods in Natural Language Processing"),
         _years(2000),
-        _create_conference_contents_keys("emnlp/emnlp", numbered_years=(2019, 2020, 2021)),
+        _create_conference_contents_keys_function("emnlp/emnlp", numbered_years=(2019, 2020, 2021)),
     ),
     Venue(
         "sigmod",
         "ACM SIGMOD International Conference on Management of Data",
         ("SIGMOD Conference", "SIGMOD", "International Conference on Management of Data"),
         _years(2000, 2022),
-        _create_conference_contents_keys("sigmod/sigmod"),
+        _create_conference_contents_keys_function("sigmod/sigmod"),
     ),
     Venue(
         "vldb",
@@ -188,56 +188,56 @@ VENUES: Final[tuple[Venue, ...]] = (
         "International Conference on Software Engineering",
         ("ICSE", "ICSE (1)", "ICSE (2)"),
         _years(2000),
-        _create_conference_contents_keys("icse/icse", two_volume_years=(2010, 2015)),
+        _create_conference_contents_keys_function("icse/icse", two_volume_years=(2010, 2015)),
     ),
     Venue(
         "chi",
         "ACM CHI Conference on Human Factors in Computing Systems",
         ("CHI", "Human Factors in Computing Systems"),
         _years(2000),
-        _create_conference_contents_keys("chi/chi"),
+        _create_conference_contents_keys_function("chi/chi"),
     ),
     Venue(
         "sosp",
         "ACM Symposium on Operating Systems Principles",
         ("SOSP", "Symposium on Operating Systems Principles"),
         _every_other_year(2001, 2023, 2024, 2025),
-        _create_conference_contents_keys("sosp/sosp"),
+        _create_conference_contents_keys_function("sosp/sosp"),
     ),
     Venue(
         "osdi",
         "USENIX Symposium on Operating Systems Design and Implementation",
         ("OSDI", "Operating Systems Design and Implementation"),
         (*_every_other_year(2000, 2020), *_years(2021)),
-        _create_conference_contents_keys("osdi/osdi"),
+        _create_conference_contents_keys_function("osdi/osdi"),
     ),
     Venue(
         "nsdi",
         "USENIX Symposium on Networked Systems Design and Implementation",
         ("NSDI", "Networked Systems Design and Implementation"),
         _years(2004),
-        _create_conference_contents_keys("nsdi/nsdi"),
+        _create_conference_contents_keys_function("nsdi/nsdi"),
     ),
     Venue(
         "ccs",
         "ACM Conference on Computer and Communications Security",
         ("CCS", "Computer and Communications Security"),
         _years(2000),
-        _create_conference_contents_keys("ccs/ccs"),
+        _create_conference_contents_keys_function("ccs/ccs"),
     ),
     Venue(
         "stoc",
         "ACM Symposium on Theory of Computing",
         ("STOC", "Symposium on the Theory of Computing"),
         _years(2000),
-        _create_conference_contents_keys("stoc/stoc"),
+        _create_conference_contents_keys_function("stoc/stoc"),
     ),
     Venue(
         "focs",
         "IEEE Symposium on Foundations of Computer Science",
         ("FOCS", "Foundations of Computer Science"),
         _years(2000),
-        _create_conference_contents_keys("focs/focs"),
+        _create_conference_contents_keys_function("focs/focs"),
     ),
 )
 """The venues in the order in which they are listed."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGMENTS, SPLAT, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectOut
-from chalicelib.features.sites.models.url_paths import ancestor_paths, normalize_path
+from chalicelib.features.sites.models.url_paths import ancestor_paths, to_comparable_path
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.unique_values import Unique
@@ -45,7 +45,7 @@ class Redirect(Entity):
     former_slug: str | None = None
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The path that is redirected."""
         return self.from_path
 
@@ -59,7 +59,7 @@ class Redirect(Entity):
             return (by_path,)
         return by_path, {"pk": pk, "sk": target_sort_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if a path names the person, because a path without the name would be another path."""
         return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 
@@ -77,9 +77,9 @@ def possible_redirect_keys(site_id: str, path: str) -> list[ItemKey]:
 
 def target_sort_key_prefix(to_path: str) -> str:
     """Return the sort key prefix of the items that find redirects by a target."""
-    return f"T#{sha256((normalize_path(to_path) or to_path).encode()).hexdigest()}#"
+    return f"T#{sha256((to_comparable_path(to_path) or to_path).encode()).hexdigest()}#"
 
 
-def target_pattern(from_path: str) -> str:
+def wildcard_to_splat(from_path: str) -> str:
     """Return the target of redirects that lead to another redirect's path, with `:splat` in place of its wildcard."""
     return from_path.replace("*", SPLAT)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from chalicelib.features.platforms.entities import SITE_KIND, LinkTarget
 from chalicelib.features.platforms.models.settings import PlatformSettings
-from chalicelib.features.sites.models.intervals import compact, end_of_last
+from chalicelib.features.sites.models.intervals import last_end_or_open_end, limit_count_by_merging_oldest
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.settings import section
@@ -15,7 +15,7 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
 from chalicelib.kernel.storage.pii import PersonalData
-from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 DRAFT_TREE: Final = "D"
@@ -61,7 +61,7 @@ class Site(Container, LinkTarget):
     description: str | None = None
     default_locale: str = "en"
     platform_id: str | None = None
-    robots: dict[str, Any] = field(default_factory=lambda: RobotsIn(disallow=[], extra=None).fields())
+    robots: dict[str, Any] = field(default_factory=lambda: RobotsIn(disallow=[], extra=None).to_stored_fields())
     status: Literal["draft", "published"] = "draft"
     published_at: str | None = None
     first_published_at: str | None = None
@@ -74,7 +74,7 @@ class Site(Container, LinkTarget):
         """Whether everybody can see the published pages of the site."""
         return self.status == "published"
 
-    def is_public_at(self, timestamp: str) -> bool:  # noqa: ARG002 - sites have no schedule
+    def is_currently_public(self, now: str) -> bool:  # noqa: ARG002 - sites have no schedule
         """Return whether everybody can see the site."""
         return self.is_published
 
@@ -88,9 +88,9 @@ class Site(Container, LinkTarget):
         """The URL of the site without a path."""
         return f"https://{self.host}"
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
-        return person.redact_all({name: getattr(self, name) for name in ("name", "description", "robots")})
+        return person.redacted_field_changes({name: getattr(self, name) for name in ("name", "description", "robots")})
 
 
 class SiteTree(Entity):
@@ -122,8 +122,10 @@ class SiteTree(Entity):
         """Return the changed fields if another page, or none, becomes the home page at `timestamp`."""
         former = {**self.former_homes}
         if self.home_page_id:
-            former[self.home_page_id] = compact([*former.get(self.home_page_id, []), [str(self.home_since), timestamp]])
-        latest = sorted(former, key=lambda page: end_of_last(former[page]), reverse=True)[:MAX_FORMER_HOMES]
+            former[self.home_page_id] = limit_count_by_merging_oldest(
+                [*former.get(self.home_page_id, []), [str(self.home_since), timestamp]]
+            )
+        latest = sorted(former, key=lambda page: last_end_or_open_end(former[page]), reverse=True)[:MAX_FORMER_HOMES]
         return {
             "home_page_id": page_id,
             "home_since": page_id and timestamp,
@@ -131,14 +133,14 @@ class SiteTree(Entity):
         }
 
 
-def page_tree_keys(site_id: str, tree_name: TreeName) -> Tree:
+def page_tree_partition(site_id: str, tree_name: TreeName) -> TreePartition:
     """Return one of the two trees of a site."""
-    return Tree(TREE_PARTITION.format(site_id=site_id, tree=tree_name))
+    return TreePartition(TREE_PARTITION.format(site_id=site_id, tree=tree_name))
 
 
 def tree_state_keys(site_id: str) -> list[ItemKey]:
     """Return the item keys of the states of both trees of a site."""
-    return [page_tree_keys(site_id, DRAFT_TREE).state_key, page_tree_keys(site_id, PUBLISHED_TREE).state_key]
+    return [page_tree_partition(site_id, DRAFT_TREE).state_key, page_tree_partition(site_id, PUBLISHED_TREE).state_key]
 
 
 def sites_domain() -> str:
@@ -146,6 +148,8 @@ def sites_domain() -> str:
     return f"sites.{section(PlatformSettings).platforms_domain}"
 
 
-def require_site_role(role: Role | None, *, if_published: bool = False, public_label: str = "") -> RequireRole:
+def require_site_organization_role(
+    role: Role | None, *, if_published: bool = False, public_label: str = ""
+) -> RequireRole:
     """Return the access rule that requires a role at the organization of the site in the path."""
     return RequireRole(Site, role, role_at=Organization, if_published=if_published, public_label=public_label)

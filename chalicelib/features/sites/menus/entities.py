@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
-from chalicelib.features.platforms.models.nested_items import iter_items_with_pointers
+from chalicelib.features.platforms.models.nested_items import iter_pointers_and_items
 from chalicelib.features.sites.menus.models import MenuOut
 from chalicelib.kernel.storage.entity import Collection, Entity, Quota
 from chalicelib.kernel.storage.pii import PersonalData
@@ -40,24 +40,24 @@ class Menu(Entity):
     @property
     def page_ids(self) -> list[str]:
         """The distinct ids of the pages to which the menu links, sorted."""
-        return sorted({item["page_id"] for _, item in iter_items_with_pointers(self.outline, "") if item["page_id"]})
+        return sorted({item["page_id"] for _, item in iter_pointers_and_items(self.outline, "") if item["page_id"]})
 
     @property
     def items(self) -> list[dict[str, Any]]:
         """The items with the current paths of their pages."""
-        return [*self._add_page_paths(self.outline)]
+        return [*self._items_with_page_paths(self.outline)]
 
     def without_unpublished(self) -> Self:
         """Return the menu for the public, without items of unpublished pages, their children, and empty groups."""
         return self.replace(outline=[*self._published_items(self.outline)])
 
-    def _add_page_paths(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _items_with_page_paths(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
             page_id = item["page_id"]
             location = (
                 {"path": self.page_paths.get(page_id), "dangling": page_id not in self.page_paths} if page_id else {}
             )
-            yield {**item, **location, "children": [*self._add_page_paths(item["children"])]}
+            yield {**item, **location, "children": [*self._items_with_page_paths(item["children"])]}
 
     def _published_items(self, items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for item in items:
@@ -66,6 +66,6 @@ class Menu(Entity):
             if is_visible[item["type"]]:
                 yield {**item, "children": children}
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the name and items with the person's data redacted."""
-        return person.redact_all({"name": self.name, "outline": self.outline})
+        return person.redacted_field_changes({"name": self.name, "outline": self.outline})

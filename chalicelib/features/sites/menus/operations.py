@@ -1,9 +1,9 @@
 """HTTP operations on the menus of a site."""
 
-from chalicelib.features.sites.entities.sites import Site, require_site_role
+from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.logic.menu_changes import put_menu
-from chalicelib.features.sites.menus.logic.menu_entries import load_with_page_paths, menu_prefetch_keys
+from chalicelib.features.sites.menus.logic.menu_entries import linked_page_prefetch_keys, load_with_page_paths
 from chalicelib.features.sites.menus.models import MenuOut, MenuPut, MenuSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -18,7 +18,7 @@ _MENU = "/sites/{site_id}/navigation/{navigation_id}"
 
 @routes.get(
     "/sites/{site_id}/navigation",
-    access=require_site_role(Role.MEMBER, if_published=True),
+    access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
 )
@@ -28,7 +28,9 @@ def list_navigation_menus(ctx: Context, site: Site, query: ListQuery) -> ListPag
     return ctx.list_records(Menu, Menu.in_site, query, MenuSummary.of, site_id=site.id)
 
 
-@routes.get(_MENU, access=require_site_role(Role.MEMBER, if_published=True), scope="sites:read", emits=None)
+@routes.get(
+    _MENU, access=require_site_organization_role(Role.MEMBER, if_published=True), scope="sites:read", emits=None
+)
 def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     """Get a menu with the current paths of its pages.
 
@@ -42,10 +44,10 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
 
 @routes.put(
     _MENU,
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.navigation.updated",
-    prefetch=menu_prefetch_keys,
+    prefetch=linked_page_prefetch_keys,
 )
 def put_navigation_menu(ctx: Context, site: Site, navigation_id: str, menu: Menu | None, body: MenuPut) -> MenuOut:
     """Create or replace a menu. You choose its id, such as `main`. A site has at most 100 menus.

@@ -7,7 +7,7 @@ OPEN_END: Final = "~"
 """The end of an open interval. It is greater than any timestamp."""
 
 MAX_INTERVALS: Final = 10
-"""Maximum number of intervals that `limit_intervals` returns, so that stored items stay small."""
+"""Maximum number of intervals that `limit_count_by_merging_oldest` returns, so that stored items stay small."""
 
 Intervals = Sequence[Sequence[str]]
 """Pairs of timestamps."""
@@ -27,15 +27,15 @@ def parts_before(intervals: Intervals, timestamp: str) -> list[list[str]]:
 
 def is_open(intervals: Intervals) -> bool:
     """Return whether the last interval is open."""
-    return bool(intervals) and end_of_last(intervals) == OPEN_END
+    return bool(intervals) and last_end_or_open_end(intervals) == OPEN_END
 
 
-def end_of_last(intervals: Intervals) -> str:
+def last_end_or_open_end(intervals: Intervals) -> str:
     """Return the end of the last interval, or `OPEN_END`."""
     return intervals[-1][1]
 
 
-def compact(intervals: Intervals) -> list[list[str]]:
+def limit_count_by_merging_oldest(intervals: Intervals) -> list[list[str]]:
     """Return at most `MAX_INTERVALS` sorted intervals. If there are more, the earliest are merged into one."""
     ordered = sorted(map(list, intervals))
     while len(ordered) > MAX_INTERVALS:

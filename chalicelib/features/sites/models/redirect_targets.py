@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic_core import Url
 
-from chalicelib.features.sites.models.url_paths import decode_path, normalize_path
+from chalicelib.features.sites.models.url_paths import decode_path_without_query, to_comparable_path
 
 SPLAT: Final = ":splat"
 MAX_SOURCE_BYTES: Final = 1000
@@ -26,9 +26,15 @@ def normalize_source_path(text: str) -> str:
     if not text.startswith("/") or text.startswith("//") or re.search(r"[?#\\]", text):
         raise ValueError(_SOURCE_ADVICE)
     prefix, wildcard, suffix = text.partition("*")
-    path = normalize_path(prefix)
+    path = to_comparable_path(prefix)
     # A path that changes when it is normalized again, such as an escaped `?`, could not be sent back unchanged.
-    if path is None or path != normalize_path(path) or suffix or (wildcard and not prefix.endswith("/")) or "*" in path:
+    if (
+        path is None
+        or path != to_comparable_path(path)
+        or suffix
+        or (wildcard and not prefix.endswith("/"))
+        or "*" in path
+    ):
         raise ValueError(_SOURCE_ADVICE)
     source = f"{path.rstrip('/')}/*" if wildcard else path
     if len(source.encode()) > MAX_SOURCE_BYTES:
@@ -59,9 +65,9 @@ def _is_path_on_same_host(path: str) -> bool:
     """Return whether browsers, and servers that decode paths first, treat a path as one of the same host."""
     url = Url(f"https://{_ANY_HOST}{path}")
     # The unmodified path is checked, too. A library may reduce `//host/../..` to `/`, while browsers go to the host.
-    decoded_paths = [unicodedata.normalize("NFKC", decode_path(each)) for each in (path, url.path or "/")]
+    decoded_paths = [unicodedata.normalize("NFKC", decode_path_without_query(each)) for each in (path, url.path or "/")]
     is_same_host = url.host == _ANY_HOST and not any(each.startswith("//") or "\\" in each for each in decoded_paths)
-    return is_same_host and normalize_path(path) is not None
+    return is_same_host and to_comparable_path(path) is not None
 
 
 def _is_web_address(text: str) -> bool:

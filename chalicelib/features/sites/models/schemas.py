@@ -23,7 +23,7 @@ def _validate_robots_path(text: str) -> str:
     return text
 
 
-def _validate_robots_directives(text: str) -> str:
+def _validate_robots_txt_lines(text: str) -> str:
     for number, line in enumerate(text.splitlines(), 1):
         if not _ROBOTS_LINE.fullmatch(line):
             raise ValueError(f"must have lines such as `Disallow: /drafts` or `# comment`; line {number} is different")
@@ -36,7 +36,7 @@ class RobotsIn(Input):
     disallow: list[Annotated[str, StringConstraints(max_length=500), AfterValidator(_validate_robots_path)]] = Field(
         [], max_length=_MAX_PATHS, description="Paths, for all crawlers.", examples=[["/drafts"]]
     )
-    extra: Annotated[Text, AfterValidator(_validate_robots_directives)] | None = Field(
+    extra: Annotated[Text, AfterValidator(_validate_robots_txt_lines)] | None = Field(
         None, description="Further lines of robots.txt.", examples=[None]
     )
 

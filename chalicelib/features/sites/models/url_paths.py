@@ -5,19 +5,19 @@ import unicodedata
 from typing import Final
 from urllib.parse import unquote
 
-from chalicelib.kernel.core.case_folding import lower
+from chalicelib.kernel.core.case_folding import lower_without_new_ascii
 
 _QUERY_OR_FRAGMENT: Final = re.compile(r"[?#]")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
-def normalize_path(path: str) -> str | None:
+def to_comparable_path(path: str) -> str | None:
     """Return a clean path in lower case, the form in which paths are compared; None if the path is invalid."""
     clean = to_decoded_clean_path(path)
-    return clean and lower(clean)
+    return clean and lower_without_new_ascii(clean)
 
 
-def decode_path(path: str) -> str:
+def decode_path_without_query(path: str) -> str:
     """Return a path without its query and fragment, percent-decoded."""
     return unquote(_QUERY_OR_FRAGMENT.split(path.strip(), maxsplit=1)[0])
 
@@ -27,7 +27,7 @@ def to_decoded_clean_path(path: str) -> str | None:
 
     The case stays. The query and fragment are removed. The segments `.` and `..` are resolved as in browsers.
     """
-    decoded = unicodedata.normalize("NFC", decode_path(path))
+    decoded = unicodedata.normalize("NFC", decode_path_without_query(path))
     if _UNSAFE.search(decoded):
         return None
     segments: list[str] = []

@@ -1,6 +1,6 @@
 """HTTP operations on pages and their revisions."""
 
-from chalicelib.features.sites.entities.sites import Site, require_site_role, tree_state_keys
+from chalicelib.features.sites.entities.sites import Site, require_site_organization_role, tree_state_keys
 from chalicelib.features.sites.pages.entities.pages import SCHEDULE_TASK, Content, Page, Revision, page_status
 from chalicelib.features.sites.pages.logic import page_changes
 from chalicelib.features.sites.pages.logic.page_queries import list_pages as find_pages
@@ -45,14 +45,14 @@ def revision_prefetch_keys(request: Request) -> list[ItemKey]:
 
 def publication_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the revision in the body, for prefetching."""
-    revision_id = request.unvalidated_body.get("revisionId")
+    revision_id = request.unvalidated_json_object.get("revisionId")
     ids = {"page_id": request.parameters["page_id"], "id": ascii_lower(str(revision_id))}
     return [*tree_prefetch_keys(request), *([Revision.make_item_key(**ids)] if isinstance(revision_id, str) else [])]
 
 
 @routes.get(
     "/sites/{site_id}/pages",
-    access=require_site_role(Role.MEMBER),
+    access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
     prefetch=tree_prefetch_keys,
@@ -67,21 +67,21 @@ def list_pages(ctx: Context, site: Site, query: PagesQuery) -> PageOfList[PageSu
 
 @routes.post(
     "/sites/{site_id}/pages",
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="page.created",
-    prefetch=page_changes.page_prefetch_keys,
+    prefetch=page_changes.tree_parent_and_slug_prefetch_keys,
 )
 def create_page(ctx: Context, site: Site, body: PageCreate) -> PageOut:
     """Create a page as a draft. Publish it, or set `publishAt`. The first page of a site is its home page."""
     page = page_changes.create_page(ctx, site, body)
-    _publish_if_due(ctx, page)
+    _enqueue_publication_if_due(ctx, page)
     return PageOut.of(page)
 
 
 @routes.get(
     "/sites/{site_id}/pages/{page_id}",
-    access=require_site_role(Role.MEMBER),
+    access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
     prefetch=tree_prefetch_keys,
@@ -93,10 +93,10 @@ def get_page(_ctx: Context, _site: Site, page: Page) -> PageOut:
 
 @routes.patch(
     "/sites/{site_id}/pages/{page_id}",
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits=("page.updated", "page.unpublished"),
-    prefetch=page_changes.page_prefetch_keys,
+    prefetch=page_changes.tree_parent_and_slug_prefetch_keys,
 )
 def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -> PageOut:
     """Change the draft of a page. The changes are not public until they are published.
@@ -117,13 +117,13 @@ def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -
         preview_epoch=page.preview_epoch + body.revoke_previews,
         status=page_status(updated, body.publish_at),
     )
-    _publish_if_due(ctx, scheduled)
+    _enqueue_publication_if_due(ctx, scheduled)
     return PageOut.of(scheduled)
 
 
 @routes.delete(
     "/sites/{site_id}/pages/{page_id}",
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="page.deleted",
     prefetch=tree_prefetch_keys,
@@ -136,7 +136,7 @@ def delete_page(ctx: Context, site: Site, page: EditablePage, query: DeleteQuery
 @routes.post(
     "/sites/{site_id}/pages/{page_id}/publish",
     success=200,
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="page.published",
     prefetch=publication_prefetch_keys,
@@ -159,7 +159,7 @@ def publish_page(ctx: Context, site: Site, page: EditablePage, body: PagePublica
 
 @routes.get(
     "/sites/{site_id}/pages/{page_id}/revisions",
-    access=require_site_role(Role.MEMBER),
+    access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
     prefetch=tree_prefetch_keys,
@@ -170,7 +170,11 @@ def list_page_revisions(ctx: Context, _site: Site, page: Page, query: ListQuery)
 
 
 @routes.get(
-    _REVISION, access=require_site_role(Role.MEMBER), scope="sites:read", emits=None, prefetch=revision_prefetch_keys
+    _REVISION,
+    access=require_site_organization_role(Role.MEMBER),
+    scope="sites:read",
+    emits=None,
+    prefetch=revision_prefetch_keys,
 )
 def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revision) -> RevisionOut:
     """Get a revision of a page."""
@@ -180,7 +184,7 @@ def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revisio
 @routes.post(
     f"{_REVISION}/restore",
     success=200,
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="page.restored",
     prefetch=revision_prefetch_keys,
@@ -201,6 +205,6 @@ def _require_prefetched_revision(ctx: Context, page: Page, revision_id: str | No
     return Revision.from_item(ctx.access.prefetched[key])
 
 
-def _publish_if_due(ctx: Context, page: Page) -> None:
+def _enqueue_publication_if_due(ctx: Context, page: Page) -> None:
     if page.publish_at and page.publish_at <= ctx.now:
         ctx.changes.enqueue_after_commit(SCHEDULE_TASK, page)

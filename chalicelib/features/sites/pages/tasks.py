@@ -18,7 +18,7 @@ from chalicelib.features.sites.pages.entities.pages import (
 )
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.pages.logic.page_changes import remove_from_trees
-from chalicelib.features.sites.pages.logic.publishing import PagePublisher, remove_orphaned_position
+from chalicelib.features.sites.pages.logic.publishing import PagePublisher, remove_from_published_tree_and_build_fields
 from chalicelib.features.sites.pages.logic.tree_positions import EditablePage, SiteTreesUnitOfWork
 from chalicelib.features.tenancy.purges.logic import purge_references_to_record
 from chalicelib.kernel.core.clock import now
@@ -48,13 +48,13 @@ def run_schedule(message: dict[str, Any]) -> None:
     """
     stored_page = tasks.load_record(EditablePage, message)
     items = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
-    page = stored_page.hydrate(items) if stored_page and len(items) > 1 else None
+    page = stored_page.hydrate_or_none(items) if stored_page and len(items) > 1 else None
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
     changes = UnitOfWork(now())
     trees = SiteTreesUnitOfWork(changes, page.site_id, items)
     try:
-        event, updated = _publish_or_unpublish(PagePublisher(trees, page, changes.now), page)
+        event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page, changes.now), page)
         trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
             changes.update_untracked(page, **_cleared_schedule_fields(page, page.scheduled_task.at))
@@ -67,7 +67,7 @@ def run_schedule(message: dict[str, Any]) -> None:
         add_fields(page=f"not published yet: {problem.code}")
 
 
-def _publish_or_unpublish(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
+def _apply_schedule_and_name_event(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
     if page.scheduled_task and page.scheduled_task.at == page.publish_at:
         return "page.published", publisher.publish(page, scheduled_at=page.publish_at)
     return "page.unpublished", publisher.unpublish()
@@ -112,20 +112,20 @@ def run_page_removal(message: dict[str, Any]) -> None:
     if job is None:
         return
     try:
-        is_complete = _remove_descendants(job.site_id, job.page_id, deadline)
+        is_complete = _remove_own_records_and_descendants(job.site_id, job.page_id, deadline)
     except ConcurrentModification:
         is_complete = False
     if not is_complete and time.monotonic() > deadline:
         jobs.release(job)
     elif not is_complete:
-        jobs.retry_later(job)
+        jobs.release_with_growing_delay(job)
     elif job.passes + 1 < _PASS_COUNT:
         jobs.release(job, delay_seconds=_PAUSE_SECONDS, passes=job.passes + 1)
     else:
         jobs.remove(job)
 
 
-def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
+def _remove_own_records_and_descendants(site_id: str, page_id: str, deadline: float) -> bool:
     """Remove the records of a deleted page, and its descendants from the bottom up. Return False if time is up.
 
     In this order an interrupted run leaves no page that cannot be found from its parent.
@@ -140,7 +140,7 @@ def _remove_descendants(site_id: str, page_id: str, deadline: float) -> bool:
     for item in _iter_current_items(Page.by_parent.partition(site_id=site_id, parent_id=page_id)):
         if time.monotonic() > deadline:
             return False
-        if not _remove_descendants(site_id, item["id"], deadline):
+        if not _remove_own_records_and_descendants(site_id, item["id"], deadline):
             return False
         _remove_page(site_id, item["id"])
     return _unpublish_descendants(site_id, page_id, deadline)
@@ -153,7 +153,7 @@ def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
             return False
         if not _unpublish_descendants(site_id, item["id"], deadline):
             return False
-        _unpublish_orphan(site_id, item["id"])
+        _unpublish_below_deleted_parent(site_id, item["id"])
     return True
 
 
@@ -182,14 +182,14 @@ def _remove_page(site_id: str, page_id: str) -> None:
         trees.changes.commit()
 
 
-def _unpublish_orphan(site_id: str, page_id: str) -> None:
+def _unpublish_below_deleted_parent(site_id: str, page_id: str) -> None:
     """Unpublish a page whose published parent is deleted. The ancestors of its draft may be deleted, too."""
     loaded = _load_page_and_trees(site_id, page_id)
     if loaded is None or loaded[0].published_tree_version is None:
         return
     page, trees = loaded
-    hydrated_page = page.hydrate(trees.items)
-    trees.changes.update(hydrated_page or page, **remove_orphaned_position(trees, page))
+    hydrated_page = page.hydrate_or_none(trees.items)
+    trees.changes.update(hydrated_page or page, **remove_from_published_tree_and_build_fields(trees, page))
     trees.add_changes_to_unit_of_work()
     if hydrated_page and page.published_revision_id:
         outbox.commit(trees.changes, "page.unpublished", Origin.system(PageRemoval.task))

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from chalicelib.features.sites.entities.sites import Site, require_site_role, tree_state_keys
+from chalicelib.features.sites.entities.sites import Site, require_site_organization_role, tree_state_keys
 from chalicelib.features.sites.pages.entities.pages import Page, Revision
 from chalicelib.features.sites.pages.models.schemas import (
     DEFAULT_PREVIEW_SECONDS,
@@ -17,7 +17,7 @@ from chalicelib.features.sites.previews.logic.preview_tokens import (
     parse_valid_preview_token,
 )
 from chalicelib.features.sites.previews.logic.revision_view import (
-    load_previewed_page,
+    load_page_if_preview_valid,
     page_with_revision_fields,
     parse_revision_with_blocks,
     revision_and_content_keys,
@@ -57,7 +57,7 @@ def preview_prefetch_keys(request: Request) -> list[ItemKey]:
 
 @routes.get(
     "/sites/{site_id}/pages/{page_id}/preview",
-    access=require_site_role(Role.MEMBER),
+    access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
     prefetch=preview_prefetch_keys,
@@ -75,7 +75,7 @@ def preview_page(
         page
         if query.revision_id in (None, page.draft_revision_id)
         else page_with_revision_fields(
-            page, _require_prefetched_revision(ctx, page, query.revision_id), ctx.access.prefetched
+            page, _parse_revision_or_raise(ctx, page, query.revision_id), ctx.access.prefetched
         )
     )
     revision_id = query.revision_id or page.draft_revision_id
@@ -84,12 +84,12 @@ def preview_page(
         site.id,
         page.id,
         revision_id,
-        str(ctx.principal.id),
+        str(ctx.principal_or_anonymous.id),
         _organization_membership_id(ctx),
         expires_ms,
         page.preview_epoch,
     )
-    return _preview_response(ctx, site, previewed_page, claim)
+    return _html_or_json_preview_response(ctx, site, previewed_page, claim)
 
 
 @routes.get(
@@ -104,13 +104,15 @@ def preview_page_publicly(
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Show a page by a preview link. Any invalid link is `not_found`."""
     claim = parse_valid_preview_token(query.token, {"site_id": site.id, "page_id": page_id})
-    page = load_previewed_page(claim, site, dict(ctx.access.prefetched)) if claim else None
+    page = load_page_if_preview_valid(claim, site, dict(ctx.access.prefetched)) if claim else None
     if claim is None or page is None:
         raise not_found()
-    return _preview_response(ctx, site, page, claim)
+    return _html_or_json_preview_response(ctx, site, page, claim)
 
 
-def _preview_response(ctx: Context, site: Site, page: Page, claim: PreviewClaim) -> PreviewOut | RawResponse:
+def _html_or_json_preview_response(
+    ctx: Context, site: Site, page: Page, claim: PreviewClaim
+) -> PreviewOut | RawResponse:
     ctx.headers |= {"Cache-Control": _NO_STORE, "X-Robots-Tag": "noindex", "Vary": VARY_BY_ACCEPT}
     if wants_html(ctx.request):
         return render_page(ctx, site, page, claim.revision_id, is_preview=True)
@@ -128,7 +130,7 @@ def _require_right_to_validity(ctx: Context, seconds: int) -> None:
     if seconds <= DEFAULT_PREVIEW_SECONDS:
         return
     if not can_issue_long_links(
-        ctx.scopes if ctx.scopes is not None else ctx.access.memberships.roles.get(Organization)
+        ctx.api_key_scopes if ctx.api_key_scopes is not None else ctx.access.memberships.roles.get(Organization)
     ):
         limit = f"{DEFAULT_PREVIEW_SECONDS} seconds"
         detail = f"Members can create links valid for up to {limit}. Longer ones require an editor."
@@ -140,7 +142,7 @@ def _organization_membership_id(ctx: Context) -> str | None:
     return str(membership["id"]) if membership else None
 
 
-def _require_prefetched_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+def _parse_revision_or_raise(ctx: Context, page: Page, revision_id: str | None) -> Revision:
     revision = parse_revision_with_blocks(dict(ctx.access.prefetched), page.id, str(revision_id))
     if revision is None:
         raise ValidationProblem([FieldError("query/revisionId", "unknown", "No revision of this page has this id.")])

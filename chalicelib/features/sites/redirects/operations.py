@@ -1,12 +1,12 @@
 """HTTP operations on the redirects of a site."""
 
 from chalicelib.features.sites.entities.redirects import Redirect
-from chalicelib.features.sites.entities.sites import Site, require_site_role
+from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.models.redirects import RedirectCreate, RedirectOut, RedirectPatch
 from chalicelib.features.sites.redirects.logic.redirect_changes import (
     add_redirect,
     change_redirect,
-    detach_from_page,
+    remove_former_page_position,
     target_prefetch_keys,
 )
 from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect, with_destinations
@@ -21,7 +21,9 @@ routes = RouteGroup("sites")
 _REDIRECT = "/sites/{site_id}/redirects/{redirect_id}"
 
 
-@routes.get("/sites/{site_id}/redirects", access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get(
+    "/sites/{site_id}/redirects", access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None
+)
 def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[RedirectOut]:
     """List the redirects of a site in order of creation, including those of moved pages."""
     page = ctx.list_records(Redirect, Redirect.in_site, query, Redirect.replace, site_id=site.id)
@@ -31,7 +33,7 @@ def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[Redir
 
 @routes.post(
     "/sites/{site_id}/redirects",
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.redirect.created",
     prefetch=target_prefetch_keys,
@@ -42,10 +44,10 @@ def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectO
     A redirect of a path takes precedence over a page at the path. A wildcard redirect comes after pages and former
     paths of pages. A redirect is rejected if it would be part of a loop, or of a chain of more than five redirects.
     """
-    return RedirectOut.of(add_redirect(ctx, site, body.fields()))
+    return RedirectOut.of(add_redirect(ctx, site, body.to_stored_fields()))
 
 
-@routes.get(_REDIRECT, access=require_site_role(Role.MEMBER), scope="sites:read", emits=None)
+@routes.get(_REDIRECT, access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)
 def get_redirect(_ctx: Context, _site: Site, redirect: ResolvedRedirect) -> RedirectOut:
     """Get a redirect."""
     return RedirectOut.of(redirect)
@@ -53,7 +55,7 @@ def get_redirect(_ctx: Context, _site: Site, redirect: ResolvedRedirect) -> Redi
 
 @routes.patch(
     _REDIRECT,
-    access=require_site_role(Role.EDITOR),
+    access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.redirect.updated",
     prefetch=target_prefetch_keys,
@@ -66,9 +68,11 @@ def update_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     return RedirectOut.of(change_redirect(ctx, site, redirect, body))
 
 
-@routes.delete(_REDIRECT, access=require_site_role(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted")
+@routes.delete(
+    _REDIRECT, access=require_site_organization_role(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted"
+)
 def delete_redirect(ctx: Context, _site: Site, redirect: ResolvedRedirect) -> None:
     """Delete a redirect. Deleting one of a moved page also removes the redirects of the former paths below it."""
     if redirect.origin == "page":
-        detach_from_page(ctx, redirect)
+        remove_former_page_position(ctx, redirect)
     ctx.changes.delete(redirect)

@@ -3,10 +3,10 @@
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
-from chalicelib.features.sites.entities.sites import Site, require_site_role
+from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.logic import load_sites_with_domains
 from chalicelib.features.sites.models.redirect_targets import to_location
-from chalicelib.features.sites.models.url_paths import normalize_path, to_decoded_clean_path
+from chalicelib.features.sites.models.url_paths import to_comparable_path, to_decoded_clean_path
 from chalicelib.features.sites.pages.logic.page_queries import (
     PageLocation,
     load_draft_page,
@@ -46,7 +46,7 @@ _CACHE_FIVE_MINUTES: Final = {"Cache-Control": "public, max-age=300"}
 
 def path_and_draft_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that resolve the path in the query among pages and drafts, for prefetching."""
-    site_id, path = request.parameters["site_id"], normalize_path(request.query.get("path", [_HOME])[-1])
+    site_id, path = request.parameters["site_id"], to_comparable_path(request.query.get("path", [_HOME])[-1])
     if path is None:
         return []
     draft_keys = path_prefetch_keys(site_id, path, draft=True) if "draft" in request.query else []
@@ -81,7 +81,7 @@ def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
 
 @routes.get(
     "/sites/{site_id}/pages/by-path",
-    access=require_site_role(Role.MEMBER, if_published=True),
+    access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
     prefetch=path_and_draft_prefetch_keys,
@@ -94,7 +94,7 @@ def get_page_by_path(
     With `draft`, members get the draft at a path of the drafts. Redirects and former paths of pages are answered by a
     redirect.
     """
-    path, items = normalize_path(query.path), dict(ctx.access.prefetched)
+    path, items = to_comparable_path(query.path), dict(ctx.access.prefetched)
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
@@ -107,7 +107,7 @@ def get_page_by_path(
 
 @routes.get(
     "/sites/{site_id}/pages/home",
-    access=require_site_role(Role.MEMBER, if_published=True),
+    access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
     prefetch=home_prefetch_keys,
@@ -121,7 +121,10 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
 
 
 @routes.get(
-    "/sites/{site_id}/robots.txt", access=require_site_role(None, public_label="public"), scope=None, emits=None
+    "/sites/{site_id}/robots.txt",
+    access=require_site_organization_role(None, public_label="public"),
+    scope=None,
+    emits=None,
 )
 def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/plain"]:
     """Get the robots.txt of a site. It disallows everything until the site is published."""
@@ -131,7 +134,7 @@ def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/pla
 
 @routes.get(
     "/sites/{site_id}/sitemap.xml",
-    access=require_site_role(Role.MEMBER, if_published=True),
+    access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
     prefetch=sitemap_prefetch_keys,
@@ -174,6 +177,6 @@ def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> 
 
 def _redirect_response(ctx: Context, site: Site, target: RedirectTarget) -> Redirect:
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
-    if target.path is None:
+    if target.site_path is None:
         return Redirect(to_location(target.to_path), target.status_code)
     return Redirect(f"/sites/{site.id}/pages/by-path?{urlencode({'path': target.to_path})}", target.status_code)

@@ -32,7 +32,7 @@ class TaxonomyAttachment(Entity):
     entity_id: str
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The type and id of the entity."""
         return f"{self.entity_type} {self.entity_id}"
 
@@ -52,7 +52,7 @@ def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
     return dict(attachment_ref.split("/") for attachment_ref in _node_and_attachment_ids(entity_item))
 
 
-def entity_item_add_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
+def entity_item_add_if_unchanged_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
     attachment_refs = _node_and_attachment_ids(entity_item)
     update = ItemUpdate(_entity_item_key(attachment), add={"nodes": frozenset({_node_and_attachment_id(attachment)})})

@@ -8,7 +8,7 @@ from chalicelib.features.taxonomy.attachments.entities import (
     TaxonomyAttachment,
     attachment_ids_by_node,
     entity_attachments_key,
-    entity_item_add_write,
+    entity_item_add_if_unchanged_write,
     entity_item_remove_write,
 )
 from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
@@ -18,7 +18,7 @@ from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
 from chalicelib.features.taxonomy.attachments.logic.entity_visibility import entity_item_keys, find_hidden_entities
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import tree_prefetch_keys, tree_state
+from chalicelib.features.taxonomy.logic.node_queries import prefetched_tree_state, tree_prefetch_keys
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -36,7 +36,7 @@ platform_routes = RouteGroup("platforms", routes.operations)
 
 def entity_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the keys of the entity in the body and of the item that lists its attachments, for prefetching."""
-    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_body
+    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_json_object
     entity_type, entity_id = (str(body.get(name)).strip() for name in ("entityType", "entityId"))
     entity_id = ascii_lower(entity_id)
     is_valid = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id)
@@ -60,7 +60,7 @@ def list_platform_taxonomy_attachments(
     A page may be short if several filters are given. Attachments to private spaces are listed for callers who can see
     the space.
     """
-    return list_attachments_of_platform(ctx, platform.id, tree_state(ctx, platform.id), query)
+    return list_attachments_of_platform(ctx, platform.id, prefetched_tree_state(ctx, platform.id), query)
 
 
 @routes.get(
@@ -93,16 +93,20 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
         raise ValidationProblem([FieldError("/entityId", "unknown", detail)])
     entity_item = ctx.access.prefetched.get(entity_attachments_key(node.platform_id, body.entity_type, body.entity_id))
     attachment_ids = attachment_ids_by_node(entity_item)
-    if node.id in attachment_ids and (attachment := ctx.find(TaxonomyAttachment, id=attachment_ids[node.id])):
+    if node.id in attachment_ids and (
+        attachment := ctx.find_in_container(TaxonomyAttachment, id=attachment_ids[node.id])
+    ):
         ctx.already_existed = True
         return AttachmentOut.of(attachment)
     if len(attachment_ids) >= MAX_ATTACHMENTS_PER_ENTITY:
         detail = f"At most {MAX_ATTACHMENTS_PER_ENTITY} nodes can be attached to one entity. Detach another node first."
         raise Problem("limit_exceeded", detail)
     attachment = ctx.changes.create(
-        TaxonomyAttachment(**ctx.new_record_fields(), **node.ids, node_id=node.id, **body.fields())
+        TaxonomyAttachment(
+            **ctx.new_record_fields(), **node.organization_and_platform_ids, node_id=node.id, **body.to_stored_fields()
+        )
     )
-    ctx.changes.add_write(entity_item_add_write(attachment, entity_item))
+    ctx.changes.add_write(entity_item_add_if_unchanged_write(attachment, entity_item))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count + 1)
     return AttachmentOut.of(attachment)
 

@@ -33,7 +33,7 @@ from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
@@ -62,9 +62,9 @@ class Taxonomy(Entity):
     pending_removals: int = 0
     tags: dict[str, str] = field(default_factory=dict)
 
-    def tree_versions_of_recent_moves(self, node_ids: Iterable[str]) -> dict[str, int]:
-        """Return the recently moved nodes after moving `node_ids` with the next version of the tree."""
-        return trees.with_recent_moves(self.moved, self.version + 1, node_ids)
+    def recent_moves_after_moving(self, moved_node_ids: Iterable[str]) -> dict[str, int]:
+        """Return the recently moved nodes after moving `moved_node_ids` with the next version of the tree."""
+        return trees.with_moves_recorded(self.moved, self.version + 1, moved_node_ids)
 
 
 class TaxonomyNode(Entity):
@@ -115,7 +115,7 @@ class TaxonomyNode(Entity):
     ancestors: tuple["TaxonomyNode", ...] = field(default=(), compare=False)
 
     @property
-    def ids(self) -> dict[str, Any]:
+    def organization_and_platform_ids(self) -> dict[str, Any]:
         """The ids of the organization and platform, by path parameter, which related records have, too."""
         return {"organization_id": self.organization_id, "platform_id": self.platform_id}
 
@@ -136,17 +136,17 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
-    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the node with its ancestors, or None if any of them is deleted.
 
         Loads the ancestors of the other prefetched nodes in the same reads.
         """
         reader = TreeReader.from_items(taxonomy_tree(self.platform_id), prefetched)
-        reader.load_ancestors([item["id"] for item in prefetched.values() if item.get("kind") == self.kind])
-        return self.from_reader(reader, self.id)
+        reader.load_consistent_ancestors([item["id"] for item in prefetched.values() if item.get("kind") == self.kind])
+        return self.from_loaded_reader(reader, self.id)
 
     @classmethod
-    def from_reader(cls, reader: TreeReader, node_id: str) -> Self | None:
+    def from_loaded_reader(cls, reader: TreeReader, node_id: str) -> Self | None:
         """Return a node and its ancestors, which `reader` has loaded, or None if the node doesn't exist."""
         nodes: tuple[Self, ...] = ()
         for item in reader.nodes_from_root(node_id) or ():
@@ -157,18 +157,21 @@ class TaxonomyNode(Entity):
     def derived_items(self) -> tuple[Item, ...]:
         """The items that find the node by its id, name, slug and other labels."""
         sort_keys = [
-            exact_key(NAME_KEY_PREFIX, fold_text(self.name)),
-            exact_key(WORD_KEY_PREFIX, self.slug) + SLUG_KEY_SUFFIX,
-            *(exact_key(WORD_KEY_PREFIX, fold_text(label)) + LABEL_KEY_SUFFIX for label in self.alt_labels),
+            key_prefix_of_exact_name(NAME_KEY_PREFIX, fold_text(self.name)),
+            key_prefix_of_exact_name(WORD_KEY_PREFIX, self.slug) + SLUG_KEY_SUFFIX,
+            *(
+                key_prefix_of_exact_name(WORD_KEY_PREFIX, fold_text(label)) + LABEL_KEY_SUFFIX
+                for label in self.alt_labels
+            ),
         ]
         row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.ancestor_ids}
-        return ancestor_cache.ancestor_pointer(self.id, **self.ids), *(
+        return ancestor_cache.build_ancestor_pointer(self.id, **self.organization_and_platform_ids), *(
             {**row, "sk": sort_key + self.id} for sort_key in sort_keys
         )
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
-        fields = person.redact_all({"name": self.name, "description": self.description})
+        fields = person.redacted_field_changes({"name": self.name, "description": self.description})
         labels = [person.redact(label) for label in self.alt_labels]
         return fields if labels == self.alt_labels else {**fields, "alt_labels": [*dict.fromkeys(labels)]}
 

@@ -6,7 +6,7 @@ The items of the slug index and of former positions have no version, and are wri
 from typing import Final
 
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 TAXONOMY_PARTITION: Final = "P#{platform_id}#T"
@@ -22,9 +22,9 @@ LABEL_KEY_SUFFIX: Final = "1"
 _ROOT: Final = "-"
 
 
-def taxonomy_tree(platform_id: str) -> Tree:
+def taxonomy_tree(platform_id: str) -> TreePartition:
     """Return the tree of a platform's taxonomy."""
-    return Tree(TAXONOMY_PARTITION.format(platform_id=platform_id))
+    return TreePartition(TAXONOMY_PARTITION.format(platform_id=platform_id))
 
 
 def slug_index_key(platform_id: str, slug: str) -> ItemKey:
@@ -32,7 +32,7 @@ def slug_index_key(platform_id: str, slug: str) -> ItemKey:
     return TAXONOMY_PARTITION.format(platform_id=platform_id), f"S#{slug}"
 
 
-def indexed_node_ids(index_item: Item | None) -> frozenset[str] | None:
+def indexed_node_ids_unless_overflowed(index_item: Item | None) -> frozenset[str] | None:
     """Return the ids of the nodes in an item of the slug index, or None if the item has overflowed."""
     node_ids: frozenset[str] = (index_item or {}).get("nodes", frozenset())
     return None if index_item and index_item.get("wide") else node_ids
@@ -40,7 +40,7 @@ def indexed_node_ids(index_item: Item | None) -> frozenset[str] | None:
 
 def slug_index_add_writes(key: ItemKey, index_item: Item | None, node_id: str) -> list[Write]:
     """Return the writes that add a node to an item of the slug index. `index_item` is the item as it was read."""
-    node_ids = indexed_node_ids(index_item)
+    node_ids = indexed_node_ids_unless_overflowed(index_item)
     if node_ids is None:
         return []
     if len(node_ids) >= MAX_NODES_PER_SLUG:

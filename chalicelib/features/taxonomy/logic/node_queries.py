@@ -11,8 +11,8 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.search_keys import prefix_key
-from chalicelib.kernel.storage.trees import TreeReader, read_tree
+from chalicelib.kernel.storage.search_keys import key_prefix_of_names_starting_with
+from chalicelib.kernel.storage.trees import TreeReader, read_consistent_tree
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[NodeOut]:
@@ -23,9 +23,9 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     """
     reader, after = create_tree_reader(ctx, platform_id), ctx.decode_cursor(query)
     if query.q:
-        key_prefix = prefix_key(NAME_KEY_PREFIX, fold_text(query.q))
+        key_prefix = key_prefix_of_names_starting_with(NAME_KEY_PREFIX, fold_text(query.q))
         result = table.query(reader.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
-        node_ids = load_into_reader(reader, result.items)
+        node_ids = load_indexed_nodes_and_return_ids(reader, result.items)
     else:
         sibling_list = query.parent_id or (SYSTEM_TAG if query.kind == SYSTEM_TAG else None)
         collection = TaxonomyNode.among_siblings if sibling_list else TaxonomyNode.in_platform
@@ -37,7 +37,7 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     return ctx.build_page(outputs, result.last_evaluated_key, query)
 
 
-def load_into_reader(reader: TreeReader, index_rows: list[Item]) -> list[str]:
+def load_indexed_nodes_and_return_ids(reader: TreeReader, index_rows: list[Item]) -> list[str]:
     """Load the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
     node_ids = [row["node_id"] for row in index_rows]
     if index_rows:
@@ -49,8 +49,8 @@ def load_into_reader(reader: TreeReader, index_rows: list[Item]) -> list[str]:
 
 def load_existing_nodes(reader: TreeReader, node_ids: list[str]) -> Iterable[TaxonomyNode]:
     """Return those of some nodes that exist, with their ancestors, in the order of `node_ids`."""
-    reader.load_ancestors(node_ids)
-    nodes = (TaxonomyNode.from_reader(reader, node_id) for node_id in node_ids)
+    reader.load_consistent_ancestors(node_ids)
+    nodes = (TaxonomyNode.from_loaded_reader(reader, node_id) for node_id in node_ids)
     return [node for node in nodes if node]
 
 
@@ -59,12 +59,12 @@ def _matches_filters(node: TaxonomyNode, query: NodesQuery) -> bool:
     return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
 
 
-def load_all_nodes(platform_id: str, last_state: Taxonomy | None) -> list[TaxonomyNode]:
+def load_consistent_node_snapshot(platform_id: str, state_before_read: Taxonomy | None) -> list[TaxonomyNode]:
     """Return a consistent snapshot of all nodes of a platform, without ancestors: one Query per megabyte.
 
-    `last_state` is the state of the tree before this read. Nodes that moved since then are read again.
+    `state_before_read` is the state of the tree before this read. Nodes that moved since then are read again.
     """
-    reader = read_tree(taxonomy_tree(platform_id), last_state.version if last_state else 0)
+    reader = read_consistent_tree(taxonomy_tree(platform_id), state_before_read.version if state_before_read else 0)
     return [TaxonomyNode.from_item(item) for key, item in reader.items.items() if key != reader.tree.state_key]
 
 
@@ -83,7 +83,7 @@ def create_tree_reader(ctx: Context, platform_id: str) -> TreeReader:
     return reader
 
 
-def tree_state(ctx: Context, platform_id: str) -> Taxonomy | None:
+def prefetched_tree_state(ctx: Context, platform_id: str) -> Taxonomy | None:
     """Return the prefetched state of the tree, or None if the platform has no taxonomy yet."""
     item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

@@ -22,7 +22,11 @@ from chalicelib.features.taxonomy.nodes.logic.node_changes import (
     node_prefetch_keys,
     update_node,
 )
-from chalicelib.features.taxonomy.nodes.logic.path_resolution import find_by_label, find_node_by_path, slug_index_keys
+from chalicelib.features.taxonomy.nodes.logic.path_resolution import (
+    find_match_by_path,
+    find_match_by_slug_or_label,
+    slug_index_keys,
+)
 from chalicelib.features.taxonomy.nodes.logic.system_tags import create_missing_tags
 from chalicelib.features.taxonomy.nodes.logic.tree_view import load_tree_output
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
@@ -76,9 +80,9 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
         raise ValidationProblem(
             [FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")]
         )
-    match = find_node_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
+    match = find_match_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
     if not query.path and query.slug:
-        match = find_by_label(platform.id, query.slug)
+        match = find_match_by_slug_or_label(platform.id, query.slug)
     if match is None:
         raise not_found()
     node, matched_by = match

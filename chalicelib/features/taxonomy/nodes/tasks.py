@@ -3,14 +3,14 @@
 import time
 from typing import Any, Final
 
-from chalicelib.features.taxonomy.attachments.logic.attachment_removal import remove_node_attachments
+from chalicelib.features.taxonomy.attachments.logic.attachment_removal import remove_attachments_and_return_node
 from chalicelib.features.taxonomy.entities.nodes import NodeRemovalJob, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
 from chalicelib.features.taxonomy.nodes.logic.node_changes import delete_leaf
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.trees import read_children
+from chalicelib.kernel.storage.trees import scan_tree_for_children
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 from chalicelib.kernel.work.tasks import task
@@ -37,12 +37,12 @@ def remove_deleted_subtree(message: dict[str, Any]) -> None:
     if not is_complete and time.monotonic() > deadline:
         jobs.release(job, turns=job.turns + 1)
     elif not is_complete:
-        jobs.retry_later(job)
+        jobs.release_with_growing_delay(job)
 
 
 def _remove_contents(node: TaxonomyNode, deadline: float) -> bool:
     """Remove the descendants and attachments of a node. Return False if time is up or the index lags."""
-    updated_node = remove_node_attachments(node, deadline)
+    updated_node = remove_attachments_and_return_node(node, deadline)
     if updated_node is None:
         return False
     node = updated_node
@@ -53,7 +53,7 @@ def _remove_contents(node: TaxonomyNode, deadline: float) -> bool:
         for child in child_nodes:
             if not _remove_contents(child, deadline):
                 return False
-            node = _remove_child(child, node)
+            node = _delete_emptied_child_and_return_parent(child, node)
             if time.monotonic() > deadline:
                 return False
     return True
@@ -67,11 +67,11 @@ def _load_some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
         child for child in _load_nodes_by_id(node.platform_id, listed_ids).values() if child.parent_id == node.id
     ]
     return existing_children or [
-        *map(TaxonomyNode.from_item, read_children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])
+        *map(TaxonomyNode.from_item, scan_tree_for_children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])
     ]
 
 
-def _remove_child(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
+def _delete_emptied_child_and_return_parent(child: TaxonomyNode, parent: TaxonomyNode) -> TaxonomyNode:
     """Delete a child without descendants and attachments. Return the parent with the lower child count."""
     changes = UnitOfWork(now())
     delete_leaf(changes, child.replace(child_count=0, attachment_count=0))

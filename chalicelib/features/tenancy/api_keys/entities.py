@@ -72,9 +72,9 @@ class ApiKey(Credential):
         cause = {"revoked_because": {"reason": reason, "id": cause_id}} if reason else {}
         return {"revoked_at": timestamp, "is_live": False, **cause}
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person as creator and grantor, and from its name."""
-        changed: dict[str, Any] = {**person.redact_all({"name": self.name})}
+        changed: dict[str, Any] = {**person.redacted_field_changes({"name": self.name})}
         if self.created_by in person.user_ids:
             changed["created_by"] = None
         if self.grantor_ids and person.user_ids & {*self.grantor_ids}:
@@ -98,6 +98,6 @@ class KeyRevocation(Job):
     organization_id: str
     reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from the reasons."""
-        return person.redact_all({"reasons": self.reasons})
+        return person.redacted_field_changes({"reasons": self.reasons})

@@ -43,16 +43,16 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
     networks. It is revoked with that key. A key that a user created is revoked when the user leaves, is removed or gets
     a role that cannot grant its scopes.
     """
-    issuer = key_creation.load_key_issuer(ctx)
-    fields, secret = key_creation.build_key_fields(issuer, body), api_key_format.generate_api_key()
+    issuer = key_creation.caller_as_key_issuer(ctx)
+    fields, secret = key_creation.validate_and_build_key_fields(issuer, body), api_key_format.generate_api_key()
     key = ApiKey(
         **ctx.new_record_fields(),
         **fields,
         organization_id=organization.id,
-        created_by=ctx.principal.id,
+        created_by=ctx.principal_or_anonymous.id,
         hint=api_key_format.last_characters_hint(secret),
         digests={api_key_format.digest_api_key(secret): None},
-        grantor_ids=key_creation.record_issuance(ctx, issuer),
+        grantor_ids=key_creation.mark_issuance_and_merge_grantor_ids(ctx, issuer),
     )
     ctx.changes.create(key)
     return ApiKeyOut.of(key, key=secret)
@@ -86,7 +86,7 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
         ctx.changes.update(
             api_key.replace(revoked_keys=plan.revoked_key_summaries), **api_key.revocation_fields(ctx.now)
         )
-        plan.add_revocations(ctx.changes)
+        plan.add_revocations_and_count(ctx.changes)
 
 
 @routes.post(
@@ -105,7 +105,7 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     """
     if api_key.status != "active":
         raise Problem("invalid_transition", f"The API key is {api_key.status}. Create another one.")
-    grantor_ids = _grantor_ids_after_rotation(ctx, api_key)
+    grantor_ids = _authorize_rotation_and_extend_grantor_ids(ctx, api_key)
     secret, grace_ends_at = api_key_format.generate_api_key(), after(ctx.now, hours=body.grace_hours)
     active_digests = {
         digest: min(expires_at or grace_ends_at, grace_ends_at)
@@ -122,9 +122,9 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
     return ApiKeyOut.of(rotated, key=secret)
 
 
-def _grantor_ids_after_rotation(ctx: Context, rotated_key: ApiKey) -> list[str] | None:
+def _authorize_rotation_and_extend_grantor_ids(ctx: Context, rotated_key: ApiKey) -> list[str] | None:
     """Return the grantors of a key that the caller rotates. Raises Problem 403 if the key exceeds the caller."""
-    issuer = key_creation.load_key_issuer(ctx)
+    issuer = key_creation.caller_as_key_issuer(ctx)
     if isinstance(issuer, ApiKey):
         if issuer.id == rotated_key.id:
             return rotated_key.grantor_ids
@@ -134,4 +134,4 @@ def _grantor_ids_after_rotation(ctx: Context, rotated_key: ApiKey) -> list[str] 
         if rotated_key.grantor_ids is not None
         else [each for each in [rotated_key.created_by] if each]
     )
-    return key_creation.record_issuance(ctx, issuer, previous)
+    return key_creation.mark_issuance_and_merge_grantor_ids(ctx, issuer, previous)

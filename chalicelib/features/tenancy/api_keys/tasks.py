@@ -33,11 +33,11 @@ def revoke_listed_keys(message: dict[str, Any]) -> None:
         if time.monotonic() > ends_at:
             jobs.release(job)
             return
-        _revoke_key(job, key_id)
+        _revoke_key_and_dependents(job, key_id)
     jobs.remove(job)
 
 
-def _revoke_key(job: KeyRevocation, key_id: str) -> None:
+def _revoke_key_and_dependents(job: KeyRevocation, key_id: str) -> None:
     """Revoke a listed key and the keys that it created. Raises ConcurrentModification if the key changed meanwhile."""
     item = table.get(ApiKey.make_item_key(organization_id=job.organization_id, id=key_id))
     key = ApiKey.from_item(item) if item else None
@@ -46,5 +46,5 @@ def _revoke_key(job: KeyRevocation, key_id: str) -> None:
     changes, plan, cause = UnitOfWork(now()), plan_revocation_by_key(key), job.reasons[key_id]
     revoked = key.revocation_fields(changes.now, cause["reason"], cause["id"])
     changes.update(key.replace(revoked_keys=plan.revoked_key_summaries), **revoked)
-    plan.add_revocations(changes)
+    plan.add_revocations_and_count(changes)
     outbox.commit(changes, "organization.api_key.revoked", Origin.system(KeyRevocation.task))

@@ -14,6 +14,6 @@ class EmailSuppression(Entity):
     address_hash: str
 
     @property
-    def log(self) -> str:
+    def audit_log_id(self) -> str:
         """Return the id of the system log with the entries about the address."""
         return system_log_id(self.address_hash)

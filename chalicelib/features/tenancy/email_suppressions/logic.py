@@ -7,9 +7,9 @@ the address and stays valid after the invitation is gone.
 from typing import Final
 
 from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
+from chalicelib.features.tenancy.logic.email_hashes import HASH_BYTES, email_hmac_bytes
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.identity.email_hashes import HASH_BYTES, hash_email
 from chalicelib.kernel.storage.entity import ItemKey
 
 UNSUBSCRIBE_PATH: Final = "/organizations/invitations/unsubscribe"
@@ -34,4 +34,4 @@ def build_unsubscribe_url(address_hash: str) -> str:
 
 def suppression_key(email_address: str) -> ItemKey:
     """Return the item key of the suppression of an address."""
-    return EmailSuppression.make_item_key(address_hash=hash_email(email_address).hex())
+    return EmailSuppression.make_item_key(address_hash=email_hmac_bytes(email_address).hex())

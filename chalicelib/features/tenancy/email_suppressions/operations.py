@@ -46,7 +46,7 @@ def describe_subscription(
 
     It changes nothing, because mail scanners open links. A token that the service did not sign is `not_found`.
     """
-    return _build_subscription_response(ctx, unsubscribed=_load_suppression(ctx, query) is not None)
+    return _build_subscription_page_or_json(ctx, unsubscribed=_load_suppression(ctx, query) is not None)
 
 
 @routes.post(
@@ -71,7 +71,7 @@ def unsubscribe(
     """
     if _load_suppression(ctx, query) is None:
         ctx.changes.create(EmailSuppression(**ctx.new_record_fields(), address_hash=_require_address_hash(query)))
-    return _build_subscription_response(ctx, unsubscribed=True)
+    return _build_subscription_page_or_json(ctx, unsubscribed=True)
 
 
 def _require_address_hash(query: UnsubscribeQuery) -> str:
@@ -86,7 +86,7 @@ def _load_suppression(ctx: Context, query: UnsubscribeQuery) -> EmailSuppression
     return EmailSuppression.from_item(item) if item else None
 
 
-def _build_subscription_response(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:
+def _build_subscription_page_or_json(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:
     ctx.headers |= {"Vary": "Accept"}
     if not ctx.request.prefers("text/html", other_type="application/json"):
         return SubscriptionOut(unsubscribed=unsubscribed)

@@ -58,15 +58,15 @@ class ContainerMember(Membership):
         return self.created_at
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """Return the member's name, username or e-mail address for chat messages."""
         return self.name or self.username or self.email or self.user_id
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the membership is the person's. Another member only loses values that name the person."""
         if self.user_id in person.user_ids:
             return None
-        redacted = person.redact_all({"username": self.username, "name": self.name})
+        redacted = person.redacted_field_changes({"username": self.username, "name": self.name})
         return {**redacted, "email": None} if self.email in person.emails else redacted
 
     def with_unique_username(self) -> Self:

@@ -61,7 +61,7 @@ class Organization(Container):
     support_email: str | None = None
 
     @property
-    def log(self) -> str:
+    def audit_log_id(self) -> str:
         """Return the id of the organization's own log."""
         return self.id
 
@@ -80,9 +80,9 @@ class Organization(Container):
         """Return the purge of a deleted organization."""
         return ScheduledTask("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from its texts, and their addresses from its contacts."""
-        redacted = person.redact_all({name: getattr(self, name) for name in _TEXT_FIELDS})
+        redacted = person.redacted_field_changes({name: getattr(self, name) for name in _TEXT_FIELDS})
         return {**redacted, **{name: None for name in _EMAIL_FIELDS if getattr(self, name) in person.emails}}
 
 

@@ -94,7 +94,7 @@ class Invitation(Entity):
         return self.sent_at is None
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """Return the invited address."""
         return self.email
 
@@ -103,11 +103,11 @@ class Invitation(Entity):
         """Return the task that runs when the invitation expires."""
         return None if self.outcome else ScheduledTask("invitations.expire", self.expires_at)
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return None if the person was invited. Invitations sent by the person are revoked and no longer name them."""
         if self.email in person.emails or self.answered_by in person.user_ids:
             return None
-        changed: dict[str, Any] = {**person.redact_all({"message": self.message})}
+        changed: dict[str, Any] = {**person.redacted_field_changes({"message": self.message})}
         if self.invited_by in person.user_ids:
             changed |= {
                 "invited_by": None,

@@ -12,7 +12,11 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     reject_resend_too_soon,
 )
 from chalicelib.features.tenancy.invitations.logic.responses import record_decision
-from chalicelib.features.tenancy.invitations.logic.sending import invite_address, recipient_prefetch_keys, resend
+from chalicelib.features.tenancy.invitations.logic.sending import (
+    create_invitation_and_enqueue_mail,
+    recipient_prefetch_keys,
+    resend,
+)
 from chalicelib.features.tenancy.invitations.logic.token_resolution import (
     ResolvedInvitation,
     invitation_keys_from_body_token,
@@ -78,7 +82,7 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     - `invitation_expired`: It has expired. The detail has the time.
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
-    user = ctx.principal if isinstance(ctx.principal, User) else None
+    user = ctx.principal_or_anonymous if isinstance(ctx.principal_or_anonymous, User) else None
     resolved = resolve_invitation_token(query.token, user)
     return (
         _record_decision_once(ctx, resolved, user, query.decision)
@@ -166,7 +170,7 @@ def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
     `insufficient_role`. Admins of a platform can resend the invitations to it.
     """
     _reject_unless_pending(invitation)
-    _reject_ungrantable(ctx, invitation)
+    _require_caller_and_inviter_can_grant(ctx, invitation)
     reject_resend_too_soon(invitation, ctx.now)
     ctx.changes.event = f"{invitation.kind}.resent"
     return resend(ctx, invitation)
@@ -188,7 +192,7 @@ def invite_to_organization(ctx: Context, organization: Organization, body: Invit
     An address receives at most 5 mails an hour and 20 a day from all organizations together. Beyond that the invitation
     is created without a mail: `sentAt` is null and `mailWithheld` is true.
     """
-    return invite_address(ctx, Invitation, body, organization_id=organization.id)
+    return create_invitation_and_enqueue_mail(ctx, Invitation, body, organization_id=organization.id)
 
 
 def _reject_unless_pending(invitation: Invitation) -> None:
@@ -198,7 +202,7 @@ def _reject_unless_pending(invitation: Invitation) -> None:
         raise Problem("invalid_transition", f"The invitation is {invitation.status}. Invite the address again.")
 
 
-def _reject_ungrantable(ctx: Context, invitation: Invitation) -> None:
+def _require_caller_and_inviter_can_grant(ctx: Context, invitation: Invitation) -> None:
     """Raise Problem if the caller or the inviter could not grant the role today, or if the platform is gone."""
     if invitation.platform_id and not ctx.access.descendants:
         raise not_found()
@@ -211,5 +215,5 @@ def _reject_ungrantable(ctx: Context, invitation: Invitation) -> None:
 
 
 def _record_decision_once(ctx: Context, resolved: ResolvedInvitation, user: User, decision: Decision) -> AcceptanceOut:
-    is_repeated = resolved.is_repeated_response(user, decision)
+    is_repeated = resolved.validate_response_and_detect_repeat(user, decision)
     return (resolved if is_repeated else record_decision(ctx, resolved, user, decision)).to_acceptance_output(user)

@@ -60,7 +60,7 @@ def send_invitation(message: dict[str, Any]) -> None:
     except mail.EmailRejected as rejected:
         add_fields(mail=f"given up: {rejected}")
     except Problem:
-        jobs.retry_later(job)
+        jobs.release_with_growing_delay(job)
         return
     jobs.remove(job)
 

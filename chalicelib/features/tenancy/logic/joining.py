@@ -19,29 +19,33 @@ def create_membership(
     membership_type: type[MemberT],
     user: User | ContainerMember,
     role: str,
-    memberships: MembershipView,
+    ancestor_memberships: MembershipView,
     **container_ids: str,
 ) -> MemberT:
     """Make a user a member of a container, and return the membership.
 
-    `memberships`: the user's memberships of the container's ancestors. Each of them records that a membership depends
-    on it.
+    `ancestor_memberships`: the user's memberships of the container's ancestors. Each of them records that a membership
+    depends on it.
     """
-    member = membership_type.create(ctx.new_record_fields(later_than=memberships.left_at), user, role, **container_ids)
+    member = membership_type.create(
+        ctx.new_record_fields(later_than=ancestor_memberships.left_at), user, role, **container_ids
+    )
     # The first attempt may have failed because the username is taken. A check before it would cost a read.
     if ctx.attempt:
         member = member.with_unique_username()
-    for item in memberships.memberships.values():
+    for item in ancestor_memberships.memberships.values():
         ancestor_membership = record_from_item(item)
         previous = item.get("below_at")
         timestamp = max(member.created_at, after(previous, seconds=0.001)) if previous else member.created_at
         ctx.changes.update_untracked(ancestor_membership, descendant_joined_at=timestamp)
-    if memberships.expired_membership:
-        return ctx.changes.replace(membership_type.from_item(memberships.expired_membership), member)
+    if ancestor_memberships.expired_membership:
+        return ctx.changes.replace_expired_record(
+            membership_type.from_item(ancestor_memberships.expired_membership), member
+        )
     return ctx.changes.create(member)
 
 
-def set_role_or_add_member(
+def grant_role_to_path_user(
     ctx: Context, membership_type: type[MemberT], member: MemberT | None, role: Role, **container_ids: str
 ) -> MemberT:
     """Give the user named by the path a role in a container. A user without a membership there becomes a member."""

@@ -29,7 +29,7 @@ def list_members(
     queries: list[Callable[[], Any]] = [
         partial(
             table.query,
-            collection.partition(**ctx.ids),
+            collection.partition(**ctx.container_ids_by_parameter),
             after=ctx.decode_cursor(query),
             limit=query.limit,
             attributes=("pk", "sk"),

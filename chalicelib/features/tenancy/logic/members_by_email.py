@@ -11,7 +11,7 @@ from chalicelib.kernel.storage.table import QueryResult
 _MAX_MATCHES: Final = 10
 
 
-def find_user_ids_by_email(
+def find_user_ids_with_emails(
     membership_type: type[ContainerMember], emails: Iterable[str], **container_ids: str
 ) -> set[str]:
     """Return the user ids of the members of a container that have one of the addresses.

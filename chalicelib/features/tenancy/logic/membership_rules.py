@@ -32,7 +32,7 @@ def create_member_presenter(ctx: Context) -> Callable[[ContainerMember], MemberO
     sees_all = ctx.role is not None and ctx.role.includes(Role.ADMIN)
 
     def member_to_output(member: ContainerMember) -> MemberOut:
-        own = member.user_id == ctx.principal.id
+        own = member.user_id == ctx.principal_or_anonymous.id
         return MemberOut.of(member) if sees_all or own else MemberOut.of(member, email=None)
 
     return member_to_output

@@ -8,8 +8,8 @@ from chalicelib.features.tenancy.logic.membership_rules import (
     reject_owner_role,
     reject_ungrantable_role,
 )
-from chalicelib.features.tenancy.members.logic.dependent_api_keys import plan_key_revocation
-from chalicelib.features.tenancy.members.logic.leaving import leave
+from chalicelib.features.tenancy.members.logic.dependent_api_keys import transfer_retained_keys_or_plan_revocation
+from chalicelib.features.tenancy.members.logic.leaving import delete_member_and_dependents
 from chalicelib.features.tenancy.models.memberships import KeysQuery, MemberOut, MemberPatch, OwnershipTransfer
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
@@ -63,9 +63,9 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
         return create_member_presenter(ctx)(member)
     reject_owner_role(member.role)
     reject_ungrantable_role(body.role, ctx.max_grantable_role)
-    plan = plan_key_revocation(ctx, member, query, "member_demoted", body.role)
+    plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_demoted", body.role)
     updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_key_summaries), role=body.role.value)
-    plan.add_revocations(ctx.changes)
+    plan.add_revocations_and_count(ctx.changes)
     return create_member_presenter(ctx)(updated)
 
 
@@ -84,9 +84,9 @@ def remove_organization_member(ctx: Context, organization: Organization, member:
     consequences, and lists the revoked keys.
     """
     reject_owner_role(member.role)
-    plan = plan_key_revocation(ctx, member, query, "member_removed", None)
+    plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_removed", None)
     removed = member.replace(revoked_keys=plan.revoked_key_summaries)
-    leave(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
+    delete_member_and_dependents(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
 
 
 @routes.post(
@@ -105,9 +105,9 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     """
     reject_owner_role(ctx.role or Role.MEMBER)
     member = Member.from_item(ctx.access.own_membership_item or {})
-    plan = plan_key_revocation(ctx, member, KeysQuery(), "member_left", None)
+    plan = transfer_retained_keys_or_plan_revocation(ctx, member, KeysQuery(), "member_left", None)
     removed = member.replace(revoked_keys=plan.revoked_key_summaries)
-    leave(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
+    delete_member_and_dependents(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
 
 
 @routes.post(
@@ -123,7 +123,7 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     if body.new_owner_id == organization.owner_id:
         return OrganizationOut.of(organization)
     owner = Member.from_item(ctx.access.own_membership_item or {})
-    successor = ctx.find(Member, user_id=body.new_owner_id)
+    successor = ctx.find_in_container(Member, user_id=body.new_owner_id)
     if successor is None:
         raise ValidationProblem(
             [FieldError("/newOwnerId", "not_a_member", "This user is not a member of the organization.")]

@@ -32,7 +32,7 @@ def delete_container_and_queue_purge(changes: UnitOfWork, container: Container) 
     record_fields: dict[str, Any] = new_record_fields(changes.now)
     job = Purge(
         **record_fields,
-        organization_id=container.log,
+        organization_id=container.audit_log_id,
         container_kind=container.kind,
         container_id=container.id,
         lease_until=changes.now,

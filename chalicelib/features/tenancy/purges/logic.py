@@ -7,7 +7,7 @@ from typing import Final
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item
-from chalicelib.kernel.storage.record_types import child_types, record_from_item
+from chalicelib.kernel.storage.record_types import child_container_types, record_from_item
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
@@ -52,7 +52,7 @@ def purge_container_contents(
 
     `deadline_monotonic` is compared with `time.monotonic`. Return False if it has passed.
     """
-    for child_type in child_types(container_type):
+    for child_type in child_container_types(container_type):
         for item in _iter_child_container_items(child_type, container_type.parameter, container_id):
             child = child_type.from_item(item)
             if not purge_container_contents(child_type, child.id, deadline_monotonic):
@@ -66,7 +66,7 @@ def purge_container_contents(
     )
 
 
-def purge_children(record: Entity) -> None:
+def delete_child_items(record: Entity) -> None:
     """Remove the child items of a record."""
     while record.child_partition_key and table.delete_batch(record.child_partition_key):
         pass
@@ -97,10 +97,10 @@ def remove_records(records: list[Entity]) -> None:
     """Remove records with their children and the references to them, in one transaction if they fit."""
     changes = UnitOfWork(now())
     for record in records:
-        purge_children(record)
+        delete_child_items(record)
         purge_references_to_record(record.kind, record.id)
         changes.delete(record, grants_no_access=True)
-    if changes.write_count > table.MAX_TRANSACT_ITEMS:
+    if changes.write_count_without_log_entry > table.MAX_TRANSACT_ITEMS:
         half = len(records) // 2
         remove_records(records[:half])
         remove_records(records[half:])

@@ -23,7 +23,7 @@ def build_migration_states(
     return sorted([*states, *others], key=lambda migration: migration.id)
 
 
-def checksum_changed(migration: Migration, record: MigrationRecord | None) -> bool:
+def has_checksum_changed(migration: Migration, record: MigrationRecord | None) -> bool:
     """Return whether a migration changed after it was applied."""
     return record is not None and record.state == "applied" and record.checksum != migration.checksum
 
@@ -39,6 +39,6 @@ def _migration_state(migration: Migration, record: MigrationRecord | None) -> Mi
             checksum=migration.checksum,
             error=None,
         )
-    if checksum_changed(migration, record):
+    if has_checksum_changed(migration, record):
         return MigrationOut.of(record, state="failed", checksum=migration.checksum, error=CHECKSUM_CHANGED_ERROR)
     return MigrationOut.of(record, checksum=migration.checksum)

@@ -12,9 +12,9 @@ from uuid import uuid4
 
 from chalicelib.features.admin.migrations.entities import MigrationLease, MigrationRecord
 from chalicelib.features.admin.migrations.logic import migration_history
-from chalicelib.features.admin.migrations.logic.checksums import CHECKSUM_CHANGED_ERROR, checksum_changed
+from chalicelib.features.admin.migrations.logic.checksums import CHECKSUM_CHANGED_ERROR, has_checksum_changed
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
-from chalicelib.kernel.core.clock import after, back_off, now
+from chalicelib.kernel.core.clock import after, now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import logger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -37,7 +37,7 @@ class MigrationOutcome:
     error: str | None = None
 
 
-def iter_applied_migrations(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[MigrationOutcome]:
+def apply_migrations_yielding_outcomes(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[MigrationOutcome]:
     """Apply pending migrations, and yield the outcome of each. A failure ends the run."""
     records, lease = migration_history.load_records_and_lease()
     if not any(_is_pending(migration, records.get(migration.id)) for migration in migrations):
@@ -51,7 +51,7 @@ def iter_applied_migrations(migrations: Sequence[Migration] = MIGRATIONS) -> Ite
     try:
         for migration in migrations:
             if _is_pending(migration, records.get(migration.id)):
-                outcome = runner.apply_remaining_steps(migration, records.get(migration.id))
+                outcome = runner.apply_remaining_steps_and_return_outcome(migration, records.get(migration.id))
                 yield outcome
                 if outcome.state != "applied":
                     break
@@ -63,7 +63,7 @@ def iter_applied_migrations(migrations: Sequence[Migration] = MIGRATIONS) -> Ite
 
 def apply_and_list_outcomes() -> list[dict[str, Any]]:
     """Apply pending migrations, and return the outcomes for the response of the function."""
-    return [asdict(outcome) for outcome in iter_applied_migrations()]
+    return [asdict(outcome) for outcome in apply_migrations_yielding_outcomes()]
 
 
 class _LeaseHeld(Exception):
@@ -71,7 +71,7 @@ class _LeaseHeld(Exception):
 
 
 def _is_pending(migration: Migration, record: MigrationRecord | None) -> bool:
-    return record is None or record.state != "applied" or checksum_changed(migration, record)
+    return record is None or record.state != "applied" or has_checksum_changed(migration, record)
 
 
 def _acquire_lease(lease: MigrationLease | None) -> MigrationLease:
@@ -95,9 +95,11 @@ class _Runner:
 
     lease: MigrationLease
 
-    def apply_remaining_steps(self, migration: Migration, record: MigrationRecord | None) -> MigrationOutcome:
+    def apply_remaining_steps_and_return_outcome(
+        self, migration: Migration, record: MigrationRecord | None
+    ) -> MigrationOutcome:
         """Perform the remaining steps of a migration, and return the outcome. Raises _LeaseHeld."""
-        if checksum_changed(migration, record):
+        if has_checksum_changed(migration, record):
             return MigrationOutcome(migration.id, "failed", error=CHECKSUM_CHANGED_ERROR)
         started_at_monotonic = time.monotonic() - (record.duration_ms / 1000 if record else 0)
         while record is None or record.position is not None:
@@ -127,7 +129,7 @@ class _Runner:
                 return self._store_progress(changes, migration, record, next_position, None, started_at_monotonic)
             except ConcurrentModification:
                 self._require_lease()
-                back_off(attempt)
+                sleep_with_jittered_backoff(attempt)
             except Exception as failure:  # noqa: BLE001 - outermost handler: the record gets the reason, the log the traceback
                 logger().exception("migration", extra={"migration": migration.id})
                 error = _step_failure_text(failure)

@@ -15,7 +15,7 @@ from chalicelib.features.audit.exports.logic.entry_formats import file_header_by
 from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
 from chalicelib.features.audit.exports.models import EntrySelection
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_displayable_entry
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_entry_display_attributes
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.ledger import sequence_index_key
 from chalicelib.kernel.core.settings import settings
@@ -72,12 +72,12 @@ class ExportWriter:
         if not export.processed_sequence:
             self._part.compress_and_append(file_header_bytes(export.format))
 
-    def write_entries_until(self, deadline_monotonic: float) -> AuditExport:
+    def write_until_and_return_export(self, deadline_monotonic: float) -> AuditExport:
         """Process entries to the end or until the deadline, and return the stored export. Raises UnreadableEntry."""
-        for entries in logs.iter_sequenced_entries(
+        for entries in logs.iter_sequenced_entry_chunks(
             self.export.organization_id, self._last_sequence, self.export.last_sequence, reread_from_table=True
         ):
-            self._add_entries(entries)
+            self._add_matching_entries_to_part(entries)
             if time.monotonic() > deadline_monotonic:
                 return jobs.release(self._store_progress())
             if self._part.is_full or time.monotonic() > self._checkpoint_deadline:
@@ -86,10 +86,10 @@ class ExportWriter:
             raise UnreadableEntry(self._last_sequence + 1, may_be_index_lag=True)
         return self._store_progress(is_complete=True)
 
-    def _add_entries(self, entries: Iterable[StoredEntry]) -> None:
+    def _add_matching_entries_to_part(self, entries: Iterable[StoredEntry]) -> None:
         formatted, skipped_leaves = list[bytes](), list[bytes]()
         for sequence, stored_entry in enumerate(entries, self._last_sequence + 1):
-            entry = _parse_entry(self.export.organization_id, sequence, stored_entry)
+            entry = _parse_intact_entry(self.export.organization_id, sequence, stored_entry)
             if logs.entry_matches(self._filters, entry):
                 self._omitted_runs.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
@@ -134,16 +134,16 @@ def start_upload(export: AuditExport) -> str:
     return files.start_upload(_bucket_name(), export.file_key, "application/gzip")
 
 
-def complete_upload_and_read(export: AuditExport) -> Iterator[bytes]:
+def complete_upload_and_iter_content(export: AuditExport) -> Iterator[bytes]:
     """Complete the upload, unless an earlier worker did, and yield the file's content. Raises NoFile."""
     with suppress(files.FileNotFound):  # Already completed, or deleted. In that case, reading fails.
         files.complete_upload(_bucket_name(), export.file_key, export.upload_id or "", export.part_numbers)
-    return files.read_file(_bucket_name(), export.file_key)
+    return files.iter_file_chunks(_bucket_name(), export.file_key)
 
 
 def delete_files(export: AuditExport) -> None:
     """Delete all files of an export, including incomplete uploads."""
-    files.delete_files_with_prefix(_bucket_name(), export.file_key_prefix)
+    files.delete_files_and_uploads_with_prefix(_bucket_name(), export.file_key_prefix)
 
 
 def presigned_download_url(export: AuditExport, file_name: str, valid_seconds: int) -> str:
@@ -153,7 +153,7 @@ def presigned_download_url(export: AuditExport, file_name: str, valid_seconds: i
 
 def _read_rest_file(export: AuditExport) -> bytes:
     return (
-        b"".join(files.read_file(_bucket_name(), _rest_file_key(export, export.rest_number)))
+        b"".join(files.iter_file_chunks(_bucket_name(), _rest_file_key(export, export.rest_number)))
         if export.rest_number
         else b""
     )
@@ -163,13 +163,13 @@ def _rest_file_key(export: AuditExport, number: int | None) -> str:
     return f"{export.file_key_prefix}rest/{number}"
 
 
-def _parse_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
+def _parse_intact_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
     """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
     item = stored_entry.item
     _, sort_key = sequence_index_key(log_id, sequence)
     if item["index1sk"] > sort_key:
         raise UnreadableEntry(sequence, may_be_index_lag=True)
-    if item["index1sk"] < sort_key or not is_displayable_entry(item) or len(item["leaf"]) != HASH_BYTES:
+    if item["index1sk"] < sort_key or not has_entry_display_attributes(item) or len(item["leaf"]) != HASH_BYTES:
         raise UnreadableEntry(sequence, may_be_index_lag=False)
     return EntryItem.from_item(item)
 
@@ -179,7 +179,7 @@ def _format_entry(export: AuditExport, sequence: int, entry: EntryItem, body: ob
     if not isinstance(body, bytes) and not entry.erased:
         raise UnreadableEntry(sequence, may_be_index_lag=False)
     try:
-        return format_entry(export.format, logs.entry_to_json(entry, body if isinstance(body, bytes) else None))
+        return format_entry(export.format, logs.entry_to_json_bytes(entry, body if isinstance(body, bytes) else None))
     except ValueError as error:
         raise UnreadableEntry(sequence, may_be_index_lag=False) from error
 

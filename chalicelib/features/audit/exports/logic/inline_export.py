@@ -42,7 +42,7 @@ def build_inline_export(log_id: str, filters: EntryFilters, export_format: Expor
     )
     text = bytearray(file_header_bytes(export_format))
     for start in range(0, len(entries), _BATCH_SIZE):
-        for line in logs.entries_to_json(entries[start : start + _BATCH_SIZE]):
+        for line in logs.entries_to_json_bytes(entries[start : start + _BATCH_SIZE]):
             with suppress(ValueError):  # It is too damaged to show. Verification reports it.
                 text += format_entry(export_format, line)
         if len(text) > MAX_BYTES:
@@ -55,7 +55,7 @@ def build_inline_export(log_id: str, filters: EntryFilters, export_format: Expor
 def _load_matching_entries(log_id: str, filters: EntryFilters) -> list[EntryItem]:
     result: list[EntryItem] = []
     min_bytes = 0
-    for page in iter_matching_entry_pages(log_id, filters):
+    for page in iter_matching_pages_newest_first(log_id, filters):
         result += page
         min_bytes += sum(len(entry.body or b"") or INLINE_BYTES * (not entry.erased) for entry in page)
         if len(result) > MAX_ENTRIES:
@@ -65,7 +65,7 @@ def _load_matching_entries(log_id: str, filters: EntryFilters) -> list[EntryItem
     return result
 
 
-def iter_matching_entry_pages(log_id: str, filters: EntryFilters) -> Iterator[list[EntryItem]]:
+def iter_matching_pages_newest_first(log_id: str, filters: EntryFilters) -> Iterator[list[EntryItem]]:
     """Yield matching entries page by page, newest first, without gaps. Raises ExportTooLarge.
 
     Indexes serve the filters but lag, so recent entries are read from the table itself.
@@ -78,7 +78,7 @@ def iter_matching_entry_pages(log_id: str, filters: EntryFilters) -> Iterator[li
         query_counts[exact] += 1
         if query_counts[exact] > (MAX_RECENT_QUERIES if exact else MAX_QUERIES):
             raise ExportTooLarge("The log is too long to be searched within one request.")
-        page, position = logs.list_entries([log_id], filters, position, MAX_ENTRIES + 1, exact=exact)
+        page, position = logs.list_entries([log_id], filters, position, MAX_ENTRIES + 1, bypass_index=exact)
         yield page if exact or not uses_index else logs.refetch_matching_entries(log_id, filters, page)
         if position is None:
             return

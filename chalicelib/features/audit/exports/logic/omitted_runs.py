@@ -37,7 +37,7 @@ class OmittedRuns:
         if start != self._last.begin + self._last.size:
             self._close_run()
             self._last = CompactRange(begin=start)
-        self._last = self._last.extend(leaves)
+        self._last = self._last.with_appended_leaves(leaves)
 
     def to_item(self) -> Item | None:
         """Return the state as it is stored in the export."""

@@ -100,9 +100,9 @@ class OmittedRun(NamedTuple):
     hashes: Sequence[bytes]
 
 
-def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None = None) -> str:
+def describe_proof(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None = None) -> str:
     """Return one sentence that states what is proven about the lines of an export. Raises InvalidInput."""
-    entries = read_entries(lines, checkpoint)
+    entries = iter_intact_entries(lines, checkpoint)
     proof = Proof(checkpoint, evidence)
     for number, entry in enumerate(entries, 1):
         try:
@@ -114,7 +114,7 @@ def verify(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[Om
                     message = f"The entry with sequence {proof.missing} is out of order."
             sequence = "no sequence" if entry.sequence == _NO_SEQUENCE else f"sequence {entry.sequence}"
             raise InvalidInput(f"{message} Line {number} has {sequence}.") from None
-    return proof.finish()
+    return proof.complete_and_describe()
 
 
 class Proof:
@@ -149,7 +149,7 @@ class Proof:
         self._count += 1
         self._erased += entry.erased
 
-    def finish(self) -> str:
+    def complete_and_describe(self) -> str:
         """Return what is proven after the last entry. Raises InvalidInput if entries are missing."""
         origin, size, root, _ = self._checkpoint
         self._fill(size)
@@ -219,7 +219,7 @@ def _hash_node(left: bytes, right: bytes) -> bytes:
     return sha256(b"\1" + left + right).digest()
 
 
-def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Entry]:
+def iter_intact_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Entry]:
     """Yield the entries of an export. Raises InvalidInput at a malformed line or an entry that was altered."""
     log = checkpoint.origin.removeprefix("atrium/")
     organization = "null" if log.startswith("system") else f'"{re.escape(log)}"'
@@ -237,24 +237,24 @@ def read_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Iterator[Ent
             continue
         erased = pattern.fullmatch(line, 0, end)
         text = line[:end] + b"}"
-        if error := _erasure_error(log, erased, position, checkpoint.keys) if erased else _text_error(text, position):
+        if error := _erasure_error(log, erased, position, checkpoint.keys) if erased else _leaf_error(text, position):
             raise InvalidInput(f"The entry with sequence {int(position['sequence'])} was altered: {error}.")
         leaf = bytes.fromhex(position["leaf"].decode())
         yield Entry(int(position["sequence"]), leaf, int(position["size"]), erased is not None)
 
 
-def _text_error(text: bytes, position: re.Match[bytes]) -> str:
-    if position["erasure"]:
+def _leaf_error(text: bytes, integrity: re.Match[bytes]) -> str:
+    if integrity["erasure"]:
         return "it is signed as erased, and says more than is left then"
-    return "" if sha256(b"\0" + text).hexdigest().encode() == position["leaf"] else "its text has another hash"
+    return "" if sha256(b"\0" + text).hexdigest().encode() == integrity["leaf"] else "its text has another hash"
 
 
-def _erasure_error(log: str, erased: re.Match[bytes], position: re.Match[bytes], keys: Sequence[bytes]) -> str:
-    if position["erasure"] == b"null":
+def _erasure_error(log: str, erased: re.Match[bytes], integrity: re.Match[bytes], keys: Sequence[bytes]) -> str:
+    if integrity["erasure"] == b"null":
         return "it says that the service found it so when it was erased"
-    entry = (*position.group("sequence", "size"), *erased.group("id", "time", "time", "type"), position["leaf"])
+    entry = (*integrity.group("sequence", "size"), *erased.group("id", "time", "time", "type"), integrity["leaf"])
     claim = _ERASURE_CLAIM % (log.encode(), *entry)
-    signature = _from_base64((position["erasure"] or b"").decode().strip('"'))
+    signature = _base64_bytes_or_empty((integrity["erasure"] or b"").decode().strip('"'))
     key = next((key for key in keys if signature.startswith(sha256(key).digest()[:_KEY_ID_BYTES])), None)
     return "" if key and _is_signed(claim, signature[_KEY_ID_BYTES:], key) else _UNSIGNED_ERASURE
 
@@ -284,22 +284,23 @@ def read_lines(path: Path) -> Iterator[bytes]:
             raise InvalidInput(f"The file is damaged: its compressed data is wrong behind line {number}.") from None
 
 
-def read_checkpoint(note: bytes, *keys: bytes) -> Checkpoint:
+def verify_checkpoint_note(note: bytes, *keys: bytes) -> Checkpoint:
     """Return the checkpoint in a note after verifying its signature (c2sp.org/signed-note). Raises InvalidInput."""
     # Trailing newlines are not signed, and shells often add one.
     text, _, signatures = note.decode(errors="replace").rstrip("\n").rpartition("\n\n")
     origin, size, root = (*text.split("\n"), "", "")[:3]
     lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
-    if not _TREE_SIZE.fullmatch(size) or len(_from_base64(root)) != HASH_BYTES or not all(lines) or "\r" in text:
+    root_hash = _base64_bytes_or_empty(root)
+    if not _TREE_SIZE.fullmatch(size) or len(root_hash) != HASH_BYTES or not all(lines) or "\r" in text:
         raise InvalidInput("This is no checkpoint: it has to consist of origin, size and root, followed by signatures.")
     keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
-    signature_bytes = [_from_base64(line["bytes"]) for line in lines if line and line["name"] == origin]
+    signature_bytes = [_base64_bytes_or_empty(line["bytes"]) for line in lines if line and line["name"] == origin]
     usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
     if not usable:
         raise InvalidInput("The checkpoint is not signed with a key that was given.")
     if not all(_is_signed(f"{text}\n".encode(), data[_KEY_ID_BYTES:], key) for data, key in usable):
         raise InvalidInput("The checkpoint was altered: its signature is wrong.")
-    return Checkpoint(origin, int(size), _from_base64(root), keys)
+    return Checkpoint(origin, int(size), root_hash, keys)
 
 
 def _is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
@@ -309,7 +310,7 @@ def _is_signed(text: bytes, signature: bytes, key: bytes) -> bool:
     return False
 
 
-def _from_base64(text: str) -> bytes:
+def _base64_bytes_or_empty(text: str) -> bytes:
     with suppress(ValueError):
         data = base64.b64decode(text, validate=True)
         if base64.b64encode(data).decode() == text:  # reject non-canonical base64
@@ -317,7 +318,7 @@ def _from_base64(text: str) -> bytes:
     return b""
 
 
-def read_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
+def parse_note_and_evidence(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
     """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises InvalidInput."""
     if not text.lstrip().startswith(b"{"):
         return text, None
@@ -378,13 +379,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status (repeat)")
     parser.add_argument("--evidence", type=Path, help="the record of an export with filters, or its list `evidence`")
     options = parser.parse_args(arguments)
-    keys = [_from_base64(key) for key in options.public_key]
+    keys = [_base64_bytes_or_empty(key) for key in options.public_key]
     if any(len(key) != HASH_BYTES for key in keys):
         parser.error("argument --public-key: it is not 32 bytes in base64")
     try:
-        note, evidence = read_record(options.checkpoint.read_bytes())
+        note, evidence = parse_note_and_evidence(options.checkpoint.read_bytes())
         evidence = read_evidence(options.evidence.read_bytes()) if options.evidence else evidence
-        print(verify(read_lines(options.export), read_checkpoint(note, *keys), evidence))
+        print(describe_proof(read_lines(options.export), verify_checkpoint_note(note, *keys), evidence))
     except InvalidInput as broken:
         print(broken)
         return 1

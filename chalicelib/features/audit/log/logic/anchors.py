@@ -34,7 +34,7 @@ def load_latest_anchor(log_id: str) -> Head | None:
     if file_name is None:
         return None
     try:
-        data = b"".join(files.read_file(bucket, file_name))
+        data = b"".join(files.iter_file_chunks(bucket, file_name))
         head = _decode_anchor(data.decode())
     except (ValueError, NoteError, FileNotFound) as error:
         raise BrokenAnchor(file_name) from error

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_displayable_entry
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_entry_display_attributes
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.authenticity import is_authentic
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
-from chalicelib.kernel.audit_log.ledger import find_entry_ids, sequence_index_key
+from chalicelib.kernel.audit_log.ledger import find_entry_ids_by_sequence, sequence_index_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
@@ -33,16 +33,21 @@ def entry_matches(filters: EntryFilters, entry: EntryItem) -> bool:
 
 
 def list_entries(
-    log_ids: Sequence[str], filters: EntryFilters, after_position: Item | None, limit: int, *, exact: bool = False
+    log_ids: Sequence[str],
+    filters: EntryFilters,
+    after_position: Item | None,
+    limit: int,
+    *,
+    bypass_index: bool = False,
 ) -> tuple[list[EntryItem], Item | None]:
     """Return the newest entries of one or several logs that match, and the position to continue from.
 
-    Runs one Query for each log, in parallel, on the most selective index. With `exact`, it reads the table itself,
-    because an index lags. A page that needs further filtering reads at least 100 items. Entries that were altered so
-    much that they can't be shown are omitted. Verification reports them.
+    Runs one Query for each log, in parallel, on the most selective index. With `bypass_index`, it reads the table
+    itself, because an index lags. A page that needs further filtering reads at least 100 items. Entries that were
+    altered so much that they can't be shown are omitted. Verification reports them.
     """
-    facet = None if exact else _narrowest_index(filters)
-    filter_count = _count_filters(filters)
+    facet = None if bypass_index else _narrowest_index(filters)
+    filter_count = _non_time_filter_count(filters)
     is_fully_indexed = filter_count == 0 or (facet is not None and filter_count == 1)
     key_values = {"type": filters.type, "actor": filters.actor_id, "target": filters.target_id}
     result = table.query_filtered(
@@ -54,7 +59,7 @@ def list_entries(
         limit=limit,
         max_scanned=limit if is_fully_indexed else max(limit, _FILTERED_PAGE_SIZE),
         after=after_position,
-        **ids.id_range(filters.since, filters.until),
+        **ids.id_range_query_arguments(filters.since, filters.until),
     )
     return [EntryItem.from_item(item) for item in result.items], result.last_evaluated_key
 
@@ -71,13 +76,17 @@ def refetch_matching_entries(log_id: str, filters: EntryFilters, entries: Iterab
 
 
 def _is_visible_match(log_ids: Sequence[str], filters: EntryFilters, item: Item) -> bool:
-    is_valid = is_displayable_entry(item) and item["log_id"] in log_ids and _is_in_tree_or_pending(item["log_id"], item)
+    is_valid = (
+        has_entry_display_attributes(item)
+        and item["log_id"] in log_ids
+        and _is_in_tree_or_pending(item["log_id"], item)
+    )
     return is_valid and entry_matches(filters, EntryItem.from_item(item))
 
 
 def _is_in_tree_or_pending(log_id: str, item: Item) -> bool:
     """Return whether an entry is in the tree, or is authentic and will be."""
-    return "sequence" in item or is_pending_entry(log_id, item)
+    return "sequence" in item or is_authentic_pending_entry(log_id, item)
 
 
 def _narrowest_index(filters: EntryFilters) -> Facet | None:
@@ -88,11 +97,11 @@ def _narrowest_index(filters: EntryFilters) -> Facet | None:
     return EntryItem.by_type if filters.type and not filters.type.endswith("*") else None
 
 
-def _count_filters(filters: EntryFilters) -> int:
+def _non_time_filter_count(filters: EntryFilters) -> int:
     return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id))
 
 
-def entries_to_json(entries: Iterable[EntryItem]) -> list[bytes]:
+def entries_to_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:
     """Return the entries as JSON for callers, with long bodies loaded from items of their own.
 
     Entries whose body is missing are omitted. Verification reports them.
@@ -100,23 +109,23 @@ def entries_to_json(entries: Iterable[EntryItem]) -> list[bytes]:
     entries = list(entries)
     long_bodies = _load_long_bodies_by_id(body_key(e.log_id, e.id) for e in entries if e.body is None and not e.erased)
     bodies = [(entry, entry.body or long_bodies.get(entry.id)) for entry in entries]
-    return [entry_to_json(entry, body) for entry, body in bodies if body or entry.erased]
+    return [entry_to_json_bytes(entry, body) for entry, body in bodies if body or entry.erased]
 
 
-def entry_to_json(entry: EntryItem, body: bytes | None) -> bytes:
+def entry_to_json_bytes(entry: EntryItem, body: bytes | None) -> bytes:
     """Return an entry as JSON: its canonical bytes, followed by `sequence` and `integrity`.
 
     The canonical bytes are spliced in, not parsed and written again, so a reader who cuts the line at `,"sequence":`
     gets the data of the Merkle leaf. An erased entry has no body. Its remaining fields and their signature are shown
     instead.
     """
-    body = canonical_json(_erased_entry_json(entry)) if body is None or entry.erased else body
+    body = canonical_json(_erased_entry_json_object(entry)) if body is None or entry.erased else body
     signature = {"erasureSignature": redaction.redaction_signature_base64(entry)} if entry.erased else {}
     integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signature} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 
 
-def _erased_entry_json(entry: EntryItem) -> dict[str, Any]:
+def _erased_entry_json_object(entry: EntryItem) -> dict[str, Any]:
     return {
         "id": entry.id,
         "type": entry.type,
@@ -131,7 +140,7 @@ def _erased_entry_json(entry: EntryItem) -> dict[str, Any]:
     }
 
 
-def iter_sequenced_entries(
+def iter_sequenced_entry_chunks(
     log_id: str, after_sequence: int, last_sequence: int, *, reread_from_table: bool = False
 ) -> Iterator[list[StoredEntry]]:
     """Yield the sequenced entries after one sequence and up to another, in chunks that fit into memory.
@@ -163,7 +172,9 @@ def _query_sequence_index(log_id: str, after_sequence: int, last_sequence: int) 
 
 def _load_next_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
     """Return the next consecutive entries, located by the ledger's batches."""
-    ids_by_sequence = find_entry_ids(log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE))
+    ids_by_sequence = find_entry_ids_by_sequence(
+        log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE)
+    )
     keys = {
         sequence: EntryItem.make_item_key(log_id=log_id, id=entry_id) for sequence, entry_id in ids_by_sequence.items()
     }
@@ -193,7 +204,7 @@ def list_stored_entries(log_id: str, after_position: Item | None, limit: int) ->
     return load_stored_entries(log_id, result.items), result.last_evaluated_key
 
 
-def is_pending_entry(log_id: str, item: Item) -> bool:
+def is_authentic_pending_entry(log_id: str, item: Item) -> bool:
     """Return whether an entry is authentic and has no sequence yet. An entry without a valid MAC never gets one."""
     return "sequence" not in item and is_authentic(log_id, item)
 
@@ -204,7 +215,7 @@ def load_stored_entries(log_id: str, items: list[Item]) -> list[StoredEntry]:
         body_key(log_id, item["sk"]) for item in items if "body" not in item and "erased" not in item
     )
     missing_ids = [item["sk"] for item in items if not {"body", "erased"} & set(item) and item["sk"] not in long_bodies]
-    erased = _load_erased_items(log_id, missing_ids)
+    erased = _load_erased_entry_items_by_id(log_id, missing_ids)
     items = [erased.get(item["sk"], item) for item in items]
     return [StoredEntry(item, item["body"] if "body" in item else long_bodies.get(item["sk"])) for item in items]
 
@@ -229,7 +240,7 @@ def _iter_chunks_by_long_bodies(items: list[Item]) -> Iterator[list[Item]]:
     yield items[start:]
 
 
-def _load_erased_items(log_id: str, entry_ids: Iterable[str]) -> dict[str, Item]:
+def _load_erased_entry_items_by_id(log_id: str, entry_ids: Iterable[str]) -> dict[str, Item]:
     # The index lags, so it may return an entry from before its erasure.
     items = table.get_all(EntryItem.make_item_key(log_id=log_id, id=entry_id) for entry_id in entry_ids)
     return {sk: item for (_, sk), item in items.items() if "erased" in item and "index1sk" in item}

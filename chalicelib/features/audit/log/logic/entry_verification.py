@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.audit.log.models import Failure
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.audit_log.entry_macs import public_keys, verify_entry_mac
+from chalicelib.kernel.audit_log.entry_macs import public_keys, verified_sequence_or_none
 from chalicelib.kernel.audit_log.ledger import (
     Head,
     checkpoint_origin,
@@ -49,7 +49,7 @@ class VerifiedPrefix:
     tree: CompactRange = field(default_factory=CompactRange)
     chained_since_size: int | None = None
 
-    def verify_and_extend(self, log_id: str, entries: Iterable[StoredEntry]) -> "VerifiedPrefix | Fault":
+    def with_verified_entries_or_fault(self, log_id: str, entries: Iterable[StoredEntry]) -> "VerifiedPrefix | Fault":
         """Return the prefix extended by the following entries, or the first fault among them.
 
         A gap is a fault, and so is a second entry with the same sequence.
@@ -70,7 +70,7 @@ class VerifiedPrefix:
             if failure:
                 return Fault(failure, sequence)
             leaves.append(entry.item["leaf"])
-        return VerifiedPrefix(self.tree.extend(leaves), self.chained_since_size)
+        return VerifiedPrefix(self.tree.with_appended_leaves(leaves), self.chained_since_size)
 
     def to_cursor_position(self) -> dict[str, Any]:
         """Return the state as it is stored in a cursor."""
@@ -97,14 +97,14 @@ def _find_entry_failure(
     computed_leaf = leaf_hash(body)
     is_chained = None if chained_since_size is None else size > chained_since_size
     authenticated_sequence = (
-        verify_entry_mac(seal, log_id, size, computed_leaf, chained=is_chained)
+        verified_sequence_or_none(seal, log_id, size, computed_leaf, chained=is_chained)
         if computed_leaf == item.get("leaf")
         else None
     )
     if authenticated_sequence != sequence:
         return "reordered" if authenticated_sequence else "modified"
     try:
-        decoded = EntryItem.create(log_id, body)
+        decoded = EntryItem.from_canonical_bytes(log_id, body)
     except (ValueError, KeyError, TypeError):
         return "modified"
     expected = decoded.item() | sequence_attributes(log_id, sequence, size) | {"seal": seal}
@@ -114,11 +114,13 @@ def _find_entry_failure(
 def _find_erased_entry_failure(log_id: str, sequence: int, entry: StoredEntry) -> Failure | None:
     """Return the failure of an entry that claims to be erased; only the service's signature confirms that."""
     return (
-        None if is_displayable_entry(entry.item) and redaction.is_intact(log_id, sequence, entry.item) else "modified"
+        None
+        if has_entry_display_attributes(entry.item) and redaction.is_redacted_entry_intact(log_id, sequence, entry.item)
+        else "modified"
     )
 
 
-def has_valid_entry_mac(log_id: str, entry: StoredEntry) -> bool:
+def is_valid_at_claimed_sequence(log_id: str, entry: StoredEntry) -> bool:
     """Return whether an entry has a valid MAC for the sequence that it claims."""
     sequence = entry.item.get("sequence")
     return isinstance(sequence, int) and _find_entry_failure(log_id, sequence, entry) is None
@@ -135,7 +137,7 @@ def find_head_fault(log_id: str, head: Head) -> Fault | None:
     return None if signed.root == head.tree.root_hash() else Fault("forked", None)
 
 
-def is_displayable_entry(item: Item) -> bool:
+def has_entry_display_attributes(item: Item) -> bool:
     """Return whether an item has all attributes that are needed to show it as an entry."""
     names = ["id", "created_at", "updated_at", "log_id", "type", *(() if "erased" in item else ("target", "actor"))]
     return isinstance(item.get("leaf"), bytes) and all(isinstance(item.get(name), str) for name in names)

@@ -20,7 +20,7 @@ from chalicelib.kernel.audit_log.ledger import (
     head_key,
     sequence_index_key,
 )
-from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_of
+from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, MissingLinks, Statement
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
@@ -116,7 +116,7 @@ def verify_next_window(
             _start_verification(log_id, outbox),
             len(outbox.pointers) + len(outbox.forged),
         )
-    trusted = _list_trusted_checkpoints(log_id, progress, client_note)
+    trusted = _anchor_and_client_checkpoints_or_fault(log_id, progress, client_note)
     if isinstance(trusted, Fault):
         return VerificationResult(progress, trusted, pending_count)
     if any(checkpoint.size > progress.head_size for checkpoint in trusted):
@@ -138,7 +138,7 @@ def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgre
     except BrokenAnchor as error:
         add_fields(brokenAnchor=str(error))
         anchor, anchor_fault = None, forged_fault
-    head = _load_valid_head(log_id)
+    head = _load_head_unless_broken(log_id)
     if head is None:
         return VerificationProgress("", 0, "", VerifiedPrefix()), forged_fault
     progress = VerificationProgress(head.note, head.tree.size, anchor.note if anchor else "", VerifiedPrefix())
@@ -178,7 +178,7 @@ def _count_suppressed_entries(log_id: str, statement: Statement, outbox: Outbox)
 
 def _load_statement(log_id: str) -> Statement | None:
     try:
-        head = _load_valid_head(log_id)
+        head = _load_head_unless_broken(log_id)
         return head.read_statement(log_id) or Statement() if head else None
     except BrokenStatement:
         return None
@@ -200,7 +200,7 @@ def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> se
     A pointer that is late, or no longer scheduled, may have been put back without its entry. Its entry is loaded to
     verify that it exists.
     """
-    pointers = {each.link: pointer for pointer in outbox.pointers for each in links_of([pointer])}
+    pointers = {each.link: pointer for pointer in outbox.pointers for each in links_with_macs([pointer])}
     links_to_check = {
         link: EntryItem.make_item_key(log_id=log_id, id=pointer["sk"])
         for link, pointer in pointers.items()
@@ -214,7 +214,7 @@ def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> se
     }
 
 
-def _load_valid_head(log_id: str) -> Head | None:
+def _load_head_unless_broken(log_id: str) -> Head | None:
     """Return the head of a log, or None if it is invalid."""
     try:
         return Head.from_item(table.get(head_key(log_id)))
@@ -222,18 +222,18 @@ def _load_valid_head(log_id: str) -> Head | None:
         return None
 
 
-def _list_trusted_checkpoints(
+def _anchor_and_client_checkpoints_or_fault(
     log_id: str, progress: VerificationProgress, client_note: str | None
 ) -> list[Checkpoint] | Fault:
     """Return the checkpoints that the log has to begin with. The anchor was verified when the verification began."""
     from_anchor = [checkpoints.parse(progress.anchor_note).checkpoint] if progress.anchor_note else []
-    from_client = _verify_client_checkpoint(log_id, client_note) if client_note else None
+    from_client = _verified_client_checkpoint_or_fault(log_id, client_note) if client_note else None
     if isinstance(from_client, Fault):
         return from_client
     return [*from_anchor, from_client] if from_client else from_anchor
 
 
-def _verify_client_checkpoint(log_id: str, client_note: str) -> Checkpoint | Fault:
+def _verified_client_checkpoint_or_fault(log_id: str, client_note: str) -> Checkpoint | Fault:
     try:
         checkpoint = checkpoints.verify_checkpoint_note(client_note, public_keys())
     except BadSignature:
@@ -263,7 +263,7 @@ def _verify_window(
         checkpoint.size for checkpoint in trusted_checkpoints if verified.tree.size < checkpoint.size < stop
     }
     for end in [*sorted(comparison_sizes), stop]:
-        result = verify_entries_through(log_id, verified, end)
+        result = load_extended_prefix_or_fault(log_id, verified, end)
         if isinstance(result, Fault):
             return (
                 result
@@ -284,17 +284,17 @@ def _find_final_fault(log_id: str, progress: VerificationProgress, verified: Ver
         return Fault("forked", None)
     pk, next_sort_key = sequence_index_key(log_id, progress.head_size + 1)
     later_items = table.query(Partition(pk, "index1"), since=next_sort_key, limit=1).items
-    current_head = _load_valid_head(log_id) if later_items else None
+    current_head = _load_head_unless_broken(log_id) if later_items else None
     has_grown = current_head is not None and current_head.tree.size > progress.head_size
     return Fault("forked", progress.head_size + 1) if later_items and not has_grown else None
 
 
-def verify_entries_through(log_id: str, verified: VerifiedPrefix, last_sequence: int) -> VerifiedPrefix | Fault:
+def load_extended_prefix_or_fault(log_id: str, verified: VerifiedPrefix, last_sequence: int) -> VerifiedPrefix | Fault:
     """Return the prefix extended up to a sequence, or the first fault."""
-    for entries in logs.iter_sequenced_entries(log_id, verified.tree.size, last_sequence):
+    for entries in logs.iter_sequenced_entry_chunks(log_id, verified.tree.size, last_sequence):
         if not entries:
             return Fault("missing", verified.tree.size + 1)
-        result = verified.verify_and_extend(log_id, entries)
+        result = verified.with_verified_entries_or_fault(log_id, entries)
         if isinstance(result, Fault):
             return result
         verified = result
@@ -305,4 +305,4 @@ def _has_entries_from_fault_on(log_id: str, fault: Fault, last_sequence: int) ->
     """Return whether any entry exists at or after the fault. If none does, the log was truncated there."""
     if fault.failure != "missing" or fault.sequence is None:
         return True
-    return any(logs.iter_sequenced_entries(log_id, fault.sequence - 1, last_sequence))
+    return any(logs.iter_sequenced_entry_chunks(log_id, fault.sequence - 1, last_sequence))

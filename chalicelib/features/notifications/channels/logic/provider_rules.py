@@ -57,11 +57,11 @@ def status_fields_after_response(provider: Provider, response: WebhookResponse) 
     """Return the changed fields of a channel after a response: healthy, needing attention, or none."""
     if response.succeeded:
         return HEALTHY_FIELDS
-    reason = _rejection_reason(provider, response)
+    reason = _persistent_rejection_reason(provider, response)
     return {"status": "needs_attention", "last_error": reason} if reason else {}
 
 
-def _rejection_reason(provider: Provider, response: WebhookResponse) -> str | None:
+def _persistent_rejection_reason(provider: Provider, response: WebhookResponse) -> str | None:
     """Return the reason why the provider would reject the next message too, or None if that is unknown."""
     status, name = response.status, _PROVIDER_NAMES[provider]
     if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent_status(status):
@@ -100,7 +100,7 @@ def failure_reason(provider: Provider, response: WebhookResponse) -> str | None:
         return None
     return (
         response.error
-        or _rejection_reason(provider, response)
+        or _persistent_rejection_reason(provider, response)
         or f"{_PROVIDER_NAMES[provider]} answered {response.status}."
     )
 

@@ -16,8 +16,8 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.kernel.core.clock import back_off, now
-from chalicelib.kernel.core.logs import best_effort
+from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
+from chalicelib.kernel.core.logs import log_and_ignore_aws_errors
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -46,7 +46,7 @@ def queue_disabling(
     except ConcurrentModification:
         item = table.get(webhook.item_key)
         return Webhook.from_item(item) if item else changed
-    with best_effort("start"):
+    with log_and_ignore_aws_errors("start"):
         queues.enqueue(DisableJob.task, job.item_key)
     return changed
 
@@ -73,7 +73,7 @@ def commit_webhook_disabling(message: dict[str, Any]) -> None:
             else:
                 _commit_disable_job(job, webhook)
         except ConcurrentModification:
-            back_off(attempt)
+            sleep_with_jittered_backoff(attempt)
         else:
             return
     raise ConcurrentModification
@@ -112,7 +112,7 @@ def commit_exhaustion_entry(message: dict[str, Any]) -> None:
         return
     before, failed = job.deliveries_around_failure(WebhookDelivery.from_item(item))
     changes = UnitOfWork(now())
-    changes.set_event_subject(failed)
+    changes.set_event_subject_if_unset(failed)
     changes.set_diff_base(before)
     changes.delete(job)
     outbox.commit(changes, EXHAUSTED_EVENT, Origin.system(ExhaustionJob.task))

@@ -10,7 +10,7 @@ from chalicelib.kernel.crypto import encryption
 
 def build_stored_secret(webhook_id: str, secret: str) -> dict[str, Any]:
     """Return a secret (`whsec_…`) as stored in its webhook, encrypted and without an end."""
-    return {"sealed": encryption.encrypt(secret.encode(), _encryption_context(webhook_id)), "until": None}
+    return {"sealed": encryption.encrypt_bytes(secret.encode(), _encryption_context_text(webhook_id)), "until": None}
 
 
 def active_stored_secrets(webhook: Webhook, timestamp: str) -> list[dict[str, Any]]:
@@ -36,8 +36,8 @@ def reencrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> dict[st
 
 
 def _decrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> str:
-    return encryption.decrypt(stored_secret["sealed"], _encryption_context(webhook.id)).decode()
+    return encryption.decrypt_bytes(stored_secret["sealed"], _encryption_context_text(webhook.id)).decode()
 
 
-def _encryption_context(webhook_id: str) -> str:
+def _encryption_context_text(webhook_id: str) -> str:
     return f"webhook:{webhook_id}"

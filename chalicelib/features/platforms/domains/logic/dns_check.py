@@ -22,7 +22,7 @@ _THREADS: Final = 6
 """One thread for each query. The queries of a CNAME chain share one, as they run one after the other."""
 
 
-def check_domain_dns(custom_domain: CustomDomain, timestamp: str) -> dict[str, Any]:
+def query_dns_for_verification_changes(custom_domain: CustomDomain, timestamp: str) -> dict[str, Any]:
     """Query the DNS of a claimed domain and return the changed fields of the custom domain."""
     verdict = verification.evaluate(custom_domain, query_dns(custom_domain.domain or ""))
     is_taken = custom_domain.status == "pending" and verdict.error is None and _is_verified_elsewhere(custom_domain)

@@ -79,7 +79,7 @@ UNCLAIMED_FIELDS: Final[dict[str, Any]] = {
 
 def claim_fields(platform_id: str, domain: str, timestamp: str) -> dict[str, Any]:
     """Return the fields of a platform's claim of a domain. Repeating a claim yields the same proof."""
-    tag = signatures.make_authentication_tag(f"{platform_id} {domain}".encode(), "custom domain")
+    tag = signatures.authentication_tag_bytes(f"{platform_id} {domain}".encode(), "custom domain")
     proof = ascii_lower(b32encode(tag).decode())  # 32 characters.
     return {
         **UNCLAIMED_FIELDS,
@@ -202,7 +202,7 @@ def _displayed_observed_values(record_type: str, observation: DnsObservation, *,
         yield value if len(value) <= MAX_OBSERVED_VALUE_CHARACTERS else f"{value[: MAX_OBSERVED_VALUE_CHARACTERS - 1]}…"
 
 
-def reset_verification(custom_domain: CustomDomain, timestamp: str) -> CustomDomain:
+def with_ended_verification_restarted(custom_domain: CustomDomain, timestamp: str) -> CustomDomain:
     """Return a domain as a request to verify it finds it. A failed, lapsed or overdue domain becomes pending again."""
     if custom_domain.status in ("failed", "lapsed") or _is_pending_too_long(custom_domain, timestamp):
         return custom_domain.replace(status="pending", pending_since=timestamp, missing_since=None)

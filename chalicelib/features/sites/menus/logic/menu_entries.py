@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_keys
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
 from chalicelib.features.sites.pages.logic.page_queries import locate_published_page
@@ -39,11 +39,11 @@ def _build_menu_entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntr
         yield MenuEntry(item["label"], item.get("path") or item["url"], [*_build_menu_entries(item["children"])])
 
 
-def menu_prefetch_keys(request: Request) -> list[ItemKey]:
+def linked_page_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the positions of the pages in the body, for prefetching."""
-    items = request.unvalidated_body.get("items")
+    items = request.unvalidated_json_object.get("items")
     ids = [each for each in _linked_page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
-    trees = [page_tree_keys(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
+    trees = [page_tree_partition(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
     return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
 
 
@@ -58,7 +58,7 @@ def _linked_page_ids(items: object, levels: int) -> Iterator[str]:
 def load_with_page_paths(menu: Menu, *, include_drafts: bool, prefetched: Mapping[ItemKey, Item]) -> Menu:
     """Return a menu with the paths of its pages. With `include_drafts`, unpublished pages count as existing."""
     pages = PagePathReader(menu.site_id, include_drafts=include_drafts, prefetched=prefetched, read_keys=prefetched)
-    return menu.replace(page_paths=pages.load_published_paths(menu.page_ids, menu.ancestor_page_ids))
+    return menu.replace(page_paths=pages.load_published_paths_of_existing_pages(menu.page_ids, menu.ancestor_page_ids))
 
 
 class PagePathReader:
@@ -72,9 +72,9 @@ class PagePathReader:
     ) -> None:
         self._items, self._read_keys = {**prefetched}, {*read_keys}
         names: tuple[TreeName, ...] = (PUBLISHED_TREE, DRAFT_TREE) if include_drafts else (PUBLISHED_TREE,)
-        self._trees = [TreeReader(page_tree_keys(site_id, name), self._items, self._read_keys) for name in names]
+        self._trees = [TreeReader(page_tree_partition(site_id, name), self._items, self._read_keys) for name in names]
 
-    def load_published_paths(
+    def load_published_paths_of_existing_pages(
         self, page_ids: Sequence[str], likely_ancestor_ids: Iterable[str]
     ) -> dict[str, str | None]:
         """Return the existing pages, each with its published path or None.
@@ -86,13 +86,13 @@ class PagePathReader:
             self._load_positions({*page_ids, *likely_ancestor_ids, *self._stored_ancestor_ids(page_ids)})
             self._load_positions({*self._stored_ancestor_ids(page_ids)})
         for tree in self._trees:
-            tree.load_ancestors([page_id for page_id in page_ids if tree.find_read_node(page_id)])
+            tree.load_consistent_ancestors([page_id for page_id in page_ids if tree.find_read_node(page_id)])
         paths = {page_id: self._published_path(page_id) for page_id in page_ids}
-        return {page_id: path for page_id, path in paths.items() if path or self._breadcrumbs_by_tree(page_id)}
+        return {page_id: path for page_id, path in paths.items() if path or self._breadcrumbs_in_each_tree(page_id)}
 
     def ancestor_ids(self, page_ids: Iterable[str]) -> list[str]:
         """Return the ids of the ancestors of pages whose paths were loaded."""
-        chains = (chain for page_id in page_ids for chain in self._breadcrumbs_by_tree(page_id))
+        chains = (chain for page_id in page_ids for chain in self._breadcrumbs_in_each_tree(page_id))
         return sorted({str(node["id"]) for chain in chains for node in chain[:-1]})
 
     def _load_positions(self, page_ids: Iterable[str]) -> None:
@@ -107,7 +107,7 @@ class PagePathReader:
         nodes = (tree.find_read_node(page_id) for tree in self._trees for page_id in page_ids)
         yield from (ancestor_id for node in nodes if node for ancestor_id in node["lineage"])
 
-    def _breadcrumbs_by_tree(self, page_id: str) -> list[list[Item]]:
+    def _breadcrumbs_in_each_tree(self, page_id: str) -> list[list[Item]]:
         """Return the breadcrumbs of a page in each tree that contains it."""
         return [chain for tree in self._trees if (chain := tree.nodes_from_root(page_id))]
 

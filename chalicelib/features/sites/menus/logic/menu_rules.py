@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.platforms.models.nested_items import (
     NestedItems,
-    iter_items_with_pointers,
+    iter_pointers_and_items,
     reject_duplicate_ids,
     reject_oversized_document,
 )
@@ -18,12 +18,12 @@ _JSON_NAMES: Final = {"page_id": "pageId", "url": "url"}
 
 def reject_invalid_items(items: NestedItems) -> None:
     """Raise ValidationProblem if there are too many items, duplicate ids, wrong targets, or too much data."""
-    count = sum(1 for _ in iter_items_with_pointers(items, ""))
+    count = sum(1 for _ in iter_pointers_and_items(items, ""))
     if count > MAX_MENU_ITEMS:
         detail = f"must have {MAX_MENU_ITEMS} items or fewer, on all levels; these are {count}"
         raise ValidationProblem([FieldError("/items", "too_many", detail)])
     reject_duplicate_ids(items, "/items")
-    errors = [error for path, item in iter_items_with_pointers(items, "/items") for error in _target_errors(item, path)]
+    errors = [error for path, item in iter_pointers_and_items(items, "/items") for error in _target_errors(item, path)]
     if errors:
         raise ValidationProblem(errors)
     reject_oversized_document("menu", items)
@@ -47,7 +47,7 @@ def reject_unknown_pages(items: NestedItems, existing_page_ids: Container[str]) 
     """Raise ValidationProblem for each item whose page does not exist."""
     unknown = [
         path
-        for path, item in iter_items_with_pointers(items, "/items")
+        for path, item in iter_pointers_and_items(items, "/items")
         if item["page_id"] and item["page_id"] not in existing_page_ids
     ]
     if unknown:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.platforms.entities import PAGE_KIND, PageTarget
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_keys
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
 from chalicelib.features.sites.pages.entities.renderings import Rendering
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, PageOut, RevisionOut
@@ -35,7 +35,7 @@ from chalicelib.kernel.storage.entity import (
     ScheduledTask,
 )
 from chalicelib.kernel.storage.pii import PersonalData
-from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -62,7 +62,7 @@ class Page(PageTarget):
     - `indexable` and `canonical` are from the `seo` of the published revision. Raising `preview_epoch` ends all preview
       links.
     - `blocks`, `breadcrumbs` (the positions from the root of the drafts to the page) and `draft_home_id` (the home page
-      of the drafts) are loaded by `hydrate`.
+      of the drafts) are loaded by `hydrate_or_none`.
     """
 
     kind, parameter = PAGE_KIND, "page_id"
@@ -143,9 +143,9 @@ class Page(PageTarget):
     breadcrumbs: tuple[Item, ...] = field(default=(), compare=False)
     draft_home_id: str | None = field(default=None, compare=False)
 
-    def is_public_at(self, timestamp: str) -> bool:
+    def is_currently_public(self, now: str) -> bool:
         """Return whether everybody who can see the site can see the page at a timestamp."""
-        is_expired = self.unpublish_at is not None and self.unpublish_at <= timestamp
+        is_expired = self.unpublish_at is not None and self.unpublish_at <= now
         return self.published_revision_id is not None and not is_expired
 
     @property
@@ -169,7 +169,7 @@ class Page(PageTarget):
         return self.draft_revision_id != self.published_revision_id
 
     @property
-    def log_label(self) -> str:
+    def audit_log_label(self) -> str:
         """The title."""
         return self.title
 
@@ -182,7 +182,7 @@ class Page(PageTarget):
     @property
     def draft_position_item(self) -> Item:
         """The item of the page in the tree of drafts."""
-        pk, sk = page_tree_keys(self.site_id, DRAFT_TREE).node_key(self.id)
+        pk, sk = page_tree_partition(self.site_id, DRAFT_TREE).node_key(self.id)
         return {
             "pk": pk,
             "sk": sk,
@@ -197,7 +197,7 @@ class Page(PageTarget):
     @property
     def published_position_item(self) -> Item:
         """The item of the page in the tree of published pages. It has a revision if the page itself is published."""
-        pk, sk = page_tree_keys(self.site_id, PUBLISHED_TREE).node_key(self.id)
+        pk, sk = page_tree_partition(self.site_id, PUBLISHED_TREE).node_key(self.id)
         return {
             "pk": pk,
             "sk": sk,
@@ -223,25 +223,29 @@ class Page(PageTarget):
             if self.published_tree_version is None
             else (self.draft_position_item, self.published_position_item)
         )
-        title = {"pk": f"W#{self.site_id}#Q", "sk": exact_key("", fold_text(self.title)) + self.id, "page_id": self.id}
-        return *positions, ancestor_cache.ancestor_pointer(self.id, **self.site_id_fields), title
+        title = {
+            "pk": f"W#{self.site_id}#Q",
+            "sk": key_prefix_of_exact_name("", fold_text(self.title)) + self.id,
+            "page_id": self.id,
+        }
+        return *positions, ancestor_cache.build_ancestor_pointer(self.id, **self.site_id_fields), title
 
-    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted. Usually takes one read."""
         return self.with_breadcrumbs(prefetched, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
 
     def with_breadcrumbs(self, prefetched: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> Self | None:
         """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
 
-        `items` holds the items that were read before, and is extended by further reads. `extra_keys` are read together
-        with the ancestors.
+        `prefetched` holds the items that were read before, and is extended by further reads. `extra_keys` are read
+        together with the ancestors.
         """
-        reader = TreeReader.from_items(page_tree_keys(self.site_id, DRAFT_TREE), prefetched)
+        reader = TreeReader.from_items(page_tree_partition(self.site_id, DRAFT_TREE), prefetched)
         reader.add_items([self.draft_position_item])
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reader.tree.state_key} - prefetched.keys():
             reader.load(keys)
-        reader.load_ancestors([self.id])
+        reader.load_consistent_ancestors([self.id])
         breadcrumbs = reader.nodes_from_root(self.id)
         if breadcrumbs is None:
             return None
@@ -252,13 +256,13 @@ class Page(PageTarget):
             blocks=Content.from_item(content).blocks if content else (),
         )
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""
-        return person.redact_all({"title": self.title, "seo": self.seo})
+        return person.redacted_field_changes({"title": self.title, "seo": self.seo})
 
 
 class Revision(Entity):
-    """A revision of a page. Its blocks are stored as `Content`, and loaded by `hydrate`."""
+    """A revision of a page. Its blocks are stored as `Content`, and loaded by `hydrate_or_none`."""
 
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
@@ -282,14 +286,14 @@ class Revision(Entity):
         """The fields that belong to a revision, including its blocks once they are loaded."""
         return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
 
-    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self:
+    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self:
         """Return the revision with its blocks, which were read with it."""
         content = prefetched.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted, without a creator who is the person."""
-        redacted = person.redact_all({"title": self.title, "seo": self.seo})
+        redacted = person.redacted_field_changes({"title": self.title, "seo": self.seo})
         return {**redacted, "created_by": None} if self.created_by in person.user_ids else redacted
 
 
@@ -345,7 +349,7 @@ class Content(Entity):
         record_fields = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
         return tuple(self.rendering.build_items(**record_fields))
 
-    def redaction_changes(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the blocks as JSON with the person's data redacted."""
         blocks = [*self.blocks]
         return {"text": to_json(person.redact_value(blocks))} if person.appears_in_value(blocks) else {}

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from chalicelib.features.sites.models.intervals import compact, end_of_last, parts_before
+from chalicelib.features.sites.models.intervals import last_end_or_open_end, limit_count_by_merging_oldest, parts_before
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import Tree
+from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MAX_PAGES_PER_SLUG: Final = 100
@@ -33,17 +33,17 @@ intervals during which the page was there.
 """
 
 
-def slug_positions_key(tree: Tree, slug: str) -> ItemKey:
+def slug_positions_key(tree: TreePartition, slug: str) -> ItemKey:
     """Return the key of the item with the positions of the pages that have a slug."""
     return tree.partition, f"S#{slug}"
 
 
-def former_slug_positions_key(tree: Tree, slug: str) -> ItemKey:
+def former_slug_positions_key(tree: TreePartition, slug: str) -> ItemKey:
     """Return the key of the item with the former positions of pages at a slug."""
     return tree.partition, f"F#{slug}"
 
 
-def positions_by_page_id(slug_item: Item | None) -> Mapping[str, Position] | None:
+def positions_by_page_id_unless_overflowed(slug_item: Item | None) -> Mapping[str, Position] | None:
     """Return the positions of all pages that have a slug by page id, or None if the item overflows."""
     if slug_item and slug_item.get(_OVERFLOW):
         return None
@@ -58,7 +58,7 @@ def former_children(former_slug_item: Item | None, parent_id: str | None) -> lis
         for name, position in (former_slug_item or {}).items()
         if name.startswith(prefix)
     ]
-    return sorted(positions, key=lambda pair: end_of_last(pair[1]["times"]), reverse=True)
+    return sorted(positions, key=lambda pair: last_end_or_open_end(pair[1]["times"]), reverse=True)
 
 
 class SlugIndexWriter:
@@ -67,7 +67,7 @@ class SlugIndexWriter:
     `prefetched` were read before. Items that were not read are assumed not to overflow.
     """
 
-    def __init__(self, tree: Tree, prefetched: Mapping[ItemKey, Item]) -> None:
+    def __init__(self, tree: TreePartition, prefetched: Mapping[ItemKey, Item]) -> None:
         self._tree, self._items = tree, prefetched
         self._changed: defaultdict[ItemKey, dict[str, Any]] = defaultdict(dict)
         self._removed: defaultdict[ItemKey, set[str]] = defaultdict(set)
@@ -91,10 +91,10 @@ class SlugIndexWriter:
         former = {name: former_position for name, former_position in self._items.get(key, {}).items() if "/" in name}
         previous: Position = former.get(former_name, {"times": [], "shown": []})
         self._changed[key][former_name] = {
-            "times": compact([*previous["times"], [position["since"], left_at]]),
-            "shown": compact([*previous["shown"], *parts_before(position["shown"], left_at)]),
+            "times": limit_count_by_merging_oldest([*previous["times"], [position["since"], left_at]]),
+            "shown": limit_count_by_merging_oldest([*previous["shown"], *parts_before(position["shown"], left_at)]),
         }
-        oldest = sorted(former, key=lambda name: end_of_last(former[name]["times"]))[
+        oldest = sorted(former, key=lambda name: last_end_or_open_end(former[name]["times"]))[
             : max(0, len(former) + 1 - MAX_FORMER_POSITIONS)
         ]
         self._removed[key] |= {*oldest} - {*self._changed[key]}

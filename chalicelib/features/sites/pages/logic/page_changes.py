@@ -14,7 +14,7 @@ from chalicelib.features.sites.entities.sites import (
     PUBLISHED_TREE,
     Site,
     TreeName,
-    page_tree_keys,
+    page_tree_partition,
     tree_state_keys,
 )
 from chalicelib.features.sites.pages.entities.pages import (
@@ -28,10 +28,10 @@ from chalicelib.features.sites.pages.entities.pages import (
 from chalicelib.features.sites.pages.entities.slug_index import slug_positions_key
 from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
+    add_unique_path_condition_write,
     breadcrumb_ids,
     reject_cycle,
     reject_excess_depth,
-    require_unique_path,
 )
 from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, MAX_PAGE_DEPTH, PageCreate, PagePatch
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
@@ -44,7 +44,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import read_children
+from chalicelib.kernel.storage.trees import scan_tree_for_children
 from chalicelib.kernel.work import jobs
 
 MAX_CHILDREN_OF_NEW_HOME: Final = 1000
@@ -53,15 +53,15 @@ _CYCLE_ADVICE: Final = "Choose another page as its parent."
 _HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another page instead."
 
 
-def page_prefetch_keys(request: Request) -> list[ItemKey]:
+def tree_parent_and_slug_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states, and of the parent and the slug in the body, for prefetching."""
-    site_id, body = request.parameters["site_id"], request.unvalidated_body
+    site_id, body = request.parameters["site_id"], request.unvalidated_json_object
     keys = tree_state_keys(site_id)
     parent, slug, title = (body.get(field) for field in ("parentId", "slug", "title"))
     if slug is None and isinstance(title, str) and request.method == "POST":
         slug = derive_slug(title)
     if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(slug_positions_key(page_tree_keys(site_id, DRAFT_TREE), slug.strip()))
+        keys.append(slug_positions_key(page_tree_partition(site_id, DRAFT_TREE), slug.strip()))
     if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
         keys.append(Page.make_item_key(site_id=site_id, id=ascii_lower(parent.strip())))
     return keys
@@ -71,31 +71,33 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
     """Create a page with its first draft. Raises Problem if the page cannot have its position."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     parent_breadcrumbs = _load_parent_breadcrumbs(trees, body.parent_id)
-    reject_excess_depth(site.id, trees.tree_state(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False)
-    slug = ctx.choose_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
+    reject_excess_depth(
+        site.id, trees.tree_state_with_changes(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False
+    )
+    slug = ctx.given_or_derived_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
         **ctx.new_record_fields(),
-        **site.ancestor_ids,
+        **site.ids_by_parameter,
         **fields,
         ancestor_ids=breadcrumb_ids(parent_breadcrumbs),
-        tree_version=trees.tree_state(DRAFT_TREE).version,
+        tree_version=trees.tree_state_with_changes(DRAFT_TREE).version,
         draft_revision_id=ctx.new_record_fields()["id"],
         status="scheduled" if body.publish_at else "draft",
-        blocks=_serialize_blocks(body),
+        blocks=_stored_blocks_within_size_limit(body),
     )
     page = ctx.changes.create(
         page.replace(
             breadcrumbs=(*parent_breadcrumbs, page.draft_position_item),
-            draft_home_id=trees.tree_state(DRAFT_TREE).home_page_id,
+            draft_home_id=trees.tree_state_with_changes(DRAFT_TREE).home_page_id,
         )
     )
-    _create_revision(ctx, page)
+    _store_draft_as_revision(ctx, page)
     trees.slug_index(DRAFT_TREE).add(page.draft_position_item)
     trees.add_to_child_counts(body.parent_id, child_count=1)
-    require_unique_path(trees, DRAFT_TREE, page, page.parent_id, page.slug)
+    add_unique_path_condition_write(trees, DRAFT_TREE, page, page.parent_id, page.slug)
     if body.is_home or page.draft_home_id is None:
-        page = _set_draft_home(trees, site, page)
+        page = _make_home_page(trees, site, page)
     trees.add_changes_to_unit_of_work()
     return page
 
@@ -106,11 +108,11 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
     Raises Problem if the page cannot have its new position.
     """
     fields = body.model_dump(mode="json", include={*REVISION_FIELDS})
-    updated = revise_draft(ctx, trees, page, {**fields, "blocks": _serialize_blocks(body)})
+    updated = revise_draft(ctx, trees, page, {**fields, "blocks": _stored_blocks_within_size_limit(body)})
     if page.is_home and not body.is_home:
         raise ValidationProblem([FieldError("/isHome", "required", _HOME_REQUIRED)])
     if body.is_home and not page.is_home:
-        updated = _set_draft_home(trees, site, updated)
+        updated = _make_home_page(trees, site, updated)
     return updated
 
 
@@ -118,7 +120,7 @@ def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -
     """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     revision_fields = revision.domain_fields
-    if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _is_position_free(
+    if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _can_take_position_of(
         trees, page, revision
     ):
         revision_fields |= {"parent_id": page.parent_id, "slug": page.slug}
@@ -137,18 +139,22 @@ def revise_draft(
     """Create a revision with some fields as the draft of a page, and move the page if its parent or slug changes."""
     if not restored_from and all(getattr(page, name) == value for name, value in revision_fields.items()):
         return page
-    moved_fields = _move_draft(trees, page, revision_fields["parent_id"], revision_fields["slug"])
+    moved_fields = _record_draft_move_and_build_fields(
+        trees, page, revision_fields["parent_id"], revision_fields["slug"]
+    )
     revised = ctx.changes.update(
         page, **{**revision_fields, **moved_fields, "draft_revision_id": ctx.new_record_fields()["id"]}
     )
     # Stored blocks can be moved, renamed and restored, even if the limits are lower by now.
-    _create_revision(
-        ctx, revised, restored_from, is_stored=bool(restored_from) or revision_fields["blocks"] == page.blocks
+    _store_draft_as_revision(
+        ctx, revised, restored_from, skip_limits=bool(restored_from) or revision_fields["blocks"] == page.blocks
     )
     return revised
 
 
-def _move_draft(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
+def _record_draft_move_and_build_fields(
+    trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, slug: str
+) -> dict[str, Any]:
     """Move a page among the drafts, and return the changed fields, if its parent or slug changes."""
     if (parent_id, slug) == (page.parent_id, page.slug):
         return {}
@@ -160,20 +166,20 @@ def _move_draft(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, s
         is_deeper = len(parent_breadcrumbs) >= len(page.breadcrumbs)
         reject_excess_depth(
             trees.site_id,
-            trees.tree_state(DRAFT_TREE),
+            trees.tree_state_with_changes(DRAFT_TREE),
             page.id,
             len(parent_breadcrumbs),
             has_children=is_deeper and page.child_count > 0,
         )
         trees.add_to_child_counts(page.parent_id, child_count=-1)
         trees.add_to_child_counts(parent_id, child_count=1)
-    version = trees.record_move(DRAFT_TREE, page.id)
+    version = trees.record_move_and_return_version(DRAFT_TREE, page.id)
     moved_page = page.replace(
         parent_id=parent_id, slug=slug, ancestor_ids=breadcrumb_ids(parent_breadcrumbs), tree_version=version
     )
     trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
     trees.slug_index(DRAFT_TREE).add(moved_page.draft_position_item)
-    require_unique_path(trees, DRAFT_TREE, page, parent_id, slug)
+    add_unique_path_condition_write(trees, DRAFT_TREE, page, parent_id, slug)
     return {
         "ancestor_ids": moved_page.ancestor_ids,
         "tree_version": moved_page.tree_version,
@@ -181,13 +187,13 @@ def _move_draft(trees: SiteTreesUnitOfWork, page: Page, parent_id: str | None, s
     }
 
 
-def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision) -> bool:
+def _can_take_position_of(trees: SiteTreesUnitOfWork, page: Page, revision: Revision) -> bool:
     """Return whether a page can have the position of one of its revisions."""
-    parent = trees.get_page(revision.parent_id)
+    parent = trees.find_page_with_changes(revision.parent_id)
     if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs(trees.items)) is None):
         return False
     parent_breadcrumbs = parent.breadcrumbs if parent else ()
-    home_id = trees.tree_state(DRAFT_TREE).home_page_id
+    home_id = trees.tree_state_with_changes(DRAFT_TREE).home_page_id
     sibling_parents = {None, home_id} if revision.parent_id in (None, home_id) else set[str | None]()
     keys = {
         parent_id: slug_guard_key(trees.site_id, DRAFT_TREE, parent_id, revision.slug)
@@ -207,28 +213,30 @@ def _is_position_free(trees: SiteTreesUnitOfWork, page: Page, revision: Revision
     return is_within_limits and not conflicting_ids and page.id not in breadcrumb_ids(parent_breadcrumbs)
 
 
-def _set_draft_home(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
+def _make_home_page(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
     """Make a page the home page of the drafts and, if it is published, of the published pages.
 
     Raises Problem if a child of the page would then have the path of another page.
     """
     _reject_slug_conflicts(trees, DRAFT_TREE, page)
-    trees.set_fields(DRAFT_TREE, **trees.tree_state(DRAFT_TREE).home_change_fields(page.id, trees.changes.now))
+    trees.set_fields(
+        DRAFT_TREE, **trees.tree_state_with_changes(DRAFT_TREE).home_change_fields(page.id, trees.changes.now)
+    )
     if page.published_revision_id:
         set_published_home(trees, page, page.published_revision_id)
-    trees.changes.set_event_subject(page)
+    trees.changes.set_event_subject_if_unset(page)
     home = trees.changes.bump_version(page, draft_home_id=page.id)
     trees.changes.update_untracked(site, home_page_id=page.id)
     return home
 
 
-def set_published_home(trees: SiteTreesUnitOfWork, page: Page, revision_id: str) -> None:
+def set_published_home(trees: SiteTreesUnitOfWork, page: Page, published_revision_id: str) -> None:
     """Make a page the home page of the published pages, which shows one of its revisions."""
     _reject_slug_conflicts(trees, PUBLISHED_TREE, page)
     trees.set_fields(
         PUBLISHED_TREE,
-        **trees.tree_state(PUBLISHED_TREE).home_change_fields(page.id, trees.changes.now),
-        home_revision_id=revision_id,
+        **trees.tree_state_with_changes(PUBLISHED_TREE).home_change_fields(page.id, trees.changes.now),
+        home_revision_id=published_revision_id,
     )
 
 
@@ -244,7 +252,8 @@ def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page
         detail = f"The page has {child_count} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
         raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
     slugs = sorted(
-        str(position["slug"]) for position in read_children(page_tree_keys(trees.site_id, tree_name), page.id)
+        str(position["slug"])
+        for position in scan_tree_for_children(page_tree_partition(trees.site_id, tree_name), page.id)
     )
     if len(slugs) != child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
@@ -284,28 +293,28 @@ def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) ->
     """
     trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
     trees.add_to_child_counts(page.parent_id, child_count=-1)
-    if trees.tree_state(DRAFT_TREE).home_page_id == page.id:
-        trees.set_fields(DRAFT_TREE, **trees.tree_state(DRAFT_TREE).home_change_fields(None, timestamp))
+    if trees.tree_state_with_changes(DRAFT_TREE).home_page_id == page.id:
+        trees.set_fields(DRAFT_TREE, **trees.tree_state_with_changes(DRAFT_TREE).home_change_fields(None, timestamp))
     if page.published_tree_version is not None:
         trees.remove_published_position(page, timestamp)
-    if trees.tree_state(PUBLISHED_TREE).home_page_id == page.id:
+    if trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id == page.id:
         trees.set_fields(
             PUBLISHED_TREE,
-            **trees.tree_state(PUBLISHED_TREE).home_change_fields(None, timestamp),
+            **trees.tree_state_with_changes(PUBLISHED_TREE).home_change_fields(None, timestamp),
             home_revision_id=None,
         )
 
 
-def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, page_id: str | None) -> tuple[Item, ...]:
+def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, parent_id: str | None) -> tuple[Item, ...]:
     """Return the breadcrumbs of a page that is to be a parent. Raises ValidationProblem if it does not exist."""
-    page = trees.get_page(page_id)
+    page = trees.find_page_with_changes(parent_id)
     parent = page.with_breadcrumbs(trees.items) if page else None
-    if page_id and parent is None:
+    if parent_id and parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No page of this site has this id.")])
     return parent.breadcrumbs if parent else ()
 
 
-def _serialize_blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
+def _stored_blocks_within_size_limit(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], ...]:
     """Return the blocks of a body in their stored form. Raises Problem `payload_too_large`."""
     blocks = tuple(block.model_dump(mode="json", by_alias=True) for block in body.blocks)
     size = len(to_json(blocks))
@@ -315,12 +324,14 @@ def _serialize_blocks(body: PageCreate | PagePatch) -> tuple[Mapping[str, Any], 
     return blocks
 
 
-def _create_revision(ctx: Context, page: Page, restored_from: str | None = None, *, is_stored: bool = False) -> None:
+def _store_draft_as_revision(
+    ctx: Context, page: Page, restored_from: str | None = None, *, skip_limits: bool = False
+) -> None:
     """Store the draft of a page as a revision. Raises ValidationProblem if new blocks exceed the limits of a page."""
     record_fields = {**ctx.new_record_fields(), "id": page.draft_revision_id}
     revision_fields = {name: getattr(page, name) for name in REVISION_FIELDS}
     content = Content.create(page, record_fields)
-    if not is_stored:
+    if not skip_limits:
         _reject_too_complex_blocks(content)
     ctx.changes.create(
         Revision(
@@ -328,7 +339,7 @@ def _create_revision(ctx: Context, page: Page, restored_from: str | None = None,
             **page.site_id_fields,
             **revision_fields,
             page_id=page.id,
-            created_by=ctx.principal.id,
+            created_by=ctx.principal_or_anonymous.id,
             restored_from=restored_from,
         )
     )

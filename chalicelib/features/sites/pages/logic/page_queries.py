@@ -4,17 +4,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_keys
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_partition
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
 from chalicelib.features.sites.pages.logic.path_resolution import Breadcrumbs, PathResolver, slug_index_keys
-from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs, slugs_of_path
+from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs, slugs_if_page_path
 from chalicelib.features.sites.pages.models.schemas import PageOut, PagesQuery, PageSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_text
 from chalicelib.kernel.operations.results import ListPage as PageOfList
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.search_keys import prefix_key
+from chalicelib.kernel.storage.search_keys import key_prefix_of_names_starting_with
 from chalicelib.kernel.storage.trees import TreeReader
 
 _MAX_CANDIDATES: Final = 25
@@ -42,20 +42,22 @@ class PageLocation:
 
 def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
     """Return the item keys that `locate_by_path` needs, for prefetching."""
-    return slug_index_keys(page_tree_keys(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_of_path(path))
+    return slug_index_keys(
+        page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_if_page_path(path)
+    )
 
 
 def locate_by_path(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], *, draft: bool = False
 ) -> PageLocation | None:
     """Return the page at a path, among the drafts or the published pages. `prefetched` are at `path_prefetch_keys`."""
-    slugs = slugs_of_path(path)
+    slugs = slugs_if_page_path(path)
     if slugs is None:
         return None
     resolver = PathResolver(
-        site_id, page_tree_keys(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, prefetched
+        site_id, page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, prefetched
     )
-    breadcrumbs = resolver.resolve_current()
+    breadcrumbs = resolver.resolve_current_breadcrumbs()
     if breadcrumbs is None or not (draft or breadcrumbs[-1].get("revision_id")):
         return None
     return PageLocation(breadcrumbs[-1]["id"], breadcrumbs[-1].get("revision_id"), breadcrumbs, resolver.home_id)
@@ -66,15 +68,15 @@ def locate_by_former_path(site_id: str, path: str, prefetched: dict[ItemKey, Ite
 
     `prefetched` are at `path_prefetch_keys`.
     """
-    slugs = slugs_of_path(path)
+    slugs = slugs_if_page_path(path)
     if slugs is None:
         return None
-    tree = page_tree_keys(site_id, PUBLISHED_TREE)
+    tree = page_tree_partition(site_id, PUBLISHED_TREE)
     resolver, reader = PathResolver(site_id, tree, slugs, prefetched), TreeReader.from_items(tree, prefetched)
-    for candidate_count, page_id in enumerate(resolver.resolve_former()):
+    for candidate_count, page_id in enumerate(resolver.iter_possible_former_page_ids()):
         if candidate_count >= _MAX_CANDIDATES:
             break
-        reader.load_ancestors([page_id])
+        reader.load_consistent_ancestors([page_id])
         location = locate_published_page(reader, page_id)
         if location and location.path != path:
             return location
@@ -104,7 +106,7 @@ def load_published_page(site_id: str, location: PageLocation, *, with_blocks: bo
     item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
         return None
-    loaded_revision = Revision.from_item(revision).hydrate(items)
+    loaded_revision = Revision.from_item(revision).hydrate_or_none(items)
     return Page.from_item(item).replace(
         **loaded_revision.domain_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
     )
@@ -147,7 +149,7 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
         {"site_id": site_id, "parent_id": query.parent_id, "status": query.status},
     )
     if query.q:
-        prefix = prefix_key("", fold_text(query.q))
+        prefix = key_prefix_of_names_starting_with("", fold_text(query.q))
         result = table.query(f"W#{site_id}#Q", prefix=prefix, after=after, limit=query.limit)
         items = table.get_all(Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
         keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
@@ -169,14 +171,14 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
 def load_pages_with_breadcrumbs(site_id: str, pages: Iterable[Page], prefetched: Mapping[ItemKey, Item]) -> list[Page]:
     """Return pages with their breadcrumbs, without their blocks. Pages with a missing ancestor are omitted."""
     page_list = [*pages]
-    reader = TreeReader.from_items(page_tree_keys(site_id, DRAFT_TREE), dict(prefetched))
+    reader = TreeReader.from_items(page_tree_partition(site_id, DRAFT_TREE), dict(prefetched))
     reader.add_items(page.draft_position_item for page in page_list)
     if (
         ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
         - reader.requested_keys
     ):
         reader.load(ancestor_keys)
-    reader.load_ancestors([page.id for page in page_list])
+    reader.load_consistent_ancestors([page.id for page in page_list])
     chains = ((page, reader.nodes_from_root(page.id)) for page in page_list)
     return [
         page.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home"))

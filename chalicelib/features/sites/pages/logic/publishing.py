@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from chalicelib.features.sites.entities.redirects import Redirect, redirect_path_key
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE
-from chalicelib.features.sites.models.intervals import compact, parts_before, with_last_open
+from chalicelib.features.sites.models.intervals import limit_count_by_merging_oldest, parts_before, with_last_open
 from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_status
 from chalicelib.features.sites.pages.logic.page_changes import set_published_home
 from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
+    add_unique_path_condition_write,
     breadcrumb_ids,
     reject_cycle,
     reject_excess_depth,
-    require_unique_path,
 )
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.kernel.core.ids import new_record_fields
@@ -35,7 +35,7 @@ class PagePublisher:
 
     def __init__(self, trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:
         self._trees, self._page, self._timestamp = trees, page, timestamp
-        self._reader = TreeReader.from_items(trees.tree(PUBLISHED_TREE), trees.items)
+        self._reader = TreeReader.from_items(trees.tree_partition(PUBLISHED_TREE), trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
     def publish(self, revision: Revision | Page, scheduled_at: str | None = None) -> Page:
@@ -51,7 +51,7 @@ class PagePublisher:
         previous = (
             self._published_path_and_position(page) if page.published_revision_id else page.last_published_position
         )
-        position_fields = self._move_to_published_position(page, revision.parent_id, revision.slug)
+        position_fields = self._take_published_position_and_build_fields(page, revision.parent_id, revision.slug)
         intervals = with_last_open(page.replace(**position_fields).published_intervals, self._timestamp)
         is_expired = page.unpublish_at is not None and page.unpublish_at <= (scheduled_at or self._timestamp)
         published_page = trees.changes.update(
@@ -70,7 +70,7 @@ class PagePublisher:
         )
         trees.slug_index(PUBLISHED_TREE).add(published_page.published_position_item)
         trees.mark_content_changed()
-        self._update_published_home(published_page, revision_id)
+        self._set_published_home_if_home(published_page, revision_id)
         if (path := self._published_path(published_page)) != (previous or {}).get("path"):
             self._update_redirects(published_page, previous, path)
         return published_page
@@ -81,7 +81,11 @@ class PagePublisher:
         if page.published_revision_id is None:
             return page
         position_fields = (
-            {"published_intervals": compact(parts_before(page.published_intervals, self._timestamp))}
+            {
+                "published_intervals": limit_count_by_merging_oldest(
+                    parts_before(page.published_intervals, self._timestamp)
+                )
+            }
             if page.published_child_count
             else _NO_POSITION
         )
@@ -95,27 +99,27 @@ class PagePublisher:
         if page.published_child_count:
             trees.slug_index(PUBLISHED_TREE).add(unpublished.published_position_item)
         else:
-            self._remove_published_position(page)
-        _clear_published_home(trees, page)
+            self._remove_position_and_empty_ancestors(page)
+        _clear_home_revision_if_home(trees, page)
         return unpublished
 
-    def _remove_published_position(self, page: Page) -> None:
+    def _remove_position_and_empty_ancestors(self, page: Page) -> None:
         """Remove the published position of the page, and those of unpublished ancestors without other descendants."""
         trees = self._trees
         trees.remove_published_position(page, self._timestamp)
-        parent = trees.get_page(page.published_parent_id)
+        parent = trees.find_page_with_changes(page.published_parent_id)
         if parent and parent.published_revision_id is None and parent.published_child_count == 0:
-            self._remove_published_position(parent)
+            self._remove_position_and_empty_ancestors(parent)
             trees.set_page_fields(parent.id, **_NO_POSITION)
 
-    def _move_to_published_position(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
+    def _take_published_position_and_build_fields(self, page: Page, parent_id: str | None, slug: str) -> dict[str, Any]:
         """Give a page a published position, and return the changed fields; none if it has the position already.
 
         A parent without a published position gets one, too. Raises Problem if the page cannot have the position.
         """
         trees, had_position = self._trees, page.published_tree_version is not None
         breadcrumbs = self._ensure_published_breadcrumbs(parent_id)
-        tree_version = trees.tree_state(PUBLISHED_TREE).version
+        tree_version = trees.tree_state_with_changes(PUBLISHED_TREE).version
         if had_position and (page.published_parent_id, page.published_slug) == (parent_id, slug):
             return {}
         reject_cycle(page.id, breadcrumbs, _CYCLE_ADVICE)
@@ -123,11 +127,15 @@ class PagePublisher:
             self._ensure_published_breadcrumbs(page.published_parent_id)
         )
         reject_excess_depth(
-            trees.site_id, trees.tree_state(PUBLISHED_TREE), page.id, len(breadcrumbs), has_children=is_deeper
+            trees.site_id,
+            trees.tree_state_with_changes(PUBLISHED_TREE),
+            page.id,
+            len(breadcrumbs),
+            has_children=is_deeper,
         )
-        require_unique_path(trees, PUBLISHED_TREE, page, parent_id, slug)
-        if had_position or page.id in trees.tree_state(PUBLISHED_TREE).moved:
-            tree_version = trees.record_move(PUBLISHED_TREE, page.id)
+        add_unique_path_condition_write(trees, PUBLISHED_TREE, page, parent_id, slug)
+        if had_position or page.id in trees.tree_state_with_changes(PUBLISHED_TREE).moved:
+            tree_version = trees.record_move_and_return_version(PUBLISHED_TREE, page.id)
         if had_position:
             trees.remove_published_position(page, self._timestamp)
         trees.add_to_child_counts(parent_id, published_child_count=1)
@@ -145,17 +153,17 @@ class PagePublisher:
         if page_id is None:
             return []
         if page_id not in self._breadcrumbs:
-            self._reader.load_ancestors([page_id])
-            self._breadcrumbs[page_id] = self._reader.nodes_from_root(page_id) or self._create_published_position(
+            self._reader.load_consistent_ancestors([page_id])
+            self._breadcrumbs[page_id] = self._reader.nodes_from_root(page_id) or self._create_published_breadcrumbs(
                 page_id
             )
         return self._breadcrumbs[page_id]
 
-    def _create_published_position(self, page_id: str) -> list[Item]:
-        page = self._trees.get_page(page_id)
+    def _create_published_breadcrumbs(self, page_id: str) -> list[Item]:
+        page = self._trees.find_page_with_changes(page_id)
         if page is None:
             raise Problem.for_field("/revisionId", "conflict", _PARENT_GONE)
-        position_fields = self._move_to_published_position(page, page.parent_id, page.slug)
+        position_fields = self._take_published_position_and_build_fields(page, page.parent_id, page.slug)
         self._trees.set_page_fields(page.id, **position_fields)
         self._trees.slug_index(PUBLISHED_TREE).add(page.replace(**position_fields).published_position_item)
         return [
@@ -170,14 +178,14 @@ class PagePublisher:
         """Return the path of a page with a published position."""
         return path_of_breadcrumbs(
             [*self._ensure_published_breadcrumbs(page.published_parent_id), page.published_position_item],
-            self._trees.tree_state(PUBLISHED_TREE).home_page_id,
+            self._trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id,
         )
 
-    def _update_published_home(self, page: Page, revision_id: str) -> None:
-        home_id = self._trees.tree_state(PUBLISHED_TREE).home_page_id
+    def _set_published_home_if_home(self, page: Page, revision_id: str) -> None:
+        home_id = self._trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id
         if home_id == page.id:
             self._trees.set_fields(PUBLISHED_TREE, home_revision_id=revision_id)
-        elif self._trees.tree_state(DRAFT_TREE).home_page_id == page.id:
+        elif self._trees.tree_state_with_changes(DRAFT_TREE).home_page_id == page.id:
             set_published_home(self._trees, page, revision_id)
 
     def _update_redirects(self, page: Page, previous: Mapping[str, Any] | None, path: str) -> None:
@@ -204,10 +212,10 @@ class PagePublisher:
             )
 
 
-def remove_orphaned_position(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
+def remove_from_published_tree_and_build_fields(trees: SiteTreesUnitOfWork, page: Page) -> dict[str, Any]:
     """Remove the published position of a page whose parent is deleted, and return the changed fields."""
     trees.remove_published_position(page, trees.changes.now)
-    _clear_published_home(trees, page)
+    _clear_home_revision_if_home(trees, page)
     return {**_NO_POSITION, **_unpublished_fields(page)}
 
 
@@ -217,9 +225,9 @@ def _unpublished_fields(page: Page) -> dict[str, Any]:
     return {"published_revision_id": None, "published_at": None, "status": status}
 
 
-def _clear_published_home(trees: SiteTreesUnitOfWork, page: Page) -> None:
+def _clear_home_revision_if_home(trees: SiteTreesUnitOfWork, page: Page) -> None:
     """Show nothing at `/` if the page is the home page."""
-    if trees.tree_state(PUBLISHED_TREE).home_page_id == page.id:
+    if trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id == page.id:
         trees.set_fields(PUBLISHED_TREE, home_revision_id=None)
 
 

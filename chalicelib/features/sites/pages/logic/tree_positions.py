@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree_keys
+from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree_partition
 from chalicelib.features.sites.pages.entities.pages import Content, Page, slug_guard_key
 from chalicelib.features.sites.pages.entities.slug_index import (
     SlugIndexWriter,
@@ -15,7 +15,7 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import Tree, read_tree, with_recent_moves
+from chalicelib.kernel.storage.trees import TreePartition, read_consistent_tree, with_moves_recorded
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
@@ -25,14 +25,17 @@ Breadcrumbs = Sequence[Mapping[str, Any]]
 class EditablePage(Page):
     """A page to be changed, moved, published or deleted, which is loaded with everything that this requires."""
 
-    def hydrate(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted."""
         content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
-        return self.with_breadcrumbs(prefetched, [content, *self._related_keys(prefetched)])
+        return self.with_breadcrumbs(prefetched, [content, *self._iter_ancestor_and_slug_index_keys(prefetched)])
 
-    def _related_keys(self, prefetched: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
+    def _iter_ancestor_and_slug_index_keys(self, prefetched: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
         """Yield the keys of the slug index items, and of ancestors of the page and of other pages in `prefetched`."""
-        drafts, published = page_tree_keys(self.site_id, DRAFT_TREE), page_tree_keys(self.site_id, PUBLISHED_TREE)
+        drafts, published = (
+            page_tree_partition(self.site_id, DRAFT_TREE),
+            page_tree_partition(self.site_id, PUBLISHED_TREE),
+        )
         other_pages = [item for item in prefetched.values() if item.get("kind") == Page.kind and item["id"] != self.id]
         yield from (drafts.node_key(each) for other_page in other_pages for each in other_page["lineage"])
         yield from (published.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
@@ -67,7 +70,7 @@ def reject_excess_depth(site_id: str, tree: SiteTree, page_id: str, ancestor_cou
 
 def _subtree_height(site_id: str, tree: SiteTree, page_id: str) -> int:
     children: dict[str, list[str]] = {}
-    for item in read_tree(page_tree_keys(site_id, tree.tree), tree.version).items.values():
+    for item in read_consistent_tree(page_tree_partition(site_id, tree.tree), tree.version).items.values():
         if item.get("parent_id"):
             children.setdefault(item["parent_id"], []).append(item["id"])
     level, height = children.get(page_id, []), 0
@@ -76,18 +79,18 @@ def _subtree_height(site_id: str, tree: SiteTree, page_id: str) -> int:
     return height
 
 
-def require_unique_path(
+def add_unique_path_condition_write(
     trees: "SiteTreesUnitOfWork", tree_name: TreeName, page: Page, parent_id: str | None, slug: str
 ) -> None:
     """Make the transaction fail with `slug_taken` if another page has the path that a page gets.
 
     Children of the home page have paths of one segment, as roots do. The home page itself is at `/`.
     """
-    home_id = trees.tree_state(tree_name).home_page_id
+    home_id = trees.tree_state_with_changes(tree_name).home_page_id
     if home_id is None or page.id == home_id or parent_id not in (None, home_id):
         return
     key = slug_guard_key(trees.site_id, tree_name, home_id if parent_id is None else None, slug)
-    allowed = [page, trees.get_page(home_id)] if parent_id == home_id else [page]
+    allowed = [page, trees.find_page_with_changes(home_id)] if parent_id == home_id else [page]
     if key in [_current_slug_guard_key(tree_name, each) for each in allowed if each]:
         return  # The slug belongs to the page itself, or to the home page, which is at `/`.
     location = "Below the home page" if parent_id is None else "Next to the home page"
@@ -118,27 +121,28 @@ class SiteTreesUnitOfWork:
     def __init__(self, changes: UnitOfWork, site_id: str, prefetched: Mapping[ItemKey, Item]) -> None:
         self.changes, self.site_id, self.items = changes, site_id, dict(prefetched)
         self._original = {
-            name: SiteTree.from_item(self.items[self.tree(name).state_key]) for name in (DRAFT_TREE, PUBLISHED_TREE)
+            name: SiteTree.from_item(self.items[self.tree_partition(name).state_key])
+            for name in (DRAFT_TREE, PUBLISHED_TREE)
         }
         self._current = {**self._original}
         self._slug_indexes = {
-            name: SlugIndexWriter(self.tree(name), self.items) for name in (DRAFT_TREE, PUBLISHED_TREE)
+            name: SlugIndexWriter(self.tree_partition(name), self.items) for name in (DRAFT_TREE, PUBLISHED_TREE)
         }
         self._pages: dict[str, tuple[Page, dict[str, Any]]] = {}
         self._has_content_changed = False
 
-    def tree(self, tree_name: TreeName) -> Tree:
+    def tree_partition(self, tree_name: TreeName) -> TreePartition:
         """Return one of the trees."""
-        return page_tree_keys(self.site_id, tree_name)
+        return page_tree_partition(self.site_id, tree_name)
 
-    def tree_state(self, tree_name: TreeName) -> SiteTree:
+    def tree_state_with_changes(self, tree_name: TreeName) -> SiteTree:
         """Return the state of a tree with the changes so far."""
         return self._current[tree_name]
 
-    def record_move(self, tree_name: TreeName, page_id: str) -> int:
+    def record_move_and_return_version(self, tree_name: TreeName, page_id: str) -> int:
         """Record that a page moves in a tree, and return the next version of the tree."""
         version = self._original[tree_name].version + 1
-        self.set_fields(tree_name, moved=with_recent_moves(self._current[tree_name].moved, version, [page_id]))
+        self.set_fields(tree_name, moved=with_moves_recorded(self._current[tree_name].moved, version, [page_id]))
         return version
 
     def mark_content_changed(self) -> None:
@@ -160,7 +164,7 @@ class SiteTreesUnitOfWork:
         """Set fields of a tree's state."""
         self._current[tree_name] = self.changes.bump_version(self._current[tree_name], **fields)
 
-    def get_page(self, page_id: str | None) -> Page | None:
+    def find_page_with_changes(self, page_id: str | None) -> Page | None:
         """Return a page with the changes so far, read if necessary; None if it does not exist."""
         key = Page.make_item_key(site_id=self.site_id, id=str(page_id))
         if page_id and key not in self.items:
@@ -172,13 +176,13 @@ class SiteTreesUnitOfWork:
 
     def set_page_fields(self, page_id: str | None, **fields: Any) -> None:
         """Set fields of a page, if it exists."""
-        if page := self.get_page(page_id):
+        if page := self.find_page_with_changes(page_id):
             original, earlier_fields = self._pages.get(page.id, (page, {}))
             self._pages[page.id] = original, {**earlier_fields, **fields}
 
     def add_to_child_counts(self, page_id: str | None, **delta: int) -> None:
         """Add to the `child_count` or `published_child_count` of a page, if it exists."""
-        if page := self.get_page(page_id):
+        if page := self.find_page_with_changes(page_id):
             self.set_page_fields(page_id, **{name: getattr(page, name) + number for name, number in delta.items()})
 
     def add_changes_to_unit_of_work(self) -> None:

@@ -21,7 +21,7 @@ _BlockPath = tuple[int | str, ...]
 """The path of a block among a page's blocks, such as (2, "columns", 0, 1)."""
 
 
-def _validate_image_url(url: str) -> str:
+def _validate_web_address_or_path(url: str) -> str:
     if ascii_lower(url).startswith(("mailto:", "#")):
         raise ValueError("must be a web address, or a path that begins with one /")
     return url
@@ -94,7 +94,7 @@ class ImageBlock(_Block):
     """An image."""
 
     type: Literal["image"]
-    url: Annotated[Link, AfterValidator(_validate_image_url)] = Field(
+    url: Annotated[Link, AfterValidator(_validate_web_address_or_path)] = Field(
         description="A web address, or a path of the site.", examples=["https://example.com/engine.jpg"]
     )
     alt: LongText = Field(

@@ -8,7 +8,7 @@ from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
 from chalicelib.kernel.http.fields import SLUG_PATTERN
 
 
-def slugs_of_path(path: str) -> list[str] | None:
+def slugs_if_page_path(path: str) -> list[str] | None:
     """Return the slugs of a normalized path: none for `/`. Return None if no page can have the path."""
     slugs = [slug for slug in path.split("/") if slug]
     is_valid = len(slugs) <= MAX_PAGE_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)

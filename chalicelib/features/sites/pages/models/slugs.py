@@ -4,7 +4,12 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
-from chalicelib.kernel.http.fields import SLUG_ADVICE, SLUG_PATTERN, check_slug, matching
+from chalicelib.kernel.http.fields import (
+    SLUG_ADVICE,
+    SLUG_PATTERN,
+    pattern_field_metadata,
+    reject_double_hyphen_or_reserved_slug,
+)
 
 RESERVED_PAGE_SLUGS: Final = frozenset(
     {
@@ -27,7 +32,7 @@ many sites have a page such as `/about`.
 
 
 def _check_page_slug(text: str) -> str:
-    return check_slug(text, RESERVED_PAGE_SLUGS)
+    return reject_double_hyphen_or_reserved_slug(text, RESERVED_PAGE_SLUGS)
 
 
-PageSlug = Annotated[str, *matching(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(_check_page_slug)]
+PageSlug = Annotated[str, *pattern_field_metadata(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(_check_page_slug)]

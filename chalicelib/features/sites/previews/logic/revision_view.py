@@ -19,7 +19,7 @@ def revision_and_content_keys(page_id: str, revision_id: str) -> list[ItemKey]:
 def parse_revision_with_blocks(prefetched: dict[ItemKey, Item], page_id: str, revision_id: str) -> Revision | None:
     """Return a revision with its blocks from the items that were read, or None."""
     item = prefetched.get(Revision.make_item_key(page_id=page_id, id=revision_id))
-    return Revision.from_item(item).hydrate(prefetched) if item else None
+    return Revision.from_item(item).hydrate_or_none(prefetched) if item else None
 
 
 def page_with_revision_fields(page: Page, revision: Revision, prefetched: Mapping[ItemKey, Item]) -> Page:
@@ -34,7 +34,7 @@ def page_with_revision_fields(page: Page, revision: Revision, prefetched: Mappin
     return page.replace(**revision.domain_fields, breadcrumbs=(*ancestors, {"id": page.id, "slug": revision.slug}))
 
 
-def load_previewed_page(claim: PreviewClaim, site: Site, prefetched: dict[ItemKey, Item]) -> Page | None:
+def load_page_if_preview_valid(claim: PreviewClaim, site: Site, prefetched: dict[ItemKey, Item]) -> Page | None:
     """Return the page of a preview link, or None if the link is invalid.
 
     `prefetched`: the page and the states of both trees. It takes two reads, whatever the result.

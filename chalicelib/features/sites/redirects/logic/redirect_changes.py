@@ -8,20 +8,20 @@ from chalicelib.features.sites.entities.redirects import (
     Redirect,
     possible_redirect_keys,
     redirect_path_key,
-    target_pattern,
     target_sort_key_prefix,
+    wildcard_to_splat,
 )
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
 from chalicelib.features.sites.logic import load_sites_with_domains
 from chalicelib.features.sites.models.redirect_targets import checked_target, expand_splat, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectPatch
-from chalicelib.features.sites.models.url_paths import normalize_path
+from chalicelib.features.sites.models.url_paths import to_comparable_path
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
 from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect
 from chalicelib.features.sites.redirects.logic.resolution import (
     MAX_HOPS,
     RedirectTarget,
-    expanded_redirect_target,
+    build_redirect_target_for_path,
     next_hop,
     resolution_prefetch_keys,
 )
@@ -29,7 +29,7 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.outbound.domain_names import normalize_host_name
+from chalicelib.kernel.outbound.domain_names import host_name_from_header
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
@@ -43,9 +43,11 @@ _MANUAL_FIELDS: Final = {"origin": "manual", "page_id": None, "former_parent_id"
 
 def target_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that resolve the target in the body, for prefetching."""
-    to_path = request.unvalidated_body.get("toPath", "/" if request.method == "POST" else None)
+    to_path = request.unvalidated_json_object.get("toPath", "/" if request.method == "POST" else None)
     path = (
-        normalize_path(expand_splat(to_path, _WILDCARD)) if isinstance(to_path, str) and is_site_path(to_path) else None
+        to_comparable_path(expand_splat(to_path, _WILDCARD))
+        if isinstance(to_path, str) and is_site_path(to_path)
+        else None
     )
     return resolution_prefetch_keys(request.parameters["site_id"], path) if path else []
 
@@ -54,10 +56,10 @@ def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
     """Create a redirect. Raises Problem `redirect_loop`."""
     redirect = Redirect(
         **ctx.new_record_fields(),
-        **site.ancestor_ids,
-        **{**fields, "to_path": normalize_target(ctx, site, fields["to_path"])},
+        **site.ids_by_parameter,
+        **{**fields, "to_path": target_without_own_host(ctx, site, fields["to_path"])},
     )
-    RedirectChainCheck(ctx, redirect).reject_loop()
+    RedirectChainCheck(ctx, redirect).reject_loop_now_and_at_commit()
     return ctx.changes.create(redirect)
 
 
@@ -66,16 +68,16 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
 
     Raises Problem `redirect_loop`.
     """
-    fields = body.fields()
-    if redirect.to_path is None and not ctx.request.unvalidated_body.get("toPath"):
+    fields = body.to_stored_fields()
+    if redirect.to_path is None and not ctx.request.unvalidated_json_object.get("toPath"):
         fields["to_path"] = None
     if all(json_equal(getattr(redirect, name), value) for name, value in fields.items()):
         return redirect
-    fields["to_path"] = normalize_target(ctx, site, body.to_path)
-    stored = redirect if redirect.origin == "manual" else detach_from_page(ctx, redirect)
+    fields["to_path"] = target_without_own_host(ctx, site, body.to_path)
+    stored = redirect if redirect.origin == "manual" else remove_former_page_position(ctx, redirect)
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
     if _routing_values(updated) != _routing_values(stored):
-        RedirectChainCheck(ctx, updated, redirect).reject_loop()
+        RedirectChainCheck(ctx, updated, redirect).reject_loop_now_and_at_commit()
     return updated
 
 
@@ -83,9 +85,9 @@ def _routing_values(redirect: Redirect) -> tuple[object, ...]:
     return redirect.from_path, redirect.to_path, redirect.enabled, redirect.origin
 
 
-def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
+def remove_former_page_position(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedirect:
     """Remove the former position of a page that a redirect lists. Return the redirect without its destination."""
-    slug_index = SlugIndexWriter(page_tree_keys(redirect.site_id, PUBLISHED_TREE), {})
+    slug_index = SlugIndexWriter(page_tree_partition(redirect.site_id, PUBLISHED_TREE), {})
     slug_index.remove_former_position(str(redirect.page_id), redirect.former_parent_id, str(redirect.former_slug))
     for write in slug_index.build_writes():
         ctx.changes.add_write(write)
@@ -93,10 +95,10 @@ def detach_from_page(ctx: Context, redirect: ResolvedRedirect) -> ResolvedRedire
     return redirect.replace(to_path=None)
 
 
-def normalize_target(ctx: Context, site: Site, to_path: str) -> str:
+def target_without_own_host(ctx: Context, site: Site, to_path: str) -> str:
     """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
     parts = urlsplit(to_path)
-    if is_site_path(to_path) or normalize_host_name(parts.netloc) not in {
+    if is_site_path(to_path) or host_name_from_header(parts.netloc) not in {
         site.host,
         load_sites_with_domains(ctx, [site])[0].host,
     }:
@@ -120,23 +122,23 @@ class RedirectChainCheck:
         self._own_keys = {redirect_path_key(each.site_id, each.from_path) for each in (redirect, previous) if each}
         self._absent_keys: set[ItemKey] = set()
 
-    def reject_loop(self) -> None:
+    def reject_loop_now_and_at_commit(self) -> None:
         """Raise Problem `redirect_loop` if the chain returns to a path, or has too many redirects.
 
         It takes one read per redirect. A disabled redirect is not checked.
         """
         if not self._redirect.enabled:
             return
-        hop_count = self._count_hops()
+        hop_count = self._count_hops_and_require_unchanged()
         for key in sorted(self._absent_keys):
             self._changes.add_write(Write("ConditionCheck", key, condition="attribute_not_exists(#pk)", names=["pk"]))
         self._reject_long_chain(hop_count)
 
-    def _count_hops(self) -> int:
+    def _count_hops_and_require_unchanged(self) -> int:
         """Return the number of redirects in the chain from this one on, including it."""
         visited = [self._redirect.from_path]
-        hop: RedirectTarget | None = expanded_redirect_target(self._redirect, self._redirect.from_path)
-        while hop and (path := hop.path):
+        hop: RedirectTarget | None = build_redirect_target_for_path(self._redirect, self._redirect.from_path)
+        while hop and (path := hop.site_path):
             if path in visited:
                 raise _loop_problem(f"It returns to {path!r} after {len(visited)} redirects.")
             visited.append(path)
@@ -169,10 +171,10 @@ class RedirectChainCheck:
 
     def _reject_long_chain(self, following_hop_count: int) -> None:
         """Raise Problem if the redirects up to this one, and the `following_hop_count` from it on, exceed the limit."""
-        targets, visited = {target_pattern(self._redirect.from_path)}, set[str]()
+        targets, visited = {wildcard_to_splat(self._redirect.from_path)}, set[str]()
         for _ in range(MAX_HOPS - following_hop_count + 1):
             visited |= targets
-            targets = {target_pattern(path) for path in self._paths_leading_to(targets)} - visited
+            targets = {wildcard_to_splat(path) for path in self._paths_leading_to(targets)} - visited
             if not targets:
                 return
         raise _loop_problem(f"With the redirects that lead to it, the chain would have more than {MAX_HOPS} redirects.")

@@ -6,7 +6,7 @@ from typing import Final
 
 from chalicelib.features.sites.entities.redirects import Redirect, possible_redirect_keys, redirect_path_key
 from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path
-from chalicelib.features.sites.models.url_paths import normalize_path
+from chalicelib.features.sites.models.url_paths import to_comparable_path
 from chalicelib.features.sites.pages.logic import page_queries
 from chalicelib.features.sites.pages.logic.page_queries import PageLocation
 from chalicelib.kernel.storage import table
@@ -26,9 +26,9 @@ class RedirectTarget:
     redirect: Redirect | None = None
 
     @property
-    def path(self) -> str | None:
+    def site_path(self) -> str | None:
         """The target as a normalized path of the site, or None if it is a web address."""
-        return normalize_path(self.to_path) if is_site_path(self.to_path) else None
+        return to_comparable_path(self.to_path) if is_site_path(self.to_path) else None
 
 
 Resolution = PageLocation | RedirectTarget | None
@@ -75,10 +75,10 @@ def _manual_target(item: Item | None, path: str) -> RedirectTarget | None:
     """Return the target of the redirect in an item, or None if there is none that is enabled and manual."""
     redirect = Redirect.from_item(item) if item else None
     is_active = redirect and redirect.enabled and redirect.origin == "manual"
-    return expanded_redirect_target(redirect, path) if redirect and is_active else None
+    return build_redirect_target_for_path(redirect, path) if redirect and is_active else None
 
 
-def expanded_redirect_target(redirect: Redirect, path: str) -> RedirectTarget:
+def build_redirect_target_for_path(redirect: Redirect, path: str) -> RedirectTarget:
     """Return the target of a manual redirect for a path that it matches."""
     segment_count = redirect.from_path.count("/")
     splat = "/".join(path.split("/")[segment_count:]) if redirect.from_path.endswith(_WILDCARD) else ""
@@ -94,7 +94,7 @@ def iter_following_targets(site_id: str, target: RedirectTarget) -> Iterator[Red
     """Yield the targets that follow a target in a chain of redirects, up to the limit. Takes one read for each."""
     hop: RedirectTarget | None = target
     for _ in range(MAX_HOPS):
-        path = hop.path if hop else None
+        path = hop.site_path if hop else None
         hop = next_hop(site_id, path, table.get_all(resolution_prefetch_keys(site_id, path))) if path else None
         if hop is None:
             return
@@ -111,4 +111,6 @@ def _leads_to_own_path(site_id: str, path: str, candidate: PageLocation | Redire
     """Return whether a redirect leads to its own path, directly or through others."""
     if isinstance(candidate, PageLocation) or candidate.redirect is None:
         return False
-    return candidate.path == path or any(each.path == path for each in iter_following_targets(site_id, candidate))
+    return candidate.site_path == path or any(
+        each.site_path == path for each in iter_following_targets(site_id, candidate)
+    )

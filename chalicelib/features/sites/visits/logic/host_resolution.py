@@ -6,7 +6,7 @@ from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.sites.entities.sites import Site, sites_domain
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.outbound.domain_names import normalize_host_name
+from chalicelib.kernel.outbound.domain_names import host_name_from_header
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -22,7 +22,7 @@ class SiteHost:
     @classmethod
     def parse(cls, host: str) -> "SiteHost | None":
         """Return the host in the value of a `Host` header, with or without a port; None if no site can have it."""
-        name = normalize_host_name(host)
+        name = host_name_from_header(host)
         if not name:
             return None
         suffix = f".{sites_domain()}"
@@ -37,7 +37,7 @@ class SiteHost:
 
     def load_site_id(self) -> str | None:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
-        ids = ancestor_cache.find_cached_ancestor_ids(self._cache_key)
+        ids = ancestor_cache.cached_ancestor_ids_or_empty(self._cache_key)
         if not ids:
             host_guard = table.get(self.guard_key)
             guard = host_guard and (
@@ -67,24 +67,24 @@ def _platform_guard_key(platform_id: str) -> ItemKey:
     return guard_key(Site.by_platform, {"platform_id": platform_id})
 
 
-def site_and_organization_keys(site_id: str) -> list[ItemKey]:
+def site_and_cached_organization_keys(site_id: str) -> list[ItemKey]:
     """Return the item keys of a site and, if the id is cached, of its organization."""
     site = Site.make_item_key(id=site_id)
-    organization_id = ancestor_cache.find_cached_ancestor_ids(site).get(Organization.parameter)
+    organization_id = ancestor_cache.cached_ancestor_ids_or_empty(site).get(Organization.parameter)
     return [site, *([Organization.make_item_key(id=organization_id)] if organization_id else [])]
 
 
 def load_public_site(site_id: str, prefetched: dict[ItemKey, Item]) -> Site | None:
     """Return a site that everybody can see, or None.
 
-    `prefetched`: the items at `site_and_organization_keys`, to which a further read adds items.
+    `prefetched`: the items at `site_and_cached_organization_keys`, to which a further read adds items.
     """
     item = prefetched.get(Site.make_item_key(id=site_id))
     site = Site.from_item(item) if item else None
     if site is None or not site.is_published:
         return None
     key = Organization.make_item_key(id=site.organization_id)
-    ancestor_cache.store(site.item_key, site.ancestor_ids)
+    ancestor_cache.store(site.item_key, site.ids_by_parameter)
     if key not in prefetched:
         prefetched |= table.get_all([key])
     return site if key in prefetched and not Organization.from_item(prefetched[key]).is_deleted else None

@@ -13,7 +13,7 @@ from chalicelib.features.sites.pages.entities.pages import RENDER_TASK, Content,
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.rendering.logic.page_document import render_document as rendered
 from chalicelib.features.sites.rendering.models.view import Blocks, MenuItem, View
-from chalicelib.kernel.core.logs import best_effort
+from chalicelib.kernel.core.logs import log_and_ignore_aws_errors
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
@@ -48,7 +48,7 @@ def render_page(
         else []
     )
     ids = {"page_id": page.id, "id": str(revision_id)}
-    records = ctx.load(
+    records = ctx.load_collections_and_keys(
         keys=[
             StoredRendering.make_item_key(**ids),
             Menu.make_item_key(site_id=site.id, id=MAIN_MENU_ID),
@@ -66,7 +66,9 @@ def render_page(
         title=page.title,
         site_name=site.name,
         called=seo["title"],
-        blocks=_rendered_blocks(next(iter(records.instances_of(StoredRendering)), None), page.title, ids),
+        blocks=_load_blocks_and_enqueue_missing_rendering(
+            next(iter(records.instances_of(StoredRendering)), None), page.title, ids
+        ),
         description=seo["description"],
         image=seo["image"],
         canonical=None if is_preview else seo["canonical"] or site_with_domain.url + page.path,
@@ -78,7 +80,9 @@ def render_page(
     return rendered(view, ctx.headers)
 
 
-def _rendered_blocks(stored: StoredRendering | None, title: str, ids: Mapping[str, str]) -> Blocks:
+def _load_blocks_and_enqueue_missing_rendering(
+    stored: StoredRendering | None, title: str, ids: Mapping[str, str]
+) -> Blocks:
     """Return the HTML of the blocks of a revision. If none is stored for the current renderer, render it in a task."""
     if stored and stored.is_current:
         return Blocks(f"{stored.id}.{stored.version}", stored.load_html)
@@ -86,7 +90,7 @@ def _rendered_blocks(stored: StoredRendering | None, title: str, ids: Mapping[st
     item = table.get(key)
     if item is None:  # The page was deleted concurrently.
         raise not_found()
-    with best_effort("render"):
+    with log_and_ignore_aws_errors("render"):
         queues.enqueue(RENDER_TASK, key)
     content = Content.from_item(item)
     return Blocks(

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
 from chalicelib.features.sites.pages.logic.page_queries import locate_page
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import read_tree
+from chalicelib.kernel.storage.trees import read_consistent_tree
 
 MAX_ENTRIES: Final = 10_000
 MAX_URL_BYTES: Final = 4_000_000
@@ -44,7 +44,7 @@ def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
     site_id, page = request.parameters["site_id"], request.query.get("page", ["1"])[-1]
     number = int(page) if re.fullmatch("[0-9]{1,4}", page) else 1
     return [
-        page_tree_keys(site_id, PUBLISHED_TREE).state_key,
+        page_tree_partition(site_id, PUBLISHED_TREE).state_key,
         stored.sitemap_head_key(site_id),
         stored.sitemap_piece_key(site_id, number, 0),
     ]
@@ -55,7 +55,7 @@ def load_or_build_sitemap_xml(site: Site, part_number: int | None, prefetched: M
 
     `prefetched` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
     """
-    state = prefetched.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
+    state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
     basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}"
     parts = stored.parse_valid_parts(site.id, basis, prefetched)
     if parts is not None:
@@ -86,7 +86,7 @@ def _build_sitemap_index_xml(site: Site, parts_changed_at: Sequence[str]) -> str
 
 def _iter_sitemap_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
     """Yield the published pages that search engines should index at their own URL."""
-    reader = read_tree(page_tree_keys(site.id, PUBLISHED_TREE), version)
+    reader = read_consistent_tree(page_tree_partition(site.id, PUBLISHED_TREE), version)
     for position in reader.items.values():
         if (
             position.get("revision_id")

@@ -2,10 +2,14 @@
 
 from typing import Final
 
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_keys
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
 from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.schemas import SiteOut
-from chalicelib.features.sites.models.url_paths import decode_path, normalize_path, to_decoded_clean_path
+from chalicelib.features.sites.models.url_paths import (
+    decode_path_without_query,
+    to_comparable_path,
+    to_decoded_clean_path,
+)
 from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published_page, public_page_output
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
@@ -15,7 +19,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
 from chalicelib.features.sites.visits.logic.host_resolution import (
     SiteHost,
     load_public_site,
-    site_and_organization_keys,
+    site_and_cached_organization_keys,
 )
 from chalicelib.features.sites.visits.models import RedirectedOut, VisitOut
 from chalicelib.kernel.http.request import Request
@@ -28,14 +32,14 @@ _CANONICAL_REDIRECT_STATUS: Final = 308
 def visit_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that determine the content at the host and path in the query, for prefetching."""
     host = SiteHost.parse(request.query.get("host", [""])[-1])
-    path = normalize_path(request.query.get("path", ["/"])[-1])
+    path = to_comparable_path(request.query.get("path", ["/"])[-1])
     return _prefetch_keys(host, path) if host else []
 
 
 def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
     site_id = host.load_site_id()
     return (
-        [host.guard_key, *site_and_organization_keys(site_id), *resolution_prefetch_keys(site_id, path or "/")]
+        [host.guard_key, *site_and_cached_organization_keys(site_id), *resolution_prefetch_keys(site_id, path or "/")]
         if site_id
         else []
     )
@@ -46,7 +50,7 @@ def resolve_visit(requested_host: str, requested_path: str, prefetched: dict[Ite
 
     `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
     """
-    host, path = SiteHost.parse(requested_host), normalize_path(requested_path)
+    host, path = SiteHost.parse(requested_host), to_comparable_path(requested_path)
     site = _load_public_site_of_host(host, prefetched) if host else None
     if host and site is None:
         prefetched = table.get_all(_prefetch_keys(host, path))
@@ -56,10 +60,10 @@ def resolve_visit(requested_host: str, requested_path: str, prefetched: dict[Ite
     resolved = (
         resolve_to_page_or_redirect(site.id, path, prefetched, to_decoded_clean_path(requested_path)) if path else None
     )
-    site_out = _public_site_output(site, host, prefetched)
+    site_out = _public_site_output_at_host(site, host, prefetched)
     if isinstance(resolved, RedirectTarget):
         return _redirect_output(site_out, resolved.to_path, resolved.status_code)
-    if isinstance(resolved, PageLocation) and (decode_path(requested_path) or "/") != path:
+    if isinstance(resolved, PageLocation) and (decode_path_without_query(requested_path) or "/") != path:
         return _redirect_output(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
     page = load_published_page(site.id, resolved) if resolved else None
     if page is None:
@@ -73,9 +77,9 @@ def _load_public_site_of_host(host: SiteHost, prefetched: dict[ItemKey, Item]) -
     return site if site and host.is_host_of(site, prefetched) else None
 
 
-def _public_site_output(site: Site, host: SiteHost, prefetched: dict[ItemKey, Item]) -> SiteOut:
+def _public_site_output_at_host(site: Site, host: SiteHost, prefetched: dict[ItemKey, Item]) -> SiteOut:
     """Return a site as the public sees it, with the requested domain and the published home page."""
-    state = prefetched.get(page_tree_keys(site.id, PUBLISHED_TREE).state_key, {})
+    state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
     home_id = state.get("home") if state.get("home_revision_id") else None
     return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home_id))
 

@@ -29,7 +29,7 @@ def list_attachments_of_node(ctx: Context, platform_id: str, node_id: str, query
     )
 
 
-def count_visible_attachments(ctx: Context, node: TaxonomyNode) -> int:
+def count_visible_attachments_up_to_limit(ctx: Context, node: TaxonomyNode) -> int:
     """Return how many attachments of a node the caller can see.
 
     For callers who don't see everything, only the first hundred are read and counted.

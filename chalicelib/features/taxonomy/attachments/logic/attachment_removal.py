@@ -15,13 +15,13 @@ _BATCH_SIZE: Final = 25
 _MAX_ATTEMPTS: Final = 5
 
 
-def remove_node_attachments(node: TaxonomyNode, deadline: float) -> TaxonomyNode | None:
+def remove_attachments_and_return_node(node: TaxonomyNode, deadline: float) -> TaxonomyNode | None:
     """Remove the attachments of a node. Return the updated node, or None if time is up or the index lags."""
     while node.attachment_count:
         attachments = _load_some_attachments(node)
         if not attachments:
             return None
-        node = delete_attachments(node, attachments)
+        node = delete_attachments_and_return_node(node, attachments)
         if time.monotonic() > deadline:
             return None
     return node
@@ -38,7 +38,7 @@ def _load_some_attachments(node: TaxonomyNode) -> list[TaxonomyAttachment]:
     return [*map(TaxonomyAttachment.from_item, items[:_BATCH_SIZE])]
 
 
-def delete_attachments(node: TaxonomyNode, attachments: Sequence[TaxonomyAttachment]) -> TaxonomyNode:
+def delete_attachments_and_return_node(node: TaxonomyNode, attachments: Sequence[TaxonomyAttachment]) -> TaxonomyNode:
     """Delete some attachments of a node and return the updated node. Raises ConcurrentModification."""
     changes = UnitOfWork(now())
     for attachment in attachments:
@@ -68,7 +68,7 @@ def _delete_with_retries(attachment: TaxonomyAttachment) -> None:
         if node_key not in items or attachment.item_key not in items:
             return  # Removed together with its node or platform.
         try:
-            delete_attachments(TaxonomyNode.from_item(items[node_key]), [attachment])
+            delete_attachments_and_return_node(TaxonomyNode.from_item(items[node_key]), [attachment])
         except ConcurrentModification:
             continue
         return

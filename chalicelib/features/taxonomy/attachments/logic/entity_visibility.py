@@ -63,11 +63,9 @@ def find_hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[Ent
         entity: item for entity, item in existing.items() if _is_in_platform_or_organization(ctx, entity, item)
     }
     private = {
-        each: item
-        for each, item in accessible.items()
-        if each[0] == Space.kind and _is_visible_to_members_only(ctx, item)
+        each: item for each, item in accessible.items() if each[0] == Space.kind and _can_see_only_as_member(ctx, item)
     }
-    return {*keys_by_entity} - ({*accessible} - {*private}) - _joined_spaces(ctx, private)
+    return {*keys_by_entity} - ({*accessible} - {*private}) - _load_joined_spaces_in_request_platform(ctx, private)
 
 
 def _is_item_of_entity_type(entity: EntityRef, item: Item) -> bool:
@@ -79,27 +77,27 @@ def _is_in_platform_or_organization(ctx: Context, entity: EntityRef, item: Item)
     """Return whether an entity is in the platform of the request, or elsewhere in the caller's organization."""
     if item.get("library_id") == PUBLIC_LIBRARY_ID:
         return True
-    if ctx.container is None or item.get("organization_id") != ctx.container.log:
+    if ctx.container is None or item.get("organization_id") != ctx.container.audit_log_id:
         return False
     platform_id = {Platform.kind: entity[1], Space.kind: item.get("platform_id")}.get(entity[0])
     return platform_id == ctx.container.id or _role_in_organization(ctx) is not None
 
 
-def _is_visible_to_members_only(ctx: Context, space: Item) -> bool:
+def _can_see_only_as_member(ctx: Context, space: Item) -> bool:
     """Return whether the caller sees a space only as a member: it is private, and they are not an admin."""
     role = _role_in_organization(ctx)
     is_in_platform = ctx.container is not None and space["platform_id"] == ctx.container.id
     is_organization_admin = role is not None and role.includes(Role.ADMIN)
-    sees_as_admin = is_in_platform or not isinstance(ctx.principal, User) or is_organization_admin
+    sees_as_admin = is_in_platform or not isinstance(ctx.principal_or_anonymous, User) or is_organization_admin
     return Space.from_item(space).is_private and not (sees_as_admin and can_see_all_private_spaces(ctx))
 
 
-def _joined_spaces(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[EntityRef]:
+def _load_joined_spaces_in_request_platform(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[EntityRef]:
     """Return the spaces in the platform of the request of which the caller is a member."""
-    if not spaces or not isinstance(ctx.principal, User) or ctx.container is None:
+    if not spaces or not isinstance(ctx.principal_or_anonymous, User) or ctx.container is None:
         return set()
     user_id = ctx.user.id
-    container_keys = [ctx.container.item_key, *ctx.container.ancestor_keys.values()]
+    container_keys = [ctx.container.item_key, *ctx.container.ancestor_keys_by_type.values()]
     space_keys = {
         entity: Space.make_item_key(id=entity[1])
         for entity, item in spaces.items()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.taxonomy.attachments.logic.attachment_queries import count_visible_attachments
+from chalicelib.features.taxonomy.attachments.logic.attachment_queries import count_visible_attachments_up_to_limit
 from chalicelib.features.taxonomy.entities.nodes import (
     ALL_NODES_LIST,
     ROOT_TERMS_LIST,
@@ -25,7 +25,11 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     slug_index_remove_write,
     taxonomy_tree,
 )
-from chalicelib.features.taxonomy.logic.node_queries import load_all_nodes, tree_prefetch_keys, tree_state
+from chalicelib.features.taxonomy.logic.node_queries import (
+    load_consistent_node_snapshot,
+    prefetched_tree_state,
+    tree_prefetch_keys,
+)
 from chalicelib.features.taxonomy.logic.tree_shape import (
     depth_problem,
     exceeds_max_depth,
@@ -43,7 +47,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import ItemKey
-from chalicelib.kernel.storage.trees import TreeReader, read_children
+from chalicelib.kernel.storage.trees import TreeReader, scan_tree_for_children
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
 
@@ -59,7 +63,7 @@ def node_prefetch_keys(request: Request) -> list[ItemKey]:
     keys, platform_id, body = (
         tree_prefetch_keys(request),
         request.parameters.get("platform_id"),
-        request.unvalidated_body,
+        request.unvalidated_json_object,
     )
     if not platform_id:
         return keys
@@ -75,12 +79,12 @@ def node_prefetch_keys(request: Request) -> list[ItemKey]:
 
 def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     """Create a node. Raises Problem if its parent is unknown or the node would be too deep."""
-    tree, parent = tree_state(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
+    tree, parent = prefetched_tree_state(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
     ancestors = parent.ancestors_and_self if parent else ()
     if exceeds_max_depth(ancestors, 0):
         raise depth_problem(0)
     position = _choose_position(body.position, parent or tree)
-    fields = body.fields() | {"slug": ctx.choose_slug(body.slug, body.name), "position": position}
+    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name), "position": position}
     node = TaxonomyNode(
         **ctx.new_record_fields(),
         **fields,
@@ -97,7 +101,7 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     updates.raise_child_count_and_heights(ancestors, 1, 0, position)
     updates.add_to_unit_of_work()
     if tree is None:
-        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, last_position=position))
+        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ids_by_parameter, last_position=position))
     else:
         ctx.changes.require_unchanged(tree)
         last_position = tree.last_position if ancestors else max(tree.last_position, position)
@@ -107,11 +111,15 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
 
 def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
     """Change a node. With another slug or parent, it moves with its subtree. Raises Problem if it can't move there."""
-    tree, is_moved, is_renamed = _tree_state(ctx, node), body.parent_id != node.parent_id, body.slug != node.slug
+    tree, is_moved, is_renamed = (
+        _prefetched_tree_state(ctx, node),
+        body.parent_id != node.parent_id,
+        body.slug != node.slug,
+    )
     if node.sort == SYSTEM_TAG and (is_moved or is_renamed):
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
     parent = _load_parent(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
-    fields = body.fields() | {"position": _choose_position(body.position, parent or tree)}
+    fields = body.to_stored_fields() | {"position": _choose_position(body.position, parent or tree)}
     updates = _AncestorUpdates(ctx.changes)
     if is_moved:
         ancestors = parent.ancestors_and_self if parent else ()
@@ -128,7 +136,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
     if is_moved or is_renamed:
         updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
-        ctx.changes.update(tree, moved=tree.tree_versions_of_recent_moves([node.id]), last_position=last_position)
+        ctx.changes.update(tree, moved=tree.recent_moves_after_moving([node.id]), last_position=last_position)
         ctx.changes.add_write(
             former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
         )
@@ -148,7 +156,7 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
         raise Problem("forbidden", _SYSTEM_TAG_IS_PERMANENT)
     is_empty = not node.child_count and not node.attachment_count
     if not (strategy or is_empty):
-        visible_attachments = count_visible_attachments(ctx, node)
+        visible_attachments = count_visible_attachments_up_to_limit(ctx, node)
         if node.child_count or visible_attachments:
             raise _not_empty_problem(node, visible_attachments)
     updates = _AncestorUpdates(ctx.changes)
@@ -156,15 +164,15 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
     if is_empty:
         delete_leaf(ctx.changes, node)
     else:
-        _delete_with_subtree(ctx, node, strategy, updates)
+        _hide_node_and_start_removal(ctx, node, strategy, updates)
     updates.add_to_unit_of_work()
 
 
-def _delete_with_subtree(
+def _hide_node_and_start_removal(
     ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None, updates: "_AncestorUpdates"
 ) -> None:
     """Hide a node, reparent its children if that is the strategy, and start the removal of the remaining subtree."""
-    tree = _tree_state(ctx, node)
+    tree = _prefetched_tree_state(ctx, node)
     tree_version = tree.version + 1
     is_reparenting = strategy == "reparent"
     counts = {"child_count": 0} if is_reparenting else {}
@@ -173,11 +181,13 @@ def _delete_with_subtree(
     root_positions = [child.position for child in children if child.parent_id is None]
     ctx.changes.update(
         tree,
-        moved=tree.tree_versions_of_recent_moves([node.id, *(child.id for child in children)]),
+        moved=tree.recent_moves_after_moving([node.id, *(child.id for child in children)]),
         last_position=max([tree.last_position, *root_positions]),
         pending_removals=tree.pending_removals + 1,
     )
-    job = NodeRemovalJob(**ctx.new_record_fields(), **node.ids, node_id=node.id, lease_until=ctx.now)
+    job = NodeRemovalJob(
+        **ctx.new_record_fields(), **node.organization_and_platform_ids, node_id=node.id, lease_until=ctx.now
+    )
     jobs.start(ctx.changes, job)
 
 
@@ -197,7 +207,7 @@ def _reparent_children(
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     items = table.query(partition, limit=MAX_REPARENTED_CHILDREN + 1).items
     if ctx.attempt or len(items) != node.child_count:  # The index is eventually consistent.
-        items = read_children(taxonomy_tree(node.platform_id), node.id)
+        items = scan_tree_for_children(taxonomy_tree(node.platform_id), node.id)
     if len(items) != node.child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
     fields = {
@@ -247,7 +257,7 @@ class _AncestorUpdates:
             self._changes.update_untracked(node, **fields)
 
 
-def _tree_state(ctx: Context, node: TaxonomyNode) -> Taxonomy:
+def _prefetched_tree_state(ctx: Context, node: TaxonomyNode) -> Taxonomy:
     return Taxonomy.from_item(ctx.access.prefetched[Taxonomy.make_item_key(platform_id=node.platform_id)])
 
 
@@ -259,8 +269,8 @@ def _load_parent(ctx: Context, platform_id: str, parent_id: str | None) -> Taxon
     if parent_id is None:
         return None
     reader = TreeReader.from_items(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
-    reader.load_ancestors([parent_id])
-    parent = TaxonomyNode.from_reader(reader, parent_id)
+    reader.load_consistent_ancestors([parent_id])
+    parent = TaxonomyNode.from_loaded_reader(reader, parent_id)
     if parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No node of this platform has this id.")])
     return parent
@@ -281,7 +291,9 @@ def _checked_height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode],
     reject_cycle(node, ancestors)
     if not exceeds_max_depth(ancestors, node.height):
         return node.height
-    exact_height = subtree_height(nodes_with_ancestors_by_parent(load_all_nodes(node.platform_id, tree)), node.id)
+    exact_height = subtree_height(
+        nodes_with_ancestors_by_parent(load_consistent_node_snapshot(node.platform_id, tree)), node.id
+    )
     if exceeds_max_depth(ancestors, exact_height):
         raise depth_problem(exact_height)
     return exact_height

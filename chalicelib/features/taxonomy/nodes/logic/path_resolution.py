@@ -10,18 +10,18 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     WORD_KEY_PREFIX,
     former_position_key,
     former_position_target_ids,
-    indexed_node_ids,
+    indexed_node_ids_unless_overflowed,
     slug_index_key,
     taxonomy_tree,
 )
-from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes, load_into_reader
+from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes, load_indexed_nodes_and_return_ids
 from chalicelib.features.taxonomy.models import MAX_DEPTH, MatchedBy
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.http.fields import SLUG_PATTERN, fold_text
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.search_keys import exact_key
+from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import CONCURRENT_MOVES, TreeReader
 from chalicelib.kernel.transactions.unique_items import guard_key
 
@@ -34,7 +34,7 @@ _MAX_ATTEMPTS: Final = 3
 NodeMatch = tuple[TaxonomyNode, MatchedBy]
 
 
-def slugs_of_path(path: str) -> list[str]:
+def slugs_if_valid_path(path: str) -> list[str]:
     """Return the slugs of a path, or an empty list if no node can have the path."""
     slugs = ascii_lower(path.strip().strip("/")).split("/")
     is_valid = len(slugs) <= MAX_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
@@ -43,19 +43,19 @@ def slugs_of_path(path: str) -> list[str]:
 
 def slug_index_keys(platform_id: str, path: str) -> list[ItemKey]:
     """Return the keys of the slug index items for the slugs of a path."""
-    return [slug_index_key(platform_id, slug) for slug in slugs_of_path(path)]
+    return [slug_index_key(platform_id, slug) for slug in slugs_if_valid_path(path)]
 
 
-def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
+def find_match_by_slug_or_label(platform_id: str, label: str) -> NodeMatch | None:
     """Return the oldest node with a slug or, if there is none, with another label.
 
     Case, accents and whitespace are ignored.
     """
     reader, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_text(label)
-    key_prefix = exact_key(WORD_KEY_PREFIX, folded_label)
+    key_prefix = key_prefix_of_exact_name(WORD_KEY_PREFIX, folded_label)
     rows = table.query(reader.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
     ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG_KEY_SUFFIX)}
-    for node in load_existing_nodes(reader, load_into_reader(reader, rows)):
+    for node in load_existing_nodes(reader, load_indexed_nodes_and_return_ids(reader, rows)):
         if node.id in ids_by_slug and node.slug == folded_label:
             return node, "slug"
         if folded_label in map(fold_text, node.alt_labels):
@@ -63,16 +63,16 @@ def find_by_label(platform_id: str, label: str) -> NodeMatch | None:
     return None
 
 
-def find_node_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -> NodeMatch | None:
+def find_match_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, Item]) -> NodeMatch | None:
     """Return the node that has a path or, if there is none, a node that had it, wherever the node is now.
 
     `prefetched` holds the state of the tree and the slug index items of the path, and is extended by further reads. The
     search is repeated if the tree changed meanwhile. Raises Problem `unavailable` if it keeps changing.
     """
     for _ in range(_MAX_ATTEMPTS):
-        resolver = NodePathResolver(platform_id, slugs_of_path(path), prefetched)
+        resolver = NodePathResolver(platform_id, slugs_if_valid_path(path), prefetched)
         version = resolver.reader.state.get("version")
-        match = resolver.find_node_with_path() or resolver.find_node_with_former_path()
+        match = resolver.find_match_by_current_path() or resolver.find_match_by_former_path()
         if match or resolver.reader.state.get("version") == version:
             return match
         prefetched = table.get_all([resolver.reader.tree.state_key, *slug_index_keys(platform_id, path)])
@@ -85,13 +85,15 @@ class NodePathResolver:
     def __init__(self, platform_id: str, slugs: list[str], prefetched: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
         self.reader = TreeReader.from_items(taxonomy_tree(platform_id), prefetched)
-        self._indexed_ids = [indexed_node_ids(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs]
+        self._indexed_ids = [
+            indexed_node_ids_unless_overflowed(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs
+        ]
         self._visited: set[tuple[str | None, int]] = set()
 
-    def find_node_with_path(self) -> NodeMatch | None:
+    def find_match_by_current_path(self) -> NodeMatch | None:
         """Return the node that has the path now, if there is one."""
         node_keys = (self.reader.tree.node_key(node_id) for ids in self._indexed_ids for node_id in ids or ())
-        self.reader.load([*node_keys, *self._candidate_keys(self._slug_key, overflowed_only=True)])
+        self.reader.load([*node_keys, *self._candidate_keys(self._unique_slug_guard_key, overflowed_only=True)])
         parent_id: str | None = None
         for level in range(len(self.slugs)):
             parent_id = self._child_id(parent_id, level)
@@ -100,16 +102,16 @@ class NodePathResolver:
         node = self._load_node(parent_id)
         return (node, "path") if node and node.path == "/".join(self.slugs) else None
 
-    def find_node_with_former_path(self) -> NodeMatch | None:
+    def find_match_by_former_path(self) -> NodeMatch | None:
         """Return a node that had the path, or that is below a node that had the beginning of the path.
 
         On each level the current node takes precedence over the former one.
         """
         self.reader.load(self._candidate_keys(self._former_position_key))
-        node = next(self._candidates(None, 0), None)
+        node = next(self._iter_nodes_at_end_of_path(None, 0), None)
         return (node, "path" if node.path == "/".join(self.slugs) else "formerPath") if node else None
 
-    def _candidates(self, parent_id: str | None, level: int) -> Iterator[TaxonomyNode]:
+    def _iter_nodes_at_end_of_path(self, parent_id: str | None, level: int) -> Iterator[TaxonomyNode]:
         """Yield the nodes to which the path leads from a parent on, including nodes with former positions."""
         if (parent_id, level) in self._visited or len(self._visited) >= _MAX_FORMER_PATH_STEPS:
             return
@@ -118,11 +120,11 @@ class NodePathResolver:
             yield from filter(None, [self._load_node(parent_id)])
             return
         if child_id := self._child_id(parent_id, level):
-            yield from self._candidates(child_id, level + 1)
+            yield from self._iter_nodes_at_end_of_path(child_id, level + 1)
         key = self._former_position_key(parent_id, self.slugs[level])
         self._read_missing_items(key)
         for node_id in former_position_target_ids(self.reader.items.get(key)):
-            yield from self._candidates(node_id, level + 1)
+            yield from self._iter_nodes_at_end_of_path(node_id, level + 1)
 
     def _candidate_keys(
         self, make_key: Callable[[str | None, str], ItemKey], *, overflowed_only: bool = False
@@ -137,7 +139,7 @@ class NodePathResolver:
                 yield from (make_key(parent_id, slug) for parent_id in parent_ids)
             parent_ids = node_ids or ()
 
-    def _slug_key(self, parent_id: str | None, slug: str) -> ItemKey:
+    def _unique_slug_guard_key(self, parent_id: str | None, slug: str) -> ItemKey:
         fields = {"platform_id": self.platform_id, "parent_id": parent_id, "slug": slug}
         return guard_key(TaxonomyNode.by_slug, fields)
 
@@ -148,7 +150,7 @@ class NodePathResolver:
         """Return the id of the node with the slug of a level below a parent, or among the roots."""
         slug, node_ids = self.slugs[level], self._indexed_ids[level]
         if node_ids is None:
-            slug_key = self._slug_key(parent_id, slug)
+            slug_key = self._unique_slug_guard_key(parent_id, slug)
             self._read_missing_items(slug_key)
             node_ids = frozenset({str(self.reader.items.get(slug_key, {}).get("ref"))})
             self._read_missing_items(*map(self.reader.tree.node_key, node_ids))
@@ -165,5 +167,5 @@ class NodePathResolver:
     def _load_node(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:
             return None
-        self.reader.load_ancestors([node_id])
-        return TaxonomyNode.from_reader(self.reader, node_id)
+        self.reader.load_consistent_ancestors([node_id])
+        return TaxonomyNode.from_loaded_reader(self.reader, node_id)

@@ -12,7 +12,7 @@ from chalicelib.features.taxonomy.entities.nodes import (
     TaxonomyNode,
 )
 from chalicelib.features.taxonomy.entities.slug_index import slug_index_add_writes, slug_index_key
-from chalicelib.features.taxonomy.logic.node_queries import tree_state
+from chalicelib.features.taxonomy.logic.node_queries import prefetched_tree_state
 from chalicelib.features.taxonomy.models import MAX_SYSTEM_TAGS, NodeOut, SystemTagsOut
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
@@ -29,7 +29,7 @@ def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> S
 
     Raises Problem `slug_taken` if another root has one of the slugs, and `limit_exceeded`.
     """
-    tree = tree_state(ctx, platform.id)
+    tree = prefetched_tree_state(ctx, platform.id)
     tag_ids = tree.tags if tree else {}
     missing_slugs = [slug for slug in slugs if slug not in tag_ids]
     node_keys = {
@@ -47,12 +47,12 @@ def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> S
     if len(tag_ids) + len(new_tags) > MAX_SYSTEM_TAGS:
         raise Problem("limit_exceeded", f"A platform has at most {MAX_SYSTEM_TAGS} system tags.")
     if new_tags:
-        _add_tags(ctx, platform, tree, existing_tags, new_tags, items)
+        _add_tags_to_unit_of_work(ctx, platform, tree, existing_tags, new_tags, items)
     outputs = [NodeOut.of({**existing_tags, **new_tags}[slug]) for slug in slugs]
     return SystemTagsOut(items=outputs, created=len(new_tags))
 
 
-def _add_tags(
+def _add_tags_to_unit_of_work(
     ctx: Context,
     platform: Platform,
     tree: Taxonomy | None,
@@ -73,10 +73,11 @@ def _add_tags(
     if tree:
         ctx.changes.update_untracked(tree, **fields)
     else:
-        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ancestor_ids, **fields))
+        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ids_by_parameter, **fields))
     before, after = (_node_outputs(each) for each in (existing_tags, tags))
-    ctx.changes.set_event_diff(
-        SystemTagSet.create(platform, before), SystemTagSet.create(ctx.changes.touch_if_changed(platform), after)
+    ctx.changes.set_event_subject_to_record_set(
+        SystemTagSet.from_container_and_records(platform, before),
+        SystemTagSet.from_container_and_records(ctx.changes.touch_if_changed(platform), after),
     )
 
 

@@ -9,7 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_TAG, TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import create_tree_reader, load_all_nodes, tree_state
+from chalicelib.features.taxonomy.logic.node_queries import (
+    create_tree_reader,
+    load_consistent_node_snapshot,
+    prefetched_tree_state,
+)
 from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, nodes_with_ancestors_by_parent
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
@@ -35,7 +39,9 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
             return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = nodes_with_ancestors_by_parent(load_all_nodes(platform_id, tree_state(ctx, platform_id)))
+    all_children = nodes_with_ancestors_by_parent(
+        load_consistent_node_snapshot(platform_id, prefetched_tree_state(ctx, platform_id))
+    )
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:
         top_nodes = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
@@ -53,7 +59,7 @@ def _load_tree_part(
     roots = (
         [_load_root(reader, root_id)]
         if root_id
-        else _load_sibling_lists(reader, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
+        else _load_nodes_of_sibling_lists(reader, platform_id, {ROOT_TERMS_LIST: (), SYSTEM_TAG: ()})
     )
     level, children, query_count = roots, dict[str | None, list[TaxonomyNode]](), 0
     for _ in range(levels - 1):
@@ -61,7 +67,7 @@ def _load_tree_part(
         query_count += len(parents)
         if query_count > MAX_BRANCH_QUERIES:
             raise _InconsistentPart
-        next_level = _load_sibling_lists(reader, platform_id, parents)
+        next_level = _load_nodes_of_sibling_lists(reader, platform_id, parents)
         for child in next_level:
             children.setdefault(child.parent_id, []).append(child)
         if any(len(children.get(node.id, ())) != node.child_count for node in level):
@@ -74,14 +80,14 @@ def _load_tree_part(
 
 
 def _load_root(reader: TreeReader, node_id: str) -> TaxonomyNode:
-    reader.load_ancestors([node_id])
-    root = TaxonomyNode.from_reader(reader, node_id)
+    reader.load_consistent_ancestors([node_id])
+    root = TaxonomyNode.from_loaded_reader(reader, node_id)
     if root is None:
         raise not_found()
     return root
 
 
-def _load_sibling_lists(
+def _load_nodes_of_sibling_lists(
     reader: TreeReader, platform_id: str, ancestors_by_list: Mapping[str, tuple[TaxonomyNode, ...]]
 ) -> list[TaxonomyNode]:
     """Return the nodes of some sibling lists in order, with one Query per list.

@@ -14,19 +14,19 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.permissions.roles import ungrantable_scopes
 
 
-def load_key_issuer(ctx: Context) -> ApiKey | Member:
+def caller_as_key_issuer(ctx: Context) -> ApiKey | Member:
     """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
-    if isinstance(ctx.principal, ApiKeyPrincipal):
-        return ApiKey.from_item(ctx.access.prefetched[ctx.principal.record_key])
+    if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
+        return ApiKey.from_item(ctx.access.prefetched[ctx.principal_or_anonymous.record_key])
     return Member.from_item(ctx.access.own_membership_item or {})
 
 
-def build_key_fields(issuer: ApiKey | Member, body: ApiKeyCreate) -> dict[str, Any]:
+def validate_and_build_key_fields(issuer: ApiKey | Member, body: ApiKeyCreate) -> dict[str, Any]:
     """Return the fields of a new key. Bounds that the body omits are taken from an issuing key.
 
     Raises Problem 403 for the first field that exceeds the issuer.
     """
-    fields = body.fields()
+    fields = body.to_stored_fields()
     if isinstance(issuer, Member):
         return fields
     fields["expires_at"] = fields["expires_at"] or issuer.expires_at
@@ -49,11 +49,13 @@ def reject_excess_rights(issuer: ApiKey, scopes: list[str], expires_at: str | No
         raise Problem.for_field("/allowedIps", "forbidden", detail)
 
 
-def record_issuance(ctx: Context, issuer: ApiKey | Member, grantor_ids: Sequence[str] | None = None) -> list[str]:
+def mark_issuance_and_merge_grantor_ids(
+    ctx: Context, issuer: ApiKey | Member, earlier_grantor_ids: Sequence[str] | None = None
+) -> list[str]:
     """Record on the issuer that it issues a key, and return the key's grantors.
 
-    The transaction fails if the issuer is revoked concurrently. `grantor_ids`: the key's grantors so far.
+    The transaction fails if the issuer is revoked concurrently. `earlier_grantor_ids`: the key's grantors so far.
     """
-    ctx.changes.set_marker(issuer, last_key_issuance_id=new_id(ctx.now))
+    ctx.changes.overwrite_untracked_fields_without_conflict(issuer, last_key_issuance_id=new_id(ctx.now))
     issuer_ids = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
-    return [*dict.fromkeys([*(grantor_ids or ()), *issuer_ids])]
+    return [*dict.fromkeys([*(earlier_grantor_ids or ()), *issuer_ids])]

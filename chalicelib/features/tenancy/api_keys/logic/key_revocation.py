@@ -34,7 +34,7 @@ class KeyRevocationPlan:
         """Return the keys as log entries and responses list them, or None if there are none."""
         return [{"id": key["id"], "name": key["name"]} for key in self.keys] or None
 
-    def add_revocations(self, changes: UnitOfWork) -> int:
+    def add_revocations_and_count(self, changes: UnitOfWork) -> int:
         """Add revocations to a unit of work, and return how many were added.
 
         Keys above the maximum are listed as revoked, and a task revokes them.
@@ -84,7 +84,9 @@ def plan_revocation_by_key(key: ApiKey) -> KeyRevocationPlan:
         return KeyRevocationPlan(key.organization_id, (), {})
     dependencies = _list_key_dependency_items(key.organization_id)
     direct_dependents = [each for each in dependencies if key.id in each["lineage"] and each["id"] != key.id]
-    return _plan_with_descendants(key.organization_id, dependencies, direct_dependents, "parent_revoked", key.id)
+    return _plan_with_transitive_dependents(
+        key.organization_id, dependencies, direct_dependents, "parent_revoked", key.id
+    )
 
 
 def plan_revocation_by_member(
@@ -97,7 +99,7 @@ def plan_revocation_by_member(
         for each in dependencies
         if user_id in each["lineage"] and ungrantable_scopes(each["scopes"], grantable_scopes)
     ]
-    return _plan_with_descendants(organization_id, dependencies, direct_dependents, reason, user_id)
+    return _plan_with_transitive_dependents(organization_id, dependencies, direct_dependents, reason, user_id)
 
 
 def _list_key_dependency_items(organization_id: str) -> list[Item]:
@@ -107,7 +109,7 @@ def _list_key_dependency_items(organization_id: str) -> list[Item]:
     return [each for each in table.query_all(pk, KEY_DEPENDENCY_PREFIX) if each.get("expires_at", "~") > timestamp]
 
 
-def _plan_with_descendants(
+def _plan_with_transitive_dependents(
     organization_id: str,
     dependencies: list[Item],
     direct_dependents: list[Item],

@@ -13,14 +13,14 @@ from chalicelib.kernel.storage.record_types import get_record_type_of_base
 
 
 def list_visible_invitations(
-    ctx: Context, organization: Organization, platforms: Sequence[Container], query: InvitationsQuery
+    ctx: Context, organization: Organization, only_to_platforms: Sequence[Container], query: InvitationsQuery
 ) -> ListPage[InvitationOut]:
     """Return a page of an organization's invitations, in order of creation. With platforms, only invitations to them.
 
     Each platform takes a query of an index, all in parallel. The invitations' current state is then read from the
     table.
     """
-    ids = [query.platform_id] if query.platform_id else [platform.id for platform in platforms]
+    ids = [query.platform_id] if query.platform_id else [platform.id for platform in only_to_platforms]
     sources = [_platform_invitation_index().partition(platform_id=each) for each in ids]
     pk, prefix = Invitation.make_item_key(organization_id=organization.id, id="")
     result = table.query_merged(

@@ -13,16 +13,16 @@ from uuid import UUID
 from chalicelib.features.tenancy.entities.memberships import ContainerMember
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
+from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.features.tenancy.models.settings import TenancySettings
 from chalicelib.kernel.authorization.memberships import MembershipView
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.identity.email_hashes import hash_email
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, rate_limited
+from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, build_rate_limited_problem
 from chalicelib.kernel.storage.entity import ItemKey
 
 ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
@@ -68,7 +68,7 @@ def build_send_fields(
 
 def recipient_mail_buckets(email_address: str) -> list[RateLimitBucket]:
     """Return the rate limit buckets that count the invitation mails to an address."""
-    recipient = hash_email(email_address).hex()
+    recipient = email_hmac_bytes(email_address).hex()
     return [rate_limit.bucket_for(recipient) for rate_limit in _RECIPIENT_MAIL_LIMITS]
 
 
@@ -132,12 +132,12 @@ def is_inviter_valid(invitation: Invitation, inviter_memberships: MembershipView
     return role.includes(Role(invitation.role))
 
 
-def inviting_membership_id(memberships: MembershipView) -> str | None:
+def outermost_admin_membership_id(memberships: MembershipView) -> str | None:
     """Return the id of the outermost membership that makes a user an admin and thus lets them invite."""
     return next((m["id"] for m in memberships.memberships.values() if Role(m["role"]).includes(Role.ADMIN)), None)
 
 
-def reject_closed(invitation: Invitation, token: str, inviter_memberships: MembershipView) -> None:
+def reject_revoked_or_expired(invitation: Invitation, token: str, inviter_memberships: MembershipView) -> None:
     """Raise Problem 410 if the token no longer works. `inviter_memberships`: the inviter's current memberships."""
     if not hmac.compare_digest(_token_digest(token), invitation.token_hash):
         raise Problem("invitation_revoked", "The invitation was sent again. Use the link in the latest mail.")
@@ -176,7 +176,7 @@ def reject_resend_too_soon(invitation: Invitation, timestamp: str) -> None:
     issued_at = invitation.issued_at or invitation.sent_at or invitation.created_at
     remaining_seconds = MIN_RESEND_INTERVAL_SECONDS - (timestamp_ms(timestamp) - timestamp_ms(issued_at)) // 1000
     if remaining_seconds > 0:
-        raise rate_limited(
+        raise build_rate_limited_problem(
             "resend",
             1,
             MIN_RESEND_INTERVAL_SECONDS,

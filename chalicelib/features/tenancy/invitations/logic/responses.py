@@ -17,22 +17,24 @@ def record_decision(ctx: Context, resolved: ResolvedInvitation, user: User, deci
     """Record a user's decision about a pending invitation, and return the invitation with its new state."""
     outcome, invitation, member = DECISION_OUTCOMES[decision], resolved.invitation, resolved.member
     ctx.changes.event = f"{invitation.kind}.{outcome}"
-    ctx.changes.set_event_subject(invitation)
+    ctx.changes.set_event_subject_if_unset(invitation)
     # A concurrent request may remove or demote the inviter.
-    ctx.fence(organization_partition(invitation.organization_id), resolved.items, resolved.deciding_records)
+    ctx.add_access_not_revoked_conditions(
+        organization_partition(invitation.organization_id), resolved.items, resolved.deciding_records_by_subject
+    )
     ctx.changes.chains = resolved.chains or ctx.changes.chains
     if member:
         ctx.changes.require_unchanged(member)
     joined = None
     if outcome == "accepted":
-        joined = _join_container(ctx, resolved, user, member)
+        joined = _keep_or_create_membership(ctx, resolved, user, member)
         if not resolved.organization.invitation_accepted_at:
             ctx.changes.update_untracked(resolved.organization, invitation_accepted_at=ctx.now)
     changed = closing_fields(outcome, answered_by=user.id, accepted_membership_id=joined.id if joined else None)
     return replace(resolved, invitation=ctx.changes.update(invitation, **changed), member=joined)
 
 
-def _join_container(
+def _keep_or_create_membership(
     ctx: Context, resolved: ResolvedInvitation, user: User, member: ContainerMember | None
 ) -> ContainerMember:
     invitation = resolved.invitation

@@ -10,11 +10,12 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     build_acceptance_url,
     build_send_fields,
     create_token,
-    inviting_membership_id,
+    outermost_admin_membership_id,
     recipient_mail_buckets,
 )
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
-from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_by_email
+from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
+from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_with_emails
 from chalicelib.features.tenancy.logic.membership_rules import reject_ungrantable_role
 from chalicelib.kernel.core.case_folding import email_address_spellings
 from chalicelib.kernel.core.problems import Problem
@@ -22,32 +23,33 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.email_hashes import hash_email
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.work import jobs
 
 
-def invite_address(
+def create_invitation_and_enqueue_mail(
     ctx: Context, invitation_type: type[Invitation], body: InvitationCreate, **container_ids: str
 ) -> InvitationOut:
     """Invite an address to the current container, and return the invitation with its link."""
     reject_ungrantable_role(Role(body.role), ctx.max_grantable_role)
-    if find_user_ids_by_email(invitation_type.membership_type, email_address_spellings(body.email), **ctx.ids):
+    if find_user_ids_with_emails(
+        invitation_type.membership_type, email_address_spellings(body.email), **ctx.container_ids_by_parameter
+    ):
         raise Problem.for_field("/email", "already_member", "Somebody with this address is a member already.")
-    record_fields, inviter_id = ctx.new_record_fields(), ctx.principal.id
+    record_fields, inviter_id = ctx.new_record_fields(), ctx.principal_or_anonymous.id
     mailed = try_reserve_mail(ctx, body.email, ctx.access.prefetched)
     invitation = invitation_type(
-        **{**record_fields, **body.fields(), **container_ids},
+        **{**record_fields, **body.to_stored_fields(), **container_ids},
         invited_by=inviter_id,
         pending_inviter_id=inviter_id,
-        inviter_membership_id=inviting_membership_id(ctx.access.memberships),
+        inviter_membership_id=outermost_admin_membership_id(ctx.access.memberships),
         **build_send_fields(
             container_ids["organization_id"], record_fields["id"], 1, body.expires_in_days, ctx.now, mailed=mailed
         ),
     )
-    return enqueue_invitation_mail(ctx, ctx.changes.create(invitation))
+    return enqueue_mail_and_build_output(ctx, ctx.changes.create(invitation))
 
 
 def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
@@ -61,13 +63,13 @@ def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
         ctx.now,
         mailed=mailed,
     )
-    return enqueue_invitation_mail(ctx, ctx.changes.update(invitation, **send_fields))
+    return enqueue_mail_and_build_output(ctx, ctx.changes.update(invitation, **send_fields))
 
 
 def recipient_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that determine whether the address in a body may receive a mail."""
     try:
-        body = InvitationCreate.model_validate({"email": request.unvalidated_body.get("email")})
+        body = InvitationCreate.model_validate({"email": request.unvalidated_json_object.get("email")})
     except ValidationError:
         return []
     return _recipient_keys(body.email)
@@ -85,7 +87,8 @@ def try_reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemK
     if suppression_key(email_address) in prefetched:
         return False
     states = [
-        bucket.state_or_none(prefetched.get(bucket.key), ctx.now) for bucket in recipient_mail_buckets(email_address)
+        bucket.state_or_none_if_exhausted(prefetched.get(bucket.key), ctx.now)
+        for bucket in recipient_mail_buckets(email_address)
     ]
     available = [state for state in states if state]
     if len(available) < len(states):
@@ -95,7 +98,7 @@ def try_reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemK
     return True
 
 
-def enqueue_invitation_mail(ctx: Context, invitation: Invitation) -> InvitationOut:
+def enqueue_mail_and_build_output(ctx: Context, invitation: Invitation) -> InvitationOut:
     """Enqueue the mail of an invitation, if the service sends any, and return the invitation with its link."""
     token = create_token(invitation.organization_id, invitation.id, invitation.send_count)
     if settings().mail_from and not invitation.mail_withheld:
@@ -106,7 +109,7 @@ def enqueue_invitation_mail(ctx: Context, invitation: Invitation) -> InvitationO
             send_count=invitation.send_count,
             token_key_id=signatures.key_id_of(token),
             lease_until=ctx.now,
-            recipient_hash=hash_email(invitation.email).hex(),
+            recipient_hash=email_hmac_bytes(invitation.email).hex(),
         )
         jobs.start(ctx.changes, mail)
     return InvitationOut.of(invitation, accept_url=build_acceptance_url(token))

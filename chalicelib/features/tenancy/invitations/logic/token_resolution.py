@@ -10,8 +10,8 @@ from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     container_url_path,
     invitation_key_from_token,
-    reject_closed,
     reject_other_user,
+    reject_revoked_or_expired,
     reject_role_upgrade,
 )
 from chalicelib.features.tenancy.invitations.models import AcceptanceOut, Decision, Obstacle, PlaceOffered
@@ -52,7 +52,7 @@ class ResolvedInvitation:
     chains: Chains | None = None
 
     @property
-    def deciding_records(self) -> dict[str, list[Entity]]:
+    def deciding_records_by_subject(self) -> dict[str, list[Entity]]:
         """Return the records that decide whether the invitation is valid, by the subject of their access epoch."""
         inviter = [record_from_item(item) for item in self.inviter_memberships.memberships.values()]
         return {EVERYONE: [self.container, *inviter], **({str(self.invitation.invited_by): inviter} if inviter else {})}
@@ -66,7 +66,7 @@ class ResolvedInvitation:
     @property
     def container_name(self) -> str:
         """Return the name of the container."""
-        return self.container.log_label
+        return self.container.audit_log_label
 
     def to_acceptance_output(self, user: User | None) -> AcceptanceOut:
         """Return the response. A user also sees whether they can accept, and the membership that accepting created."""
@@ -82,10 +82,12 @@ class ResolvedInvitation:
             inviter_name=self.inviter_name,
             can_accept=obstacle is None if user else None,
             reason=obstacle,
-            membership=MemberOut.of(self.member) if user and self.member and self._was_accepted_by(user) else None,
+            membership=MemberOut.of(self.member)
+            if user and self.member and self._has_accepted_and_is_still_member(user)
+            else None,
         )
 
-    def _was_accepted_by(self, user: User) -> bool:
+    def _has_accepted_and_is_still_member(self, user: User) -> bool:
         """Return whether the user accepted the invitation and still has that membership."""
         invitation = self.invitation
         is_member = self.member is not None and self.member.id == invitation.accepted_membership_id
@@ -94,19 +96,19 @@ class ResolvedInvitation:
     def _find_obstacle_code(self, user: User) -> Obstacle | None:
         """Return the code of the problem that accepting would cause, if any."""
         try:
-            if not self.is_repeated_response(user, "accept") and self.member:
+            if not self.validate_response_and_detect_repeat(user, "accept") and self.member:
                 reject_role_upgrade(self.invitation, self.member)
         except Problem as problem:
             return cast("Obstacle", problem.code)
         return None
 
-    def is_repeated_response(self, user: User, decision: Decision) -> bool:
+    def validate_response_and_detect_repeat(self, user: User, decision: Decision) -> bool:
         """Return whether the user made this decision before. Raises Problem if they cannot respond."""
         reject_other_user(self.invitation, user)
         outcome, requested_outcome = self.invitation.outcome, DECISION_OUTCOMES[decision]
         if outcome is None:
             return False
-        is_own_response = self._was_accepted_by(user) or (
+        is_own_response = self._has_accepted_and_is_still_member(user) or (
             outcome == "declined" and self.invitation.answered_by == user.id
         )
         if is_own_response and outcome == requested_outcome:
@@ -119,7 +121,7 @@ class ResolvedInvitation:
 
 def invitation_keys_from_body_token(request: Request) -> list[ItemKey]:
     """Return the item key of the invitation whose token is in a body."""
-    token = request.unvalidated_body.get("token")
+    token = request.unvalidated_json_object.get("token")
     key = invitation_key_from_token(token.strip()) if isinstance(token, str) else None
     return [key] if key else []
 
@@ -139,7 +141,7 @@ def resolve_invitation_token(
     resolved = _resolve_invitation(Invitation.from_item(item), user.id if user else "")
     if resolved is None:
         raise not_found()
-    reject_closed(resolved.invitation, token, resolved.inviter_memberships)
+    reject_revoked_or_expired(resolved.invitation, token, resolved.inviter_memberships)
     return resolved
 
 

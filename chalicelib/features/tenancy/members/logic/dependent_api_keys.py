@@ -1,6 +1,9 @@
 """API keys of a member who loses the right to grant their scopes."""
 
-from chalicelib.features.tenancy.api_keys.logic.key_creation import load_key_issuer, record_issuance
+from chalicelib.features.tenancy.api_keys.logic.key_creation import (
+    caller_as_key_issuer,
+    mark_issuance_and_merge_grantor_ids,
+)
 from chalicelib.features.tenancy.api_keys.logic.key_revocation import (
     MAX_KEYS_PER_TRANSACTION,
     KeyRevocationPlan,
@@ -12,11 +15,11 @@ from chalicelib.features.tenancy.models.memberships import KeysQuery
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
-from chalicelib.kernel.permissions.roles import Role, grantable_scopes
+from chalicelib.kernel.permissions.roles import Role, unexpanded_grantable_scopes
 
 
-def plan_key_revocation(
-    ctx: Context, member: Member, query: KeysQuery, reason: RevocationReason, role: Role | None
+def transfer_retained_keys_or_plan_revocation(
+    ctx: Context, member: Member, query: KeysQuery, reason: RevocationReason, new_role: Role | None
 ) -> KeyRevocationPlan:
     """Return the API keys to revoke when a member gets another role or leaves: those that the new role can't grant.
 
@@ -25,10 +28,10 @@ def plan_key_revocation(
     """
     empty_plan = KeyRevocationPlan(member.organization_id, (), {})
     if query.keys == "keep":
-        _require_other_admin(ctx, member)
+        _require_caller_is_another_user(ctx, member)
     if member.last_key_issuance_id is None:
         return empty_plan
-    grantable = grantable_scopes(role) if role else ()
+    grantable = unexpanded_grantable_scopes(new_role) if new_role else ()
     plan = plan_revocation_by_member(member.organization_id, member.user_id, grantable, reason)
     if query.keys == "revoke":
         return plan
@@ -36,8 +39,8 @@ def plan_key_revocation(
     return empty_plan
 
 
-def _require_other_admin(ctx: Context, member: Member) -> None:
-    if isinstance(ctx.principal, ApiKeyPrincipal) or ctx.principal.id == member.user_id:
+def _require_caller_is_another_user(ctx: Context, member: Member) -> None:
+    if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal) or ctx.principal_or_anonymous.id == member.user_id:
         detail = "Only another admin can keep the keys of this member. Omit `keys` to revoke them."
         raise Problem.for_field("query/keys", "forbidden", detail)
 
@@ -51,4 +54,6 @@ def _make_caller_grantor(ctx: Context, member: Member, plan: KeyRevocationPlan) 
         )
         raise Problem.for_field("query/keys", "limit_exceeded", detail)
     if plan.keys:
-        plan.replace_grantor(ctx.changes, member.user_id, record_issuance(ctx, load_key_issuer(ctx)))
+        plan.replace_grantor(
+            ctx.changes, member.user_id, mark_issuance_and_merge_grantor_ids(ctx, caller_as_key_issuer(ctx))
+        )

@@ -16,7 +16,7 @@ _MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 12
 """Writes of a transaction, without those for the log entry, the caller's membership and the idempotent response."""
 
 
-def leave(
+def delete_member_and_dependents(
     ctx: Context,
     member: ContainerMember,
     marker_type: type[RevocationMarker],
@@ -32,11 +32,13 @@ def leave(
     them access at once, and its task removes the rest.
     """
     ctx.changes.delete(member)
-    capacity = _MAX_DEPENDENTS_PER_TRANSACTION - (key_revocation.add_revocations(ctx.changes) if key_revocation else 0)
+    capacity = _MAX_DEPENDENTS_PER_TRANSACTION - (
+        key_revocation.add_revocations_and_count(ctx.changes) if key_revocation else 0
+    )
     record_fields = ctx.new_record_fields(later_than=max(member.created_at, member.descendant_joined_at or ""))
     marker = marker_type.create(record_fields, member.user_id, **container_ids)
     for record in ctx.query_index(Entity, marker.dependents_index, capacity, user_id=member.user_id):
-        if ctx.changes.write_count > _MAX_WRITES:
+        if ctx.changes.write_count_without_log_entry > _MAX_WRITES:
             break
         if not isinstance(record, Invitation):
             ctx.changes.delete(record)

@@ -23,7 +23,7 @@ _KEY_BYTES: Final = 32
 _cached_keys: dict[ItemKey, bytes] = {}
 
 
-def hash_email(email_address: str) -> bytes:
+def email_hmac_bytes(email_address: str) -> bytes:
     """Return the keyed hash of an address. The first one in a process takes a read.
 
     Raises Problem `unavailable`.
@@ -49,7 +49,7 @@ def reencrypt_key_if_outdated() -> bool:
     item = table.get(HASH_KEY_ITEM_KEY)
     if item is None or item["sealed"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.DATA_KEY).id:
         return False
-    encrypted = encryption.encrypt(encryption.decrypt(item["sealed"], _CONTEXT), _CONTEXT)
+    encrypted = encryption.encrypt_bytes(encryption.decrypt_bytes(item["sealed"], _CONTEXT), _CONTEXT)
     table.write_transaction([ItemUpdate(HASH_KEY_ITEM_KEY, set={"sealed": encrypted}).to_write()])
     return True
 
@@ -57,7 +57,7 @@ def reencrypt_key_if_outdated() -> bool:
 def _load_or_create_hash_key() -> bytes:
     if HASH_KEY_ITEM_KEY not in _cached_keys:
         cache_hash_key(
-            encryption.decrypt((table.get(HASH_KEY_ITEM_KEY) or _create_hash_key_item())["sealed"], _CONTEXT)
+            encryption.decrypt_bytes((table.get(HASH_KEY_ITEM_KEY) or _create_hash_key_item())["sealed"], _CONTEXT)
         )
     return _cached_keys[HASH_KEY_ITEM_KEY]
 
@@ -65,7 +65,7 @@ def _load_or_create_hash_key() -> bytes:
 def _create_hash_key_item() -> Item:
     """Create the key, unless another process does so concurrently, and return its item."""
     pk, sk = HASH_KEY_ITEM_KEY
-    item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt(os.urandom(_KEY_BYTES), _CONTEXT)}
+    item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt_bytes(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
         table.write_transaction([writes.put_if_absent_write(item)])
     except TransactionCancelled:
