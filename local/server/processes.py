@@ -23,7 +23,7 @@ class ProcessEnded(Exception):
 
 @dataclass(frozen=True)
 class Child:
-    """A process of the run and its log file. `began_anew` starts it again, and returns the new process."""
+    """A process of the run and its log file. `restart` starts it again, and returns the new process."""
 
     name: str
     log: Path

@@ -1,10 +1,11 @@
-"""Identifiers contain no everyday words in a private sense.
+"""Identifiers contain no everyday words in a private sense, and prose names only identifiers that exist.
 
-CONTRIBUTING.md asks for the standard terms of the field. The words here once had meanings that only this project knew.
+CONTRIBUTING.md asks for the standard terms of the field. The banned words had meanings that only this project knew.
 """
 
 import ast
 import re
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -33,6 +34,8 @@ BANNED_WORDS: Final = {
 SOURCES: Final = ("app.py", "benchmarks", "chalicelib", "infrastructure", "local")
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_QUOTED_NAME: Final = re.compile(r"`(_?[a-z][a-z0-9]*_\w+|_[a-z]\w*)(?:\(\))?`")
+"""A name in code style in docstrings and documents. Names of one word are left out: many are no identifiers."""
 
 
 def source_files() -> Iterator[Path]:
@@ -92,3 +95,54 @@ def test_a_banned_word_is_found_wherever_a_name_is_defined(source: str) -> None:
 
 def test_a_word_that_only_begins_like_a_banned_one_is_not_found() -> None:
     assert banned_words_in("seating_plan = unsaid = keptness = 1") == []
+
+
+def test_names_in_prose_exist() -> None:
+    paths = [
+        *source_files(),
+        *sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in str(path)),
+    ]
+    prose = {path: path.read_text() for path in [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]}
+    existing_names = {path.stem for path in paths}
+    for path in paths:
+        names, docstrings = names_and_docstrings_in(path.read_text())
+        existing_names |= names
+        prose[path] = "\n".join(docstrings)
+    missing = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path, text in prose.items()
+        for name in _QUOTED_NAME.findall(text)
+        if name not in existing_names and f"_{name}" not in existing_names
+    }
+    assert sorted(missing) == []
+
+
+def names_and_docstrings_in(source: str) -> tuple[set[str], list[str]]:
+    """Return the names that a source defines or uses, with the words of its strings, and its docstrings.
+
+    Strings after the definition of a constant or a field count as docstrings.
+    """
+    names, docstrings = set[str](), list[str]()
+    nodes = deque[ast.AST]([ast.parse(source)])
+    while nodes:
+        node = nodes.popleft()
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                docstrings.append(text)
+                continue
+            case ast.Constant(value=str(text)):
+                names.update(re.findall(r"\w+", text))
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name):
+                names.add(name)
+            case ast.arg(arg=name) | ast.keyword(arg=str(name)):
+                names.add(name)
+            case ast.alias(name=name):
+                names.update(name.split("."))
+        nodes.extend(ast.iter_child_nodes(node))
+    return names, docstrings
+
+
+def test_a_name_that_only_prose_has_is_found() -> None:
+    names, docstrings = names_and_docstrings_in('def f(a_b):\n    """Use `a_b` of `c_d`."""\n    return {"e_f": g.h_i}')
+    assert _QUOTED_NAME.findall("".join(docstrings)) == ["a_b", "c_d"]
+    assert names == {"f", "a_b", "e_f", "g", "h_i"}

@@ -39,15 +39,15 @@ class InMemoryTransport(httpx.BaseTransport):
     service receives it or, with `fail_after_response`, after the service has processed it.
     """
 
-    def __init__(self, api: ApiClient, *, ends: int | None = None, answered: bool = False) -> None:
-        self._api, self._ends, self._answered = api, ends, answered
+    def __init__(self, api: ApiClient, *, fail_at_change: int | None = None, fail_after_response: bool = False) -> None:
+        self._api, self._fail_at_change, self._fail_after_response = api, fail_at_change, fail_after_response
         self.change_count = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Return the response of the service, or raise ConnectError."""
         self.change_count += request.method != "GET"
-        is_interrupted = request.method != "GET" and self.change_count == self._ends
-        if is_interrupted and not self._answered:
+        is_interrupted = request.method != "GET" and self.change_count == self._fail_at_change
+        if is_interrupted and not self._fail_after_response:
             raise httpx.ConnectError("the seed was interrupted")
         answer = self._api.request(
             request.method,

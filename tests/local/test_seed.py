@@ -195,7 +195,9 @@ def test_further_seeds_complete_an_interrupted_one(
     api: ApiClient, create_service: ServiceFactory, seeded_records: Records, *, answered: bool
 ) -> None:
     snapshots.restore_snapshot({})
-    transports = [InMemoryTransport(api, ends=change, answered=answered) for change in FAILING_CHANGES]
+    transports = [
+        InMemoryTransport(api, fail_at_change=change, fail_after_response=answered) for change in FAILING_CHANGES
+    ]
     interrupted = list(takewhile(lambda transport: not seed_completes(create_service(transport)), transports))
     assert 3 < len(interrupted) < len(FAILING_CHANGES)
     completed_records = read_all_records(create_service(InMemoryTransport(api)))

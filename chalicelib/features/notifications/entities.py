@@ -102,7 +102,7 @@ class Delivery(Entity):
             status="pending" if attempt_at else "skipped",
             next_attempt_at=attempt_at,
             completed_at=None if attempt_at else now,
-            due_at=attempt_at and scheduler_fallback_due_at(attempt_at, now),
+            due_at=attempt_at and scheduler_due_at(attempt_at, now),
             ttl=timestamp_ms(after(now, days=RETENTION_DAYS)) // 1000,
             **subscriber_fields,
         )
@@ -173,11 +173,11 @@ def requeue_fields(timestamp: str) -> dict[str, Any]:
         "tries": 0,
         "next_attempt_at": timestamp,
         "completed_at": None,
-        "due_at": scheduler_fallback_due_at(timestamp, timestamp),
+        "due_at": scheduler_due_at(timestamp, timestamp),
     }
 
 
-def scheduler_fallback_due_at(attempt_at: str, now: str) -> str:
+def scheduler_due_at(attempt_at: str, now: str) -> str:
     """Return when the scheduler queues a delivery that is planned for a time.
 
     A near attempt is queued directly, so the scheduler only has to find it if its message was lost.

@@ -228,7 +228,7 @@ class ResearchJob(Job):
         """The ids of the library and of its organization, which all records of the library have."""
         return {"library_id": self.library_id, "organization_id": self.organization_id}
 
-    def sum_counts_with(self, **added: int) -> dict[str, int]:
+    def counts_increased_by(self, **added: int) -> dict[str, int]:
         """Return the sums of the counts of the job and further ones."""
         return {name: count + added.get(name, 0) for name, count in self.counts.items()}
 

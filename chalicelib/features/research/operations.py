@@ -83,7 +83,7 @@ def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJo
     edition = find_edition(venue_edition)
     if edition is None:
         raise not_found()
-    pending_steps = first_backfill_steps(venue_edition, edition.table_of_contents_keys)
+    pending_steps = first_backfill_steps(venue_edition, edition.dblp_table_of_contents_keys)
     return _start_job(ctx, "backfill", pending_steps, edition_id=venue_edition, library_id=PUBLIC_LIBRARY_ID)
 
 

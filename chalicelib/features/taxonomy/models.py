@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, fold_text
+from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, fold_case_accents_and_spaces
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MAX_DEPTH: Final = 10
@@ -26,9 +26,9 @@ DeleteStrategy = Literal["cascade", "reparent"]
 def _reject_duplicate_labels(labels: list[str]) -> list[str]:
     seen_labels: set[str] = set()
     for label in labels:
-        if fold_text(label) in seen_labels:
+        if fold_case_accents_and_spaces(label) in seen_labels:
             raise PydanticCustomError("value_error", "", {"error": f"names {label!r} twice"})
-        seen_labels.add(fold_text(label))
+        seen_labels.add(fold_case_accents_and_spaces(label))
     return labels
 
 

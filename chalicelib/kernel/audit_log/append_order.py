@@ -40,14 +40,14 @@ class AppendOrder:
                     self._previous_of_record[pointer["sk"]] = last[record_id]
                 last[record_id] = pointer
 
-    def list_appendable_pointers(self, statement: Statement | None, *, is_complete: bool) -> list[Item]:
+    def list_appendable_entry_pointers(self, last_statement: Statement | None, *, has_all_pending: bool) -> list[Item]:
         """Return the pointers that can be appended, in order.
 
         Unless `is_complete`, there are further pointers, and earlier links may be among them. A pointer that would open
         a gap in a chain then waits, unless all would.
         """
         runs = [self._pointer_with_predecessors(pointer) for pointer in self._pointers]
-        gapless = [run for run in runs if is_complete or not self._would_open_gap(run, statement)]
+        gapless = [run for run in runs if has_all_pending or not self._would_open_gap(run, last_statement)]
         return [*{pointer["sk"]: pointer for run in gapless or runs for pointer in run}.values()]
 
     def _iter_pointers_with_previous_position(self) -> Iterator[tuple[Item, Position]]:

@@ -139,7 +139,7 @@ class Outbox:
         order = AppendOrder(self.pointers)
         if order.has_chain_contrary_to_id_order:
             order.follow_previous_entry_of_record(_load_record_ids_by_entry_id(log, self.pointers))
-        return order.list_appendable_pointers(statement, is_complete=self.complete)[:BATCH_SIZE]
+        return order.list_appendable_entry_pointers(statement, has_all_pending=self.complete)[:BATCH_SIZE]
 
 
 def head_key(log: str) -> ItemKey:
@@ -312,7 +312,7 @@ def _unconsumed_index_attributes(log: str) -> Item:
 
 def _assign_sequence_write(log: str, pointer: Item, sequence: int, tree_size: int, *, chained: bool) -> Write:
     entry_mac = make_entry_mac(log, sequence, tree_size, pointer["leaf"], chained=chained)
-    values = {**sequence_attributes(log, sequence, tree_size), "seal": entry_mac}
+    values = {**entry_position_attributes(log, sequence, tree_size), "seal": entry_mac}
     update = ItemUpdate(_entry_key(log, pointer), set=values, remove=["mac", "link"])
     return update.to_write("attribute_exists(#pk) AND attribute_not_exists(#sequence)")
 
@@ -321,7 +321,7 @@ def _delete_pending_write(log: str, pointer: Item) -> Write:
     return Write("Delete", pending_key(log, pointer["sk"]), condition="attribute_exists(#pk)", names=["pk"])
 
 
-def sequence_attributes(log: str, sequence: int, tree_size: int) -> Item:
+def entry_position_attributes(log: str, sequence: int, tree_size: int) -> Item:
     """Return the attributes with an entry's position in the tree of `tree_size`, without its MAC."""
     pk, sk = sequence_index_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}

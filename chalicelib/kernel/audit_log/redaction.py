@@ -54,7 +54,7 @@ def is_redacted_entry_intact(log: str, sequence: int, item: Item) -> bool:
     if not (isinstance(size, int) and isinstance(signature, bytes)):
         return False
     remaining = EntryItem(**{name: item[name] for name in _REMAINING_ATTRIBUTES}, log_id=log, erased=signature)
-    expected = remaining.item() | ledger.sequence_attributes(log, sequence, size)
+    expected = remaining.item() | ledger.entry_position_attributes(log, sequence, size)
     return expected == item and _has_valid_signature(_redaction_signature_input(log, item), signature)
 
 

@@ -228,7 +228,7 @@ def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
         body = validation.validate_body(
-            operation.body, ctx.request, _merge_patch_target(operation, target), accepts_form=operation.accepts_form
+            operation.body, ctx.request, _value_to_patch(operation, target), accepts_form=operation.accepts_form
         )
         if operation.body:
             validation.reject_body_fields_in_query(operation.body, operation.query, ctx.request)
@@ -236,7 +236,7 @@ def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict
     return parsed
 
 
-def _merge_patch_target(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
+def _value_to_patch(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
     """Return the value to which a merge patch applies, or None for other bodies."""
     if target is None or operation.body is None or not issubclass(operation.body, Patch):
         return None

@@ -309,7 +309,7 @@ JsonObject = Annotated[dict[str, Any], AfterValidator(_validate_json_object)]
 """A JSON object of any shape, stored unchanged."""
 
 
-def fold_text(text: str) -> str:
+def fold_case_accents_and_spaces(text: str) -> str:
     """Return text for comparisons that ignore case, accents and spaces."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
@@ -317,4 +317,4 @@ def fold_text(text: str) -> str:
 
 def derive_slug(name: str) -> str:
     """Return a slug derived from a name, possibly a reserved word, or an empty string if nothing is left."""
-    return re.sub(r"[^a-z0-9]+", "-", fold_text(name))[:63].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", fold_case_accents_and_spaces(name))[:63].strip("-")

@@ -13,7 +13,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.jwt import User, verify_token
 from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.permissions.roles import Role, role_for_scopes
+from chalicelib.kernel.permissions.roles import Role, api_key_role_by_general_scope
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -60,7 +60,7 @@ class ApiKeyPrincipal:
     @property
     def role(self) -> Role:
         """Return the role that the API key has in its organization."""
-        return role_for_scopes(self.credential.scopes)
+        return api_key_role_by_general_scope(self.credential.scopes)
 
     @property
     def actor(self) -> dict[str, str | None]:

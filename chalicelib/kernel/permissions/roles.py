@@ -51,7 +51,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     return frozenset(expanded)
 
 
-def role_for_scopes(scopes: Iterable[str]) -> Role:
+def api_key_role_by_general_scope(scopes: Iterable[str]) -> Role:
     """Return the role that an API key has by its scopes: `admin` admin, `write` editor, otherwise member."""
     expanded = expand_scopes(scopes)
     if "admin" in expanded:

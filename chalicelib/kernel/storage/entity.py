@@ -256,7 +256,9 @@ class Entity:
     def item(self) -> Item:
         """Return the record as it is stored, with its index keys and without fields that are None."""
         values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
-        values |= {name: json_documents.to_stored_json(values[name]) for name in self.json_fields if name in values}
+        values |= {
+            name: json_documents.to_json_or_compressed(values[name]) for name in self.json_fields if name in values
+        }
         stored = {self.stored_name(name): value for name, value in values.items()}
         stored["pk"], stored["sk"] = self.item_key
         stored["kind"] = self.kind
@@ -291,7 +293,9 @@ class Entity:
     def _from_current_item(cls, item: Item) -> Self:
         attributes = {name: cls.stored_name(name) for name in cls._stored_fields}
         values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
-        values |= {name: json_documents.from_stored_json(values[name]) for name in cls.json_fields if name in values}
+        values |= {
+            name: json_documents.from_json_or_compressed(values[name]) for name in cls.json_fields if name in values
+        }
         return cls(**values)
 
     @property

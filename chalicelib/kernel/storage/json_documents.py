@@ -13,13 +13,13 @@ _MAX_PLAIN_BYTES: Final = 1024
 _COMPRESSION_LEVEL: Final = 6
 
 
-def to_stored_json(document: Any) -> str | bytes:
+def to_json_or_compressed(document: Any) -> str | bytes:
     """Return a document in its stored form: JSON, compressed if it is long."""
     text = to_json(document)
     return zlib.compress(text, _COMPRESSION_LEVEL) if len(text) > _MAX_PLAIN_BYTES else text.decode()
 
 
-def from_stored_json(stored: Any) -> Any:
+def from_json_or_compressed(stored: Any) -> Any:
     """Return the document of a stored value. Older documents were stored unpacked."""
     if isinstance(stored, bytes):
         return from_json(zlib.decompress(stored))

@@ -248,7 +248,9 @@ class TestMemory:
 
         def repeat_batch(log_id: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
             for sequence in range(1, self.ENTRIES, len(batch)):
-                attributes = (ledger.sequence_attributes(log_id, sequence + n, self.ENTRIES) for n in range(len(batch)))
+                attributes = (
+                    ledger.entry_position_attributes(log_id, sequence + n, self.ENTRIES) for n in range(len(batch))
+                )
                 yield [StoredEntry({**e.item, **changed}, e.body) for e, changed in zip(batch, attributes, strict=True)]
 
         started = create_export(api, organization)

@@ -182,4 +182,4 @@ class TestListVenues:
     def test_editions_have_the_tables_of_contents_of_dblp(self, edition_id: str, tocs: list[str]) -> None:
         edition = find_edition(edition_id)
         assert edition
-        assert [*edition.table_of_contents_keys] == tocs
+        assert [*edition.dblp_table_of_contents_keys] == tocs

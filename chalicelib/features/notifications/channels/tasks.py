@@ -12,7 +12,7 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
     is_permanent_failure,
     retry_after_seconds,
 )
-from chalicelib.features.notifications.entities import Delivery, scheduler_fallback_due_at
+from chalicelib.features.notifications.entities import Delivery, scheduler_due_at
 from chalicelib.features.notifications.logic import batches, delivery_attempts
 from chalicelib.features.notifications.logic.delivery_attempts import DeliveryEvent
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
@@ -40,9 +40,7 @@ def send_to_channel(message: dict[str, Any]) -> None:
 def _postpone_delivery(delivery: Delivery, attempt_at: str) -> None:
     """Move a delivery to a later time, without counting an attempt."""
     changes = UnitOfWork(now())
-    postponed = changes.update(
-        delivery, next_attempt_at=attempt_at, due_at=scheduler_fallback_due_at(attempt_at, changes.now)
-    )
+    postponed = changes.update(delivery, next_attempt_at=attempt_at, due_at=scheduler_due_at(attempt_at, changes.now))
     changes.commit()
     batches.queue_delivery_at_next_attempt(postponed)
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_fallback_due_at
+from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_due_at
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
@@ -243,7 +243,7 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
         attempts=attempts,
         tries=delivery.tries + 1,
         next_attempt_at=next_at,
-        due_at=next_at and scheduler_fallback_due_at(next_at, changes.now),
+        due_at=next_at and scheduler_due_at(next_at, changes.now),
         completed_at=None if next_at else changes.now,
     )
 

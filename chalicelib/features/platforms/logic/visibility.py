@@ -34,7 +34,7 @@ def list_visible_platforms(
     serialize: Callable[[Platform], T | None],
     *,
     organization_id: str | None = None,
-    make_required_key: Callable[[str], ItemKey] | None = None,
+    make_key_of_required_record: Callable[[str], ItemKey] | None = None,
     **names: str | None,
 ) -> ListPage[T]:
     """Return a page of the platforms that the caller can see, grouped by organizations.
@@ -42,9 +42,9 @@ def list_visible_platforms(
     Each organization of the group takes one Query, and all of them run in parallel with one for the caller's own
     platform memberships. Platforms of a group are in the order of their creation.
 
-    `collection` lists the platforms of an organization, or records that refer to one by `platform_id` and are sorted
-    by it. `serialize` returns None for platforms to omit. `make_required_key` maps a platform id to the key of a record
-    without which the platform is omitted. `names` fill the key of the collection.
+    `collection` lists the platforms of an organization, or records that refer to one by `platform_id` and are sorted by
+    it. `serialize` returns None for platforms to omit. `make_key_of_required_record` maps a platform id to the key of a
+    record without which the platform is omitted. `names` fill the key of the collection.
     """
     group, organization_ids = _load_membership_group_and_organization_ids(ctx, query, organization_id)
     partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
@@ -53,7 +53,8 @@ def list_visible_platforms(
     result = group.query_page_continuing_in_next_group(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
     page_scope = _ListPageScope(group, organization_ids, organization_id)
     outputs = [
-        serialize(platform) for platform in _load_visible_platforms(ctx, result.items, page_scope, make_required_key)
+        serialize(platform)
+        for platform in _load_visible_platforms(ctx, result.items, page_scope, make_key_of_required_record)
     ]
     return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
 
@@ -102,7 +103,7 @@ def _load_visible_platforms(
     ctx: Context,
     index_items: list[Item],
     page_scope: _ListPageScope,
-    make_required_key: Callable[[str], ItemKey] | None,
+    make_key_of_required_record: Callable[[str], ItemKey] | None,
 ) -> Iterator[Platform]:
     """Yield the current state of the platforms in some index items that the caller can see."""
     joined_ids = [item["platform_id"] for item in index_items if item["kind"] == PlatformMember.kind]
@@ -110,7 +111,9 @@ def _load_visible_platforms(
     platform_keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in organization_ids}
     organization_keys = {each: Organization.make_item_key(id=each) for each in organization_ids.values()}
     required_keys = (
-        {platform_id: make_required_key(platform_id) for platform_id in organization_ids} if make_required_key else {}
+        {platform_id: make_key_of_required_record(platform_id) for platform_id in organization_ids}
+        if make_key_of_required_record
+        else {}
     )
     # Indexes are eventually consistent, so the caller's memberships are read from the table.
     caller_id = ctx.principal_or_anonymous.id or ""
@@ -126,7 +129,7 @@ def _load_visible_platforms(
     for platform_id, organization_id in organization_ids.items():
         platform_key, organization_key = platform_keys[platform_id], organization_keys[organization_id]
         platform, organization = items.get(platform_key), items.get(organization_key)
-        is_lacking = make_required_key is not None and required_keys[platform_id] not in items
+        is_lacking = make_key_of_required_record is not None and required_keys[platform_id] not in items
         if platform is None or organization is None or is_lacking or Organization.from_item(organization).is_deleted:
             continue
         is_platform_member = platform_id in joined_ids and is_current_membership(

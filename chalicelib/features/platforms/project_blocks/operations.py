@@ -80,7 +80,7 @@ def list_project_block_platforms(
         ProjectBlock.in_organization,
         query,
         PlatformSummary.of,
-        make_required_key=lambda platform_id: ProjectBlock.make_item_key(
+        make_key_of_required_record=lambda platform_id: ProjectBlock.make_item_key(
             platform_id=platform_id, project_block_id=project_block_id
         ),
         project_block_id=project_block_id,

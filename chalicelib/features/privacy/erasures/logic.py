@@ -71,7 +71,7 @@ def identities_in(entries: Iterable[StoredEntry], log_id: str, person: PersonalD
     for entry in entries:
         content = _content_if_naming_person(person, entry)
         if content is not None and is_valid_at_claimed_sequence(log_id, entry):
-            yield from _iter_identities_in_content(content)
+            yield from _find_id_email_pair_in_entry(content)
 
 
 def _content_if_naming_person(person: PersonalData, entry: StoredEntry) -> Any:
@@ -98,7 +98,7 @@ def _without_impersonal_ids(content: Any) -> Any:
     return {**content, **_IMPERSONAL_IDS, "actor": actor, "target": target, "data": data}
 
 
-def _iter_identities_in_content(content: Mapping[str, Any]) -> Iterator[Identity]:
+def _find_id_email_pair_in_entry(content: Mapping[str, Any]) -> Iterator[Identity]:
     """Yield the identity that an entry contains, if any.
 
     An entry about a membership contains both id and address. An entry about a response to an invitation contains the

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.reference.models.schemas import LAST_YEAR
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 
 _ASCII_SPELLINGS: Final = str.maketrans(
     {
@@ -32,7 +32,11 @@ _WORD_SEPARATORS: Final = re.compile(r"[\W_]+")
 
 def search_key(name: str) -> str:
     """Return the search key of a name, which ignores case, accents, apostrophes and punctuation between words."""
-    return " ".join(_WORD_SEPARATORS.sub(" ", fold_text(fold_text(name).translate(_ASCII_SPELLINGS))).split())
+    return " ".join(
+        _WORD_SEPARATORS.sub(
+            " ", fold_case_accents_and_spaces(fold_case_accents_and_spaces(name).translate(_ASCII_SPELLINGS))
+        ).split()
+    )
 
 
 def index_range_of_prefix(sorted_keys: Sequence[str], prefix: str) -> range:

@@ -65,7 +65,7 @@ def _store_next_batch_and_progress(job: ResearchJob, records: Sequence[SourceRec
         if changes.write_count_without_log_entry > _TARGET_WRITES:
             break
     return jobs.save_progress(
-        job, changes, status="running", counts=job.sum_counts_with(**counts), stored_record_count=stored_count
+        job, changes, status="running", counts=job.counts_increased_by(**counts), stored_record_count=stored_count
     )
 
 

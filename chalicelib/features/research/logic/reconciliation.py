@@ -84,7 +84,7 @@ def _reconcile_cluster_batch(job: ResearchJob, stale_id: str) -> ResearchJob:
             break
         batch = batch[: len(batch) // 2]
     added_counts = counts if job.work == "reconcile" else {}
-    return jobs.save_progress(job, changes, status="running", counts=job.sum_counts_with(**added_counts))
+    return jobs.save_progress(job, changes, status="running", counts=job.counts_increased_by(**added_counts))
 
 
 def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:

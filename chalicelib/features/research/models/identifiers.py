@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 
 _ORCID: Final = re.compile(r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]")
 _OPENALEX_AUTHOR: Final = re.compile(r"A[1-9][0-9]{0,18}")
@@ -76,7 +76,7 @@ def match_keys(identifiers: Mapping[str, str]) -> list[str]:
 
 def title_first_author_digest(title: str, authors: Sequence[Mapping[str, Any]]) -> str | None:
     """Return a digest of title and first author's family name, or None if either is missing."""
-    family = _family_name(authors[0]["name"]) if authors else ""
+    family = _folded_family_name(authors[0]["name"]) if authors else ""
     normalized_title = _normalize_title(title)
     return _digest(f"{normalized_title}\n{family}") if family and normalized_title else None
 
@@ -88,13 +88,13 @@ def title_digest(title: str) -> str | None:
 
 
 def _normalize_title(title: str) -> str:
-    return re.sub(r"\W+", " ", fold_text(title)).strip()
+    return re.sub(r"\W+", " ", fold_case_accents_and_spaces(title)).strip()
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _family_name(name: str) -> str:
-    family, comma, _ = fold_text(name).partition(",")
-    return family if comma else fold_text(name).rpartition(" ")[2]
+def _folded_family_name(name: str) -> str:
+    family, comma, _ = fold_case_accents_and_spaces(name).partition(",")
+    return family if comma else fold_case_accents_and_spaces(name).rpartition(" ")[2]

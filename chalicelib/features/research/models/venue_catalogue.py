@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class VenueEdition:
     year: int
 
     @property
-    def table_of_contents_keys(self) -> tuple[str, ...]:
+    def dblp_table_of_contents_keys(self) -> tuple[str, ...]:
         """The keys of its tables of contents at DBLP, one for each volume."""
         return self.venue.table_of_contents_keys_of_year(self.year)
 
@@ -243,7 +243,9 @@ VENUES: Final[tuple[Venue, ...]] = (
 """The venues in the order in which they are listed."""
 
 _EDITIONS: Final = {venue.edition_id(year): VenueEdition(venue, year) for venue in VENUES for year in venue.years}
-_BY_NAME: Final = {fold_text(name): venue.id for venue in VENUES for name in (*venue.names, venue.name)}
+_BY_NAME: Final = {
+    fold_case_accents_and_spaces(name): venue.id for venue in VENUES for name in (*venue.names, venue.name)
+}
 
 
 def find_edition(edition_id: str) -> VenueEdition | None:
@@ -253,4 +255,4 @@ def find_edition(edition_id: str) -> VenueEdition | None:
 
 def find_venue_id(name: str | None) -> str | None:
     """Return the id of the venue with a name, or None."""
-    return _BY_NAME.get(fold_text(name)) if name else None
+    return _BY_NAME.get(fold_case_accents_and_spaces(name)) if name else None

@@ -15,7 +15,10 @@ from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
     list_attachments_of_node,
     list_attachments_of_platform,
 )
-from chalicelib.features.taxonomy.attachments.logic.entity_visibility import entity_item_keys, find_hidden_entities
+from chalicelib.features.taxonomy.attachments.logic.entity_visibility import (
+    find_hidden_entities,
+    own_item_key_if_service_entity,
+)
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
 from chalicelib.features.taxonomy.logic.node_queries import prefetched_tree_state, tree_prefetch_keys
@@ -42,7 +45,10 @@ def entity_prefetch_keys(request: Request) -> list[ItemKey]:
     is_valid = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id)
     if not (platform_id and is_valid):
         return []
-    return [entity_attachments_key(platform_id, entity_type, entity_id), *entity_item_keys((entity_type, entity_id))]
+    return [
+        entity_attachments_key(platform_id, entity_type, entity_id),
+        *own_item_key_if_service_entity((entity_type, entity_id)),
+    ]
 
 
 @platform_routes.get(

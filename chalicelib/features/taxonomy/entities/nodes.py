@@ -28,7 +28,7 @@ from chalicelib.features.taxonomy.entities.slug_index import (
 )
 from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSetOut
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
 from chalicelib.kernel.storage.pii import PersonalData
@@ -157,10 +157,10 @@ class TaxonomyNode(Entity):
     def derived_items(self) -> tuple[Item, ...]:
         """The items that find the node by its id, name, slug and other labels."""
         sort_keys = [
-            key_prefix_of_exact_name(NAME_KEY_PREFIX, fold_text(self.name)),
+            key_prefix_of_exact_name(NAME_KEY_PREFIX, fold_case_accents_and_spaces(self.name)),
             key_prefix_of_exact_name(WORD_KEY_PREFIX, self.slug) + SLUG_KEY_SUFFIX,
             *(
-                key_prefix_of_exact_name(WORD_KEY_PREFIX, fold_text(label)) + LABEL_KEY_SUFFIX
+                key_prefix_of_exact_name(WORD_KEY_PREFIX, fold_case_accents_and_spaces(label)) + LABEL_KEY_SUFFIX
                 for label in self.alt_labels
             ),
         ]

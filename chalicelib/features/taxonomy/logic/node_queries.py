@@ -6,7 +6,7 @@ from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, SYSTEM_T
 from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, taxonomy_tree
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
@@ -23,7 +23,7 @@ def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[No
     """
     reader, after = create_tree_reader(ctx, platform_id), ctx.decode_cursor(query)
     if query.q:
-        key_prefix = key_prefix_of_names_starting_with(NAME_KEY_PREFIX, fold_text(query.q))
+        key_prefix = key_prefix_of_names_starting_with(NAME_KEY_PREFIX, fold_case_accents_and_spaces(query.q))
         result = table.query(reader.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
         node_ids = load_indexed_nodes_and_return_ids(reader, result.items)
     else:
@@ -55,7 +55,9 @@ def load_existing_nodes(reader: TreeReader, node_ids: list[str]) -> Iterable[Tax
 
 
 def _matches_filters(node: TaxonomyNode, query: NodesQuery) -> bool:
-    has_prefix = query.q is None or fold_text(node.name).startswith(fold_text(query.q))
+    has_prefix = query.q is None or fold_case_accents_and_spaces(node.name).startswith(
+        fold_case_accents_and_spaces(query.q)
+    )
     return has_prefix and query.kind in (None, node.sort) and query.parent_id in (None, node.parent_id)
 
 

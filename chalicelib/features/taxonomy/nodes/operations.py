@@ -24,7 +24,7 @@ from chalicelib.features.taxonomy.nodes.logic.node_changes import (
 )
 from chalicelib.features.taxonomy.nodes.logic.path_resolution import (
     find_match_by_path,
-    find_match_by_slug_or_label,
+    find_match_by_slug_or_alt_label,
     slug_index_keys,
 )
 from chalicelib.features.taxonomy.nodes.logic.system_tags import create_missing_tags
@@ -82,7 +82,7 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
         )
     match = find_match_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
     if not query.path and query.slug:
-        match = find_match_by_slug_or_label(platform.id, query.slug)
+        match = find_match_by_slug_or_alt_label(platform.id, query.slug)
     if match is None:
         raise not_found()
     node, matched_by = match

@@ -326,7 +326,7 @@ def parse_note_and_evidence(text: bytes) -> tuple[bytes, list[OmittedRun] | None
     if not isinstance(note := record.get("checkpoint"), str):
         raise UsageError("the record has no checkpoint: it has one once the export is running")
     evidence = record.get("evidence")
-    return note.encode(errors="surrogatepass"), None if evidence is None else _parse_evidence(evidence)
+    return note.encode(errors="surrogatepass"), None if evidence is None else _omitted_runs_from_json(evidence)
 
 
 def read_evidence(text: bytes) -> list[OmittedRun]:
@@ -335,7 +335,7 @@ def read_evidence(text: bytes) -> list[OmittedRun]:
     content = content.get("evidence") if isinstance(content, dict) else content
     if content is None:
         raise UsageError("the record has no evidence: the export is CSV, not completed, or leaves out too many entries")
-    return _parse_evidence(content)
+    return _omitted_runs_from_json(content)
 
 
 def _parse_json(text: bytes, what: str) -> Any:
@@ -345,7 +345,7 @@ def _parse_json(text: bytes, what: str) -> Any:
         raise InvalidInput(f"The {what} is no JSON: {error}.") from None
 
 
-def _parse_evidence(content: Any) -> list[OmittedRun]:
+def _omitted_runs_from_json(content: Any) -> list[OmittedRun]:
     if not isinstance(content, list):
         raise InvalidInput(_NO_EVIDENCE)
     evidence = [_parse_omitted(run) for run in content]

@@ -11,7 +11,7 @@ from chalicelib.kernel.audit_log.entry_macs import public_keys, verified_sequenc
 from chalicelib.kernel.audit_log.ledger import (
     Head,
     checkpoint_origin,
-    sequence_attributes,
+    entry_position_attributes,
     sequence_index_key,
     split_hashes,
 )
@@ -107,7 +107,7 @@ def _find_entry_failure(
         decoded = EntryItem.from_canonical_bytes(log_id, body)
     except (ValueError, KeyError, TypeError):
         return "modified"
-    expected = decoded.item() | sequence_attributes(log_id, sequence, size) | {"seal": seal}
+    expected = decoded.item() | entry_position_attributes(log_id, sequence, size) | {"seal": seal}
     return None if expected.items() <= item.items() else "modified"
 
 

@@ -23,7 +23,7 @@ from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, PageOut, RevisionOut
 from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage.entity import (
     RECORD_FIELDS,
     Collection,
@@ -225,7 +225,7 @@ class Page(PageTarget):
         )
         title = {
             "pk": f"W#{self.site_id}#Q",
-            "sk": key_prefix_of_exact_name("", fold_text(self.title)) + self.id,
+            "sk": key_prefix_of_exact_name("", fold_case_accents_and_spaces(self.title)) + self.id,
             "page_id": self.id,
         }
         return *positions, ancestor_cache.build_ancestor_pointer(self.id, **self.site_id_fields), title

@@ -28,7 +28,7 @@ from chalicelib.features.sites.pages.entities.pages import (
 from chalicelib.features.sites.pages.entities.slug_index import slug_positions_key
 from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
-    add_unique_path_condition_write,
+    add_home_child_path_clash_condition,
     breadcrumb_ids,
     reject_cycle,
     reject_excess_depth,
@@ -95,7 +95,7 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
     _store_draft_as_revision(ctx, page)
     trees.slug_index(DRAFT_TREE).add(page.draft_position_item)
     trees.add_to_child_counts(body.parent_id, child_count=1)
-    add_unique_path_condition_write(trees, DRAFT_TREE, page, page.parent_id, page.slug)
+    add_home_child_path_clash_condition(trees, DRAFT_TREE, page, page.parent_id, page.slug)
     if body.is_home or page.draft_home_id is None:
         page = _make_home_page(trees, site, page)
     trees.add_changes_to_unit_of_work()
@@ -179,7 +179,7 @@ def _record_draft_move_and_build_fields(
     )
     trees.slug_index(DRAFT_TREE).remove(page.draft_position_item)
     trees.slug_index(DRAFT_TREE).add(moved_page.draft_position_item)
-    add_unique_path_condition_write(trees, DRAFT_TREE, page, parent_id, slug)
+    add_home_child_path_clash_condition(trees, DRAFT_TREE, page, parent_id, slug)
     return {
         "ancestor_ids": moved_page.ancestor_ids,
         "tree_version": moved_page.tree_version,

@@ -10,7 +10,7 @@ from chalicelib.features.sites.pages.logic.path_resolution import Breadcrumbs, P
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs, slugs_if_page_path
 from chalicelib.features.sites.pages.models.schemas import PageOut, PagesQuery, PageSummary
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import fold_text
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.operations.results import ListPage as PageOfList
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -149,7 +149,7 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
         {"site_id": site_id, "parent_id": query.parent_id, "status": query.status},
     )
     if query.q:
-        prefix = key_prefix_of_names_starting_with("", fold_text(query.q))
+        prefix = key_prefix_of_names_starting_with("", fold_case_accents_and_spaces(query.q))
         result = table.query(f"W#{site_id}#Q", prefix=prefix, after=after, limit=query.limit)
         items = table.get_all(Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
         keys = (Page.make_item_key(site_id=site_id, id=row["page_id"]) for row in result.items)
@@ -188,5 +188,7 @@ def load_pages_with_breadcrumbs(site_id: str, pages: Iterable[Page], prefetched:
 
 
 def _matches_query(page: Page, query: PagesQuery) -> bool:
-    has_prefix = query.q is None or fold_text(page.title).startswith(fold_text(query.q))
+    has_prefix = query.q is None or fold_case_accents_and_spaces(page.title).startswith(
+        fold_case_accents_and_spaces(query.q)
+    )
     return has_prefix and query.status in (None, page.status) and query.parent_id in (None, page.parent_id)

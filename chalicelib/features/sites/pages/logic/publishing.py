@@ -14,7 +14,7 @@ from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_
 from chalicelib.features.sites.pages.logic.page_changes import set_published_home
 from chalicelib.features.sites.pages.logic.tree_positions import (
     SiteTreesUnitOfWork,
-    add_unique_path_condition_write,
+    add_home_child_path_clash_condition,
     breadcrumb_ids,
     reject_cycle,
     reject_excess_depth,
@@ -133,7 +133,7 @@ class PagePublisher:
             len(breadcrumbs),
             has_children=is_deeper,
         )
-        add_unique_path_condition_write(trees, PUBLISHED_TREE, page, parent_id, slug)
+        add_home_child_path_clash_condition(trees, PUBLISHED_TREE, page, parent_id, slug)
         if had_position or page.id in trees.tree_state_with_changes(PUBLISHED_TREE).moved:
             tree_version = trees.record_move_and_return_version(PUBLISHED_TREE, page.id)
         if had_position:

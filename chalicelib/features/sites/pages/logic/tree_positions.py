@@ -79,7 +79,7 @@ def _subtree_height(site_id: str, tree: SiteTree, page_id: str) -> int:
     return height
 
 
-def add_unique_path_condition_write(
+def add_home_child_path_clash_condition(
     trees: "SiteTreesUnitOfWork", tree_name: TreeName, page: Page, parent_id: str | None, slug: str
 ) -> None:
     """Make the transaction fail with `slug_taken` if another page has the path that a page gets.

@@ -9,7 +9,7 @@ from chalicelib.features.sites.rendering.logic import markdown
 from chalicelib.features.sites.rendering.logic.limits import Meter, TooComplex
 from chalicelib.features.sites.rendering.logic.markdown import MarkdownWriter
 from chalicelib.features.sites.rendering.logic.templates import get_template
-from chalicelib.kernel.http.fields import fold_text, is_visible
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces, is_visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -33,7 +33,7 @@ def render_blocks(blocks: Sequence[Block], *, without_first: bool = False) -> st
     limits of a page.
     """
     meter = Meter()
-    blocks_to_show = _BlockRenderer(meter).render(blocks, without_first=without_first)
+    blocks_to_show = _BlockRenderer(meter).render_markdown_in_blocks(blocks, without_first=without_first)
     rendered = get_template("blocks.html.jinja").render(blocks=blocks_to_show)
     meter.spend(len(rendered) // _SANITIZED_CHARACTERS_PER_STEP)
     html = markdown.sanitize_html(rendered)
@@ -46,9 +46,9 @@ def repeats_title(blocks: Sequence[Block], title: str) -> bool:
     if not blocks or blocks[0]["type"] != "heading" or blocks[0]["level"] != 1:
         return False
     text = str(blocks[0]["text"])
-    return len(text) <= _MAX_REPETITION * len(title) and fold_text(
+    return len(text) <= _MAX_REPETITION * len(title) and fold_case_accents_and_spaces(
         MarkdownWriter(Meter()).plain_text(text)
-    ) == fold_text(title)
+    ) == fold_case_accents_and_spaces(title)
 
 
 class _BlockRenderer:
@@ -57,100 +57,102 @@ class _BlockRenderer:
     def __init__(self, meter: Meter) -> None:
         self._meter, self._writing = meter, MarkdownWriter(meter)
 
-    def render(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
+    def render_markdown_in_blocks(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
         """Return blocks with their Markdown as HTML."""
-        parsed = self._parse(blocks, (), begin=int(without_first))
-        markdown.normalize_heading_levels(_tokens(parsed))
-        return self._to_html(parsed)
+        parsed = self._parse_blocks(blocks, (), begin=int(without_first))
+        markdown.normalize_heading_levels(_iter_tokens(parsed))
+        return self._with_tokens_as_html(parsed)
 
-    def _parse(self, blocks: Sequence[Block], place: _BlockPath, begin: int = 0) -> list[Block]:
+    def _parse_blocks(self, blocks: Sequence[Block], path: _BlockPath, begin: int = 0) -> list[Block]:
         parsed = []
         for number, block in enumerate(blocks[begin:], begin):
             if block["type"] not in _PARSERS:
                 continue
-            with _error_path((*place, number)):
+            with _add_path_to_errors((*path, number)):
                 self._meter.spend(_BLOCK_STEPS)
-            result = _PARSERS[block["type"]](self, block, (*place, number))
+            result = _PARSERS[block["type"]](self, block, (*path, number))
             if result:
                 parsed.append(result)
         return parsed
 
-    def _to_html(self, blocks: Sequence[Block]) -> list[Block]:
+    def _with_tokens_as_html(self, blocks: Sequence[Block]) -> list[Block]:
         return [
             {
                 **block,
-                "html": self._writing.to_html(block.get("tokens", ())),
-                "columns": [self._to_html(column) for column in block.get("columns", ())],
+                "html": self._writing.tokens_to_unsanitized_html(block.get("tokens", ())),
+                "columns": [self._with_tokens_as_html(column) for column in block.get("columns", ())],
             }
             for block in blocks
         ]
 
-    def heading(self, block: Block, place: _BlockPath) -> Block:
-        with _error_path((*place, "text")):
+    def parse_heading_block(self, block: Block, path: _BlockPath) -> Block:
+        with _add_path_to_errors((*path, "text")):
             tokens = self._writing.parse_heading(block["text"], block["level"])
         return {**block, "tokens": tokens} if tokens else {}
 
-    def text(self, block: Block, place: _BlockPath) -> Block:
-        with _error_path((*place, "text")):
+    def parse_text_block(self, block: Block, path: _BlockPath) -> Block:
+        with _add_path_to_errors((*path, "text")):
             tokens = self._writing.parse_document(block["text"])
         return {**block, "tokens": tokens} if tokens else {}
 
-    def list_(self, block: Block, place: _BlockPath) -> Block:
-        lines = [self._line(item, (*place, "items", number)) for number, item in enumerate(block["items"])]
+    def render_list_items(self, block: Block, path: _BlockPath) -> Block:
+        lines = [self._render_line(item, (*path, "items", number)) for number, item in enumerate(block["items"])]
         return {**block, "lines": [line for line in lines if line]} if any(lines) else {}
 
-    def quote(self, block: Block, place: _BlockPath) -> Block:
-        line = self._line(block["text"], (*place, "text"))
+    def render_quote_line(self, block: Block, path: _BlockPath) -> Block:
+        line = self._render_line(block["text"], (*path, "text"))
         return {**block, "line": line} if line else {}
 
-    def code(self, block: Block, _place: _BlockPath) -> Block:
+    def code_block_if_visible(self, block: Block, _path: _BlockPath) -> Block:
         return block if is_visible(block["text"]) else {}
 
-    def embed(self, block: Block, _place: _BlockPath) -> Block:
+    def with_embed_host(self, block: Block, _path: _BlockPath) -> Block:
         return {**block, "host": urlsplit(block["url"]).hostname}
 
-    def button(self, block: Block, _place: _BlockPath) -> Block:
+    def with_button_label(self, block: Block, _path: _BlockPath) -> Block:
         return block if is_visible(block["label"]) else {**block, "label": block["url"]}
 
-    def columns(self, block: Block, place: _BlockPath) -> Block:
-        columns = [self._parse(column, (*place, "columns", number)) for number, column in enumerate(block["columns"])]
+    def parse_column_blocks(self, block: Block, path: _BlockPath) -> Block:
+        columns = [
+            self._parse_blocks(column, (*path, "columns", number)) for number, column in enumerate(block["columns"])
+        ]
         return {**block, "columns": columns}
 
-    def unchanged(self, block: Block, _place: _BlockPath) -> Block:
+    def unchanged_block(self, block: Block, _path: _BlockPath) -> Block:
         return block
 
-    def _line(self, text: str, place: _BlockPath) -> str:
-        with _error_path(place):
+    def _render_line(self, text: str, path: _BlockPath) -> str:
+        with _add_path_to_errors(path):
             return self._writing.render_line(text)
 
 
 @contextmanager
-def _error_path(place: _BlockPath) -> Iterator[None]:
+def _add_path_to_errors(path: _BlockPath) -> Iterator[None]:
     """Add the path to a TooComplex that is raised inside."""
     try:
         yield
     except TooComplex as error:
-        error.path = place
+        error.path = path
         raise
 
 
-def _tokens(blocks: Sequence[Block]) -> Iterator["Token"]:
+def _iter_tokens(blocks: Sequence[Block]) -> Iterator["Token"]:
     """Yield the tokens of all Markdown that can contain headings, in reading order."""
     for block in blocks:
         yield from block.get("tokens", ())
         for column in block.get("columns", ()):
-            yield from _tokens(column)
+            yield from _iter_tokens(column)
 
 
 _PARSERS: Final[Mapping[str, Callable[[_BlockRenderer, Block, _BlockPath], Block]]] = {
-    "heading": _BlockRenderer.heading,
-    "text": _BlockRenderer.text,
-    "list": _BlockRenderer.list_,
-    "quote": _BlockRenderer.quote,
-    "code": _BlockRenderer.code,
-    "image": _BlockRenderer.unchanged,
-    "embed": _BlockRenderer.embed,
-    "button": _BlockRenderer.button,
-    "divider": _BlockRenderer.unchanged,
-    "columns": _BlockRenderer.columns,
+    "heading": _BlockRenderer.parse_heading_block,
+    "text": _BlockRenderer.parse_text_block,
+    "list": _BlockRenderer.render_list_items,
+    "quote": _BlockRenderer.render_quote_line,
+    "code": _BlockRenderer.code_block_if_visible,
+    "image": _BlockRenderer.unchanged_block,
+    "embed": _BlockRenderer.with_embed_host,
+    "button": _BlockRenderer.with_button_label,
+    "divider": _BlockRenderer.unchanged_block,
+    "columns": _BlockRenderer.parse_column_blocks,
 }

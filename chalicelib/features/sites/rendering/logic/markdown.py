@@ -89,7 +89,7 @@ class MarkdownWriter:
 
     def parse_document(self, text: str) -> list["Token"]:
         """Return Markdown as tokens, without elements that would be empty for screen readers."""
-        return self._count_tokens(_remove_empty(self._parser.parse(text)))
+        return self._count_tokens(_iter_accessible_tokens(self._parser.parse(text)))
 
     def parse_heading(self, text: str, level: int) -> list["Token"]:
         """Return a line of Markdown as a heading, or nothing if it has no visible text."""
@@ -97,18 +97,18 @@ class MarkdownWriter:
 
         tag = f"h{level}"
         opening, closing = Token("heading_open", tag, 1), Token("heading_close", tag, -1)
-        return self._count_tokens(_remove_empty([opening, *self._parser.parseInline(text), closing]))
+        return self._count_tokens(_iter_accessible_tokens([opening, *self._parser.parseInline(text), closing]))
 
     def render_line(self, text: str) -> str:
         """Return a line of Markdown as HTML, or nothing if it has no visible text."""
-        tokens = self._count_tokens(_remove_empty(self._parser.parseInline(text)))
-        return self.to_html(tokens) if _has_visible_text(tokens[0].children or ()) else ""
+        tokens = self._count_tokens(_iter_accessible_tokens(self._parser.parseInline(text)))
+        return self.tokens_to_unsanitized_html(tokens) if _has_visible_text(tokens[0].children or ()) else ""
 
     def plain_text(self, text: str) -> str:
         """Return the text of a line of Markdown."""
         return "".join(child.content for token in self._parser.parseInline(text) for child in token.children or ())
 
-    def to_html(self, tokens: Sequence["Token"]) -> str:
+    def tokens_to_unsanitized_html(self, tokens: Sequence["Token"]) -> str:
         """Return tokens as HTML."""
         return str(self._parser.renderer.render(tokens, self._parser.options, {}))
 
@@ -169,7 +169,7 @@ def _render_code(_renderer: Any, tokens: Sequence["Token"], at: int, *_: Any) ->
     return f'<pre tabindex="0"><code>{escape(tokens[at].content)}</code></pre>\n'
 
 
-def _remove_empty(tokens: Sequence["Token"]) -> Iterator["Token"]:
+def _iter_accessible_tokens(tokens: Sequence["Token"]) -> Iterator["Token"]:
     skipped = 0
     for at, token in enumerate(tokens):
         if token.type == "inline":

@@ -37,7 +37,7 @@ def render_document(view: View, headers: Mapping[str, str]) -> RawResponse:
     disclose every reader to another site, and many sites refuse to be framed.
     """
     style = stylesheet(view.theme)
-    tag = digest_etag(to_json([LAYOUT, view.render_inputs, style]))
+    tag = digest_etag(to_json([LAYOUT, view.etag_inputs, style]))
     return RawResponse(
         lambda: _render_html(view, style), "text/html; charset=utf-8", {**headers, **_security_headers(style)}, tag
     )

@@ -54,7 +54,7 @@ def stylesheet(theme: Mapping[str, Any] | None) -> str:
     are used if they are installed. No font is downloaded.
     """
     theme = theme or {}
-    return f"{_variables(theme)}\n{_stylesheet_text()}"
+    return f"{_root_color_and_font_rules(theme)}\n{_stylesheet_text()}"
 
 
 def backgrounds(theme: Mapping[str, Any] | None) -> dict[str, str]:
@@ -65,7 +65,7 @@ def backgrounds(theme: Mapping[str, Any] | None) -> dict[str, str]:
 def palette(theme: Mapping[str, Any], scheme: str) -> dict[str, str]:
     """Return the colors of a page in a scheme, `light` or `dark`: the theme's if they are readable, or the defaults."""
     ours = _SCHEMES[scheme]
-    theirs = _colors(theme, scheme)
+    theirs = _usable_theme_colors(theme, scheme)
     background = theirs.get("background", ours["background"])
     text = _first_readable(
         (theirs.get("text"), ours["text"], _LIGHT["text"], _DARK["text"], _BLACK, _WHITE), (background,)
@@ -90,7 +90,7 @@ def _schemes(theme: Mapping[str, Any]) -> tuple[str, ...]:
     return (theme["mode"],) if theme.get("mode") in _SCHEMES else tuple(_SCHEMES)
 
 
-def _colors(theme: Mapping[str, Any], scheme: str) -> Colors:
+def _usable_theme_colors(theme: Mapping[str, Any], scheme: str) -> Colors:
     """Return the colors of a theme that can be used in a scheme. Transparent colors are ignored."""
     colors = {name: color for name, color in theme.get("colors", {}).items() if _OPAQUE.fullmatch(color)}
     if len(_schemes(theme)) == 1:
@@ -127,7 +127,7 @@ def _channels(color: str) -> list[int]:
     return [int((digits[at : at + width] * 2)[:2], 16) for at in range(0, len(digits), width)]
 
 
-def _variables(theme: Mapping[str, Any]) -> str:
+def _root_color_and_font_rules(theme: Mapping[str, Any]) -> str:
     schemes = _schemes(theme)
     families = "".join(f"--{use}:{_font_stack(theme, *names)};" for use, names in _FONTS.items())
     first = f":root{{color-scheme:{' '.join(schemes)};{_declarations(palette(theme, schemes[0]))}{families}}}"

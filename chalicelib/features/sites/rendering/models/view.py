@@ -15,9 +15,9 @@ class MenuItem:
     children: Sequence["MenuItem"] = ()
 
     @property
-    def contains_current(self) -> bool:
+    def has_current_descendant(self) -> bool:
         """Return whether the current page is among the items below."""
-        return any(child.current or child.contains_current for child in self.children)
+        return any(child.current or child.has_current_descendant for child in self.children)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class View:
     preview: bool = False
 
     @property
-    def render_inputs(self) -> dict[str, Any]:
+    def etag_inputs(self) -> dict[str, Any]:
         """Return all data that determines the page, with the tag of the blocks. Equal inputs make equal pages."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {**values, "blocks": self.blocks.tag}

@@ -42,7 +42,7 @@ _REQUIRED_ATTRIBUTES: Final = {
 """Entity type → an attribute that tells an entity from other records with the same key."""
 
 
-def entity_item_keys(entity: EntityRef) -> list[ItemKey]:
+def own_item_key_if_service_entity(entity: EntityRef) -> list[ItemKey]:
     """Return the key of the item of an entity, or an empty list for an entity type that the caller defines."""
     make_key = SERVICE_ENTITY_KEYS.get(entity[0])
     return [make_key(entity[1])] if make_key else []
@@ -50,7 +50,9 @@ def entity_item_keys(entity: EntityRef) -> list[ItemKey]:
 
 def find_hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[EntityRef]:
     """Return the entities that do not exist for the caller. Entities of the caller's own types always exist."""
-    keys_by_entity = {entity: entity_item_keys(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS}
+    keys_by_entity = {
+        entity: own_item_key_if_service_entity(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS
+    }
     missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.prefetched.keys())
     items = {**ctx.access.prefetched, **(table.get_all(missing_keys) if missing_keys else {})}
     existing = {

@@ -18,7 +18,7 @@ from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes,
 from chalicelib.features.taxonomy.models import MAX_DEPTH, MatchedBy
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unavailable
-from chalicelib.kernel.http.fields import SLUG_PATTERN, fold_text
+from chalicelib.kernel.http.fields import SLUG_PATTERN, fold_case_accents_and_spaces
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
@@ -46,19 +46,19 @@ def slug_index_keys(platform_id: str, path: str) -> list[ItemKey]:
     return [slug_index_key(platform_id, slug) for slug in slugs_if_valid_path(path)]
 
 
-def find_match_by_slug_or_label(platform_id: str, label: str) -> NodeMatch | None:
+def find_match_by_slug_or_alt_label(platform_id: str, slug_or_alt_label: str) -> NodeMatch | None:
     """Return the oldest node with a slug or, if there is none, with another label.
 
     Case, accents and whitespace are ignored.
     """
-    reader, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_text(label)
+    reader, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_case_accents_and_spaces(slug_or_alt_label)
     key_prefix = key_prefix_of_exact_name(WORD_KEY_PREFIX, folded_label)
     rows = table.query(reader.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
     ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG_KEY_SUFFIX)}
     for node in load_existing_nodes(reader, load_indexed_nodes_and_return_ids(reader, rows)):
         if node.id in ids_by_slug and node.slug == folded_label:
             return node, "slug"
-        if folded_label in map(fold_text, node.alt_labels):
+        if folded_label in map(fold_case_accents_and_spaces, node.alt_labels):
             return node, "altLabel"
     return None
 
