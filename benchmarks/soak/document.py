@@ -83,7 +83,8 @@ arrive late, twice or in another order. Atrium promises:
   its idempotency record were committed in one transaction.
 - **A change without a response is stored completely or not at all.** Repeat the request with the same
   `Idempotency-Key`, or read the record.
-- **The log verifies.** No entry precedes an entry that was acknowledged before its request was sent.
+- **The log verifies, and it keeps the order of changes.** If a change was acknowledged before another request was
+  sent, its entry comes first in the log.
 - **Every event reaches its subscribers** at least once, or its delivery gives the reason.
 - **A repeated `Idempotency-Key` gets the same response** for 24 hours, as long as its caller may see the record.
 

@@ -160,7 +160,7 @@ def test_each_partition_is_writable_only_by_the_listed_functions(functions: set[
 
 def test_the_guide_lists_every_service_that_the_deployment_commands_use() -> None:
     guide = (ROOT / "docs/guides/deployment.md").read_text()
-    chapter = guide.partition("### Those of whoever deploys")[2].partition("\n## ")[0]
+    chapter = guide.partition("### Permissions of operators")[2].partition("\n## ")[0]
     resource_types = {
         r["Type"] for r in json.loads((ROOT / "infrastructure/stack.json").read_text())["Resources"].values()
     }

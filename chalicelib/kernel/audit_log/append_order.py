@@ -1,7 +1,7 @@
 """The order in which the ledger appends pending entries: the oldest first, but each after the entries that it follows.
 
-An entry follows the previous one of its chain, and the previous one about the same record. Their ids have this order
-unless the clocks of two processes differ: then an entry can follow one of its chain with a later id.
+An entry follows the previous one of its chain, and the previous one about the same record. Ids have the same order,
+unless the clocks of two processes differ. Then an entry can have an earlier id than the previous one of its chain.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ class AppendOrder:
     def list_appendable_entry_pointers(self, last_statement: Statement | None, *, has_all_pending: bool) -> list[Item]:
         """Return the pointers that can be appended, in order.
 
-        Unless `is_complete`, there are further pointers, and earlier links may be among them. A pointer that would open
-        a gap in a chain then waits, unless all would.
+        Unless `has_all_pending`, further pointers exist, and earlier links may be among them. Then a pointer that would
+        open a gap in a chain waits, unless all pointers would.
         """
         runs = [self._pointer_with_predecessors(pointer) for pointer in self._pointers]
         gapless = [run for run in runs if has_all_pending or not self._would_open_gap(run, last_statement)]

@@ -1,8 +1,8 @@
 """MACs (HMAC-SHA256) of pending entries, from the commit until the entry is in the tree.
 
-Otherwise anyone who can write to the table could add an entry and its pointer, and the ledger would sign both. Only the
-functions that commit entries, and the ledger, can use the key (`ENTRY_KEY`). Once an entry is in the tree, its entry
-MAC replaces this one.
+Without them, anyone who can write to the table could add an entry and its pointer, and the ledger would sign both. Only
+the functions that commit entries, and the ledger, can use the key (`ENTRY_KEY`). Once an entry is in the tree, its
+entry MAC replaces this one.
 
 A MAC is the id of its key (4 bytes) and 32 bytes over the log, the entry's id, its leaf hash and its link in one of the
 log's chains. The entry and its pointer contain the same link and MAC.

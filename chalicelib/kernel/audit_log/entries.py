@@ -1,8 +1,8 @@
-"""Entries of the log, which are also events and outbox messages, as a mutation's transaction writes them.
+"""Log entries as the transaction of a mutation writes them. They are also events and outbox messages.
 
-An entry is stored as its canonical bytes, computed once (RFC 8785). Its leaf hash is made of the same bytes (RFC 6962).
-A pointer in the partition of the log's head marks the entry as pending. The pointer is due a few seconds later, so that
-the sweep finds it if everything else fails.
+An entry is stored as its canonical bytes, computed once (RFC 8785). Its leaf hash is computed from the same bytes (RFC
+6962). A pointer in the partition of the log's head marks the entry as pending. The pointer is due a few seconds later,
+so that the sweep finds it if everything else fails.
 """
 
 import hashlib
@@ -124,9 +124,9 @@ class Event:
         )
 
     def outbox_writes(self, chains: Chains) -> list[Write]:
-        """Return the writes of the transaction. The last one extends a chain.
+        """Return the writes that commit the entry. The last one extends a chain.
 
-        They are the entry, its bytes if they are long, its pointer and its chain. Raises Problem `unavailable` if AWS
+        The others create the entry, its bytes if they are long, and its pointer. Raises Problem `unavailable` if AWS
         KMS cannot decrypt the key that authenticates it.
         """
         body, link = self.canonical_leaf_bytes(), chains.next_link

@@ -32,9 +32,9 @@ def verified_sequence_or_none(
 ) -> int | None:
     """Return the sequence that the ledger assigned to this leaf in a tree of this size, or None if it did not.
 
-    The root alone proves that something was altered, the MAC proves which entry. From a MAC made with a signing key
-    only the sequence is read, and only while such MACs are valid. The root must prove the rest. `chained`: the required
-    value, or None if it does not matter.
+    The root alone proves that something was altered. The MAC proves which entry. A MAC made with a signing key is not
+    verified: its sequence is returned while such MACs are valid, and the root must prove the rest. `chained`: the
+    required value, or None if it does not matter.
     """
     mac_key_id, sequence_bytes = seal[:KEY_ID_BYTES], seal[KEY_ID_BYTES : KEY_ID_BYTES + _SEQUENCE_BYTES]
     sequence = int.from_bytes(sequence_bytes, "big")

@@ -5,8 +5,8 @@ one consistent query. One transaction assigns the sequences, deletes the pointer
 the head is unchanged. So lost, repeated and late messages and concurrent workers are harmless. Forged pointers and
 entries are quarantined: they are not appended and do not block the log.
 
-The transaction also stores a batch, the ids of the appended entries. Batches find an entry by its sequence in the
-table, since the index of sequences may lag.
+The transaction also stores a batch, the ids of the appended entries. Batches resolve a sequence to its entry, because
+the index of sequences may lag.
 """
 
 import time
@@ -42,7 +42,7 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 BATCH_SIZE: Final = (table.MAX_TRANSACT_ITEMS - 2) // 2
-"""Entries appended in one transaction. Each takes two writes, the head and the batch one each."""
+"""Entries appended in one transaction. Each takes two writes. The head and the batch take one each."""
 
 HEAD_SORT_KEY: Final = "!"
 """Sort key of the head. It sorts before all pointers."""
@@ -69,9 +69,9 @@ class BrokenHead(Exception):
 
 @dataclass(frozen=True)
 class Head:
-    """A log's tree, its signed checkpoint, and the signed statement of its chains.
+    """A log's tree, its signed checkpoint (`note`), and the signed statement of its chains.
 
-    `note` is empty before the first entry, `statement` if there is none.
+    `note` is empty before the first entry. `statement` is empty if there is none.
     """
 
     tree: CompactRange
@@ -153,15 +153,18 @@ def checkpoint_origin(log: str) -> str:
 
 
 def sequence_index_key(log: str, sequence: int) -> tuple[str, str]:
-    """Return the key of an entry in the index of sequences; in the table, that of the batch that ends with it."""
+    """Return the key of an entry in the index of sequences.
+
+    In the table, it is the key of the batch that ends with this entry.
+    """
     return f"A#{log}#S", f"{sequence:012d}"
 
 
 def find_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
     """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
 
-    The ids are without a gap, and may end before `until_sequence`. Entries that were appended before batches existed
-    are not found.
+    The ids have no gaps, and may end before `until_sequence`. Entries that were appended before batches existed are not
+    found.
     """
     pk, first_key = sequence_index_key(log, after_sequence + 1)
     ids_by_sequence: dict[int, str] = {}
@@ -220,7 +223,7 @@ def append_pending_and_return_lag_ms(log: str, deadline_ms: int | None = None) -
 
 
 def _has_failed_only_on_entries(cancelled: TransactionCancelled) -> bool:
-    """Return whether entries, not the head, caused the failure: then entries do not match their pointers."""
+    """Return whether only entries caused the failure, not the head. These entries do not match their pointers."""
     return bool(cancelled.failed_items) and 0 not in cancelled.failed_items
 
 
@@ -268,7 +271,7 @@ def _load_or_start_statement(log: str, head: Head, outbox: Outbox) -> Statement 
         return None
     if not head.tree.size:
         return Statement(lost=lost)
-    time.sleep(_SETTLING_SECONDS)  # Transactions in progress when the chains were read are complete then.
+    time.sleep(_SETTLING_SECONDS)  # By then, all transactions that were in progress are complete.
     current_outbox = Outbox.read(log)
     statement = Statement.create(head.tree.size, outbox.ends, links_with_macs(current_outbox.pointers))
     return replace(statement, lost=lost) if current_outbox.complete or lost else None
@@ -303,7 +306,7 @@ def _unanchored_index_attributes(log: str) -> Item:
 
 
 def _unconsumed_index_attributes(log: str) -> Item:
-    # The log's consumer removes it when it has processed the entries. Otherwise the sweep triggers the log.
+    # The log's consumer removes them when it has processed the entries. Otherwise the sweep triggers the log.
     return {
         **schedule_attributes(ScheduledTask(APPEND_TASK, after(now(), seconds=REDRIVE_AFTER_SECONDS)), head_key(log)),
         "log": log,
@@ -356,5 +359,5 @@ def unanchored_pk(shard: object) -> str:
 
 
 def count_pending(log: str) -> int:
-    """Return the number of pending entries of a log, at least that of the first 1 MB."""
+    """Return the number of pending entries of a log, of which only the first 1 MB is counted."""
     return table.count_items_in_one_read(head_key(log)[0], since=_POINTERS_START)

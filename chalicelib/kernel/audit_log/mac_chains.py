@@ -1,8 +1,8 @@
 """Chains of MACs, which reveal entries that are removed before they are in the log's tree.
 
 A log has `SHARDS` chains. Each entry is the next link of one: it has a number in the chain, and its MAC covers the MAC
-of the previous link. An item in the partition of the log's head contains the end of each chain, and the transaction
-that commits an entry advances it. A removed entry leaves a number without an entry. If an older copy of the item is
+of the previous link. For each chain, an item in the partition of the log's head contains its end. The transaction that
+commits an entry updates that item. A removed entry leaves a number without an entry. If an older copy of the item is
 restored, the next entry contradicts those in the tree.
 
 With each checkpoint the ledger signs the state of each chain in the tree and its missing links (`signed_statements`).
@@ -137,7 +137,7 @@ class Chains:
         self._items[link.shard] = {"number": link.number, "mac": mac}
 
     def use_other_chain(self, *current_item: Item | None) -> None:
-        """Extend the other chain next. `current_item`: the present item of this one, if it is known."""
+        """Extend the other chain next. `current_item`: the present item of the chain that was tried, if it is known."""
         self._items |= dict.fromkeys(self._shards[:1], *current_item) if current_item else {}
         self._shards.append(self._shards.pop(0))
 

@@ -48,7 +48,7 @@ def redaction_signature_base64(entry: EntryItem) -> str | None:
 def is_redacted_entry_intact(log: str, sequence: int, item: Item) -> bool:
     """Return whether an erased entry has exactly the attributes that the service left.
 
-    The item has all attributes that an entry needs. Their values, and other attributes, can be anything.
+    The item must have the attributes by which an entry is shown, with their types. Everything else can have any value.
     """
     size, signature = item.get("tree_size"), item["erased"]
     if not (isinstance(size, int) and isinstance(signature, bytes)):

@@ -40,7 +40,7 @@ class Gap(NamedTuple):
     end: bytes
 
     def remaining_gaps_and_mismatch(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
-        """Return the remaining gaps after a link arrives, and whether it is not the link that was missing."""
+        """Return the remaining gaps after a link arrives, and whether the link differs from the missing one."""
         altered = (link.number == self.first and entry_mac_without_key_id(link.previous) != self.before) or (
             link.number == self.last and entry_mac_without_key_id(mac) != self.end
         )
@@ -114,7 +114,8 @@ class Statement:
     def create(cls, since_size: int, ends_by_shard: Mapping[int, ChainEnd], pending: Iterable[LinkWithMac]) -> Self:
         """Return the first statement of a log with entries: everything in its chains is in the tree or pending.
 
-        Read the ends before the pending links, so that no link is unknown to the ends.
+        Read the ends before the pending links. Otherwise, entries committed in between would count as being in the
+        tree.
         """
         links = [
             pending_link
@@ -166,8 +167,8 @@ class Statement:
         """Return the links that are neither in the tree nor pending.
 
         Read the ends first, then the pending links, then the statement, so that concurrent commits do not count as
-        missing. `current_ends`: the ends read again of `list_shards_behind_tree`. A chain that is still behind the tree
-        has been rolled back.
+        missing. `current_ends`: the ends of the chains in `list_shards_behind_tree`, read again. A chain that is still
+        behind the tree has been rolled back.
         """
         numbers = {(link.shard, link.number) for link in pending}
         links, unlisted_count = set[tuple[int, int]](), 0

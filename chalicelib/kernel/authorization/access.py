@@ -1,4 +1,4 @@
-"""Authorization of a request. One BatchGet reads what decides it, and the records that the operation uses.
+"""Authorization of a request. One BatchGet reads the items that decide it and the records that the operation uses.
 
 A nested container takes a second read if this process does not know its ancestors yet.
 """
@@ -247,7 +247,7 @@ def _load_container_with_ancestors(
     Raises Problem `not_found` if one is missing, and 422 if the body does not name the container.
     """
     if rule.in_body and target.container is None:
-        validation.validate_body(reads.operation.body, request, None)  # It raises the reason.
+        validation.validate_body(reads.operation.body, request, None)  # This raises the error that explains why.
     container, ancestor_keys = _container_or_not_found(rule.container_type, target.container, items), target.ancestors
     if container.ancestor_keys_by_type.keys() - ancestor_keys.keys():
         ancestor_cache.store(container.item_key, container.ids_by_parameter)

@@ -16,7 +16,11 @@ from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 
 @dataclass(frozen=True)
 class EffectiveRole:
-    """The caller's role in a container, the role for the operation, and the descendants that grant it."""
+    """The caller's memberships and roles, and the descendants that were considered.
+
+    `role`: the role in the container of the request. `scope_role`: the role in the container where the operation
+    requires one (`role_container_type`). If only a descendant grants the required role, both are the role there.
+    """
 
     memberships: MembershipView
     role: Role | None

@@ -70,7 +70,7 @@ def last_revocation_at(user_id: str, containers: Iterable[ItemKey], items: Mappi
 
 
 def role_in_container(container: Container, own_role: Role | None, parent_role: Role | None) -> Role | None:
-    """Return the role in a container, from the own membership and the role in the parent."""
+    """Return the role in a container that follows from the user's role there and the role in the parent container."""
     if container.parent_type and parent_role and parent_role.includes(Role.ADMIN):
         return Role.ADMIN
     return own_role or (Role.MEMBER if parent_role and not container.is_private else None)

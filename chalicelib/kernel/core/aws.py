@@ -1,4 +1,7 @@
-"""AWS clients: one session per process, clients created on first use, counted calls, errors as problems."""
+"""AWS clients, which are created on first use.
+
+All clients of a process share one session. Their calls are counted, and outages are raised as Problem `unavailable`.
+"""
 
 import json
 import os
@@ -48,15 +51,16 @@ _SERVER_ERRORS: Final = frozenset(
 )
 
 _ITEM_OPERATIONS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
-"""DynamoDB operations that requests consist of."""
+"""DynamoDB operations whose responses `_parse_item_response` parses."""
 
 _MODELS: Final = Path(__file__).parents[3] / "aws_models"
 """Where botocore first searches its service models. Only the package has it (`infrastructure.botocore_models`)."""
 
 _TIMEOUTS: Final = {"": (3, 3), "sqs": (2, 1), "s3": (2, 4), "sesv2": (1, 10)}
-"""Attempts, and seconds for each. A request with one failing call is answered within the gateway's 29 seconds.
+"""Number of attempts, and seconds for each, by service. The entry for "" is the default.
 
-Mail has one attempt, because SES sends it again for each attempt whose response was lost.
+Even a request with a failing call is answered within the gateway's limit of 29 seconds. Mail has one attempt, because a
+second one sends the mail again if only the response to the first was lost.
 """
 
 
@@ -94,7 +98,7 @@ def _client(service: str) -> Any:
     config_values = settings()
     attempts, seconds = _TIMEOUTS.get(service, _TIMEOUTS[""])
     config = Config(
-        # Retries are bounded and have jitter. The caller can retry what still fails, after `Retry-After`.
+        # Retries are bounded and have jitter. If a call still fails, the caller can retry after `Retry-After`.
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=1,
         read_timeout=seconds,
@@ -103,7 +107,7 @@ def _client(service: str) -> Any:
         parameter_validation=config_values.stage == "local",
         # botocore builds a user agent for each call, which takes a quarter of a call's CPU time.
         user_agent="atrium",
-        # URLs of files with an older signature, or without a region, do not work everywhere.
+        # Presigned URLs that have an older signature, or no region, do not work everywhere.
         signature_version="s3v4" if service == "s3" else None,
         s3=None if config_values.aws_endpoint_url else {"addressing_style": "virtual"},
     )
@@ -137,9 +141,9 @@ def reset_clients() -> None:
 def _parse_item_response(
     operation_model: Any, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: object
 ) -> None:
-    """Parse a DynamoDB response at once, and leave nothing of it to botocore.
+    """Parse the body of a DynamoDB response, so that botocore's slower parser has nothing to do.
 
-    botocore walks its model of ten types for each attribute, which took half of the time of a list of fifty items.
+    For each attribute, that parser walks a model of ten types. This took half of the time of a list of fifty items.
     Binary values stay in base64, which `item_json.item_from_dynamodb_json` decodes.
     """
     is_item_response = (

@@ -6,7 +6,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from typing import Final
 
 _DOUBLINGS: Final = 10
-"""More doublings would exceed any maximum, and overflow."""
+"""Maximum number of doublings of a pause. More would exceed every maximum pause, and finally overflow."""
 
 
 def now_ms() -> int:
@@ -29,7 +29,7 @@ def now() -> str:
 
 
 def timestamp_ms(text: str) -> int:
-    """Return a timestamp in milliseconds since 1970. Raises ValueError without an RFC 3339 time with an offset."""
+    """Return a timestamp in milliseconds since 1970. Raises ValueError unless it is an RFC 3339 time with an offset."""
     parsed = datetime.fromisoformat(text)
     if parsed.tzinfo is None:
         raise ValueError("has no offset from UTC")
@@ -37,7 +37,7 @@ def timestamp_ms(text: str) -> int:
 
 
 def after(start: str, *, days: float = 0, hours: float = 0, seconds: float = 0) -> str:
-    """Return the timestamp at an interval after another."""
+    """Return the timestamp that lies an interval after `start`."""
     return timestamp(timestamp_ms(start) + round((days * 86_400 + hours * 3_600 + seconds) * 1000))
 
 

@@ -8,7 +8,7 @@ from chalicelib.kernel.core.clock import timestamp_ms
 
 
 def new_id(created_at: str) -> str:
-    """Return a new id with this time."""
+    """Return a new id that contains this time of creation."""
     return str(uuid7(nanoseconds=timestamp_ms(created_at) * 1_000_000))
 
 
@@ -23,7 +23,7 @@ def timestamp_ms_of_id(identifier: str) -> int:
 
 
 def id_lower_bound(ms: int) -> str:
-    """Return the lower bound of the ids from a time on."""
+    """Return a lower bound for the ids created at or after a time, given in milliseconds since 1970."""
     digits = f"{max(ms, 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"
 

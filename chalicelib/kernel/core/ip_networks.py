@@ -56,7 +56,10 @@ def client_network(address: str) -> str:
 
 
 def parse_network(text: str) -> IPv4Network | IPv6Network:
-    """Return a network, or a single address as one. Raises ValueError if it is invalid or has host bits set."""
+    """Return the network that a text denotes. A single address is a network of one address.
+
+    Raises ValueError if the network is invalid or has host bits set.
+    """
     try:
         network = ip_network(text)
     except ValueError:

@@ -81,9 +81,9 @@ def add_metrics(**metrics: float) -> None:
 
 @contextmanager
 def log_and_ignore_aws_errors(log_field_name: str) -> Iterator[None]:
-    """Continue if an AWS call in the block fails, and add the reason to the record in `log_field_name`.
+    """Ignore the failure of an AWS call in the block, and add the reason to the record in the field `log_field_name`.
 
-    Use it only if the work is repeated otherwise. For example, the sweep finds tasks that could not be queued.
+    Use it only for work that is repeated anyway. For example, the sweep finds tasks that could not be queued.
     """
     try:
         yield
@@ -92,7 +92,10 @@ def log_and_ignore_aws_errors(log_field_name: str) -> Iterator[None]:
 
 
 def add_request_ids(request_ids: Iterable[str]) -> None:
-    """Add the ids of the requests behind the current record, up to a hundred. Records of requests have one."""
+    """Add the ids of requests to the record of the work that they caused, up to a hundred.
+
+    The record of a request stays unchanged, because it contains only the request's own id.
+    """
     record = _current_record.get()
     if record is None or "requestId" in record.fields:
         return
@@ -102,7 +105,7 @@ def add_request_ids(request_ids: Iterable[str]) -> None:
 
 @contextmanager
 def bind_originating_request_ids(*request_ids: str | None) -> Iterator[None]:
-    """Add the ids of the requests that caused the block to its record, and to the messages that it queues."""
+    """Add the ids of the requests that caused the block's work to its record and to the messages that it queues."""
     ids = tuple(filter(None, request_ids))
     add_request_ids(ids)
     token = _current_request_ids.set(ids)
@@ -119,7 +122,7 @@ def log_event(name: str, **fields: Any) -> None:
 
 
 def current_request_ids() -> tuple[str, ...]:
-    """Return the ids of the requests for which the current work is done. They are empty for scheduled work."""
+    """Return the ids of the requests for which the current work is done. There are none for scheduled work."""
     return _current_request_ids.get()
 
 

@@ -74,8 +74,8 @@ def register_sections(targets: Iterable[str]) -> None:
 class Settings(SettingsSection):
     """Settings of the kernel.
 
-    Keys are 32 bytes in base64. On a deployed stage they are encrypted by AWS KMS: `kms:<ciphertext>`. Of several keys,
-    separated by commas, the first is used and the others are accepted.
+    Keys are 32 bytes in base64. On a deployed stage they are encrypted by AWS KMS: `kms:<ciphertext>`. A setting can
+    list several keys, separated by commas. The first is used, and the others are accepted.
     """
 
     stage: Literal["local", "dev", "prod"] = Field("local", description="Where the service runs.")
@@ -162,7 +162,7 @@ class Settings(SettingsSection):
     @field_validator("public_url")
     @classmethod
     def _validate_public_url(cls, value: str, info: ValidationInfo) -> str:
-        # Links contain tokens. Requests to this machine, as with the default, do not pass through a network.
+        # Links contain tokens, so they need TLS, except for this machine: such requests do not pass through a network.
         safe = value.startswith("https:") or info.data.get("stage") == "local" or _LOOPBACK_URL.match(value)
         if not (URL_PREFIX.match(value) and safe):
             raise ValueError("must be an https URL such as https://api.example.com")

@@ -94,8 +94,8 @@ def sign_checkpoint_note(checkpoint: Checkpoint, seed: bytes) -> str:
 def verify_checkpoint_note(note: str, public_keys: Sequence[bytes]) -> Checkpoint:
     """Return a note's checkpoint if one of the 32-byte public keys has signed it as its origin.
 
-    Signatures by other keys are ignored. Compare the origin with the log you mean. Raises MalformedNote, and
-    BadSignature also if another of the given keys has an invalid signature.
+    Signatures by other keys are ignored. Compare the origin with the log you mean. Raises MalformedNote. Raises
+    BadSignature if no given key has signed the note, or if a signature by one of them is invalid.
     """
     parsed = parse(note)
     origin = parsed.checkpoint.origin

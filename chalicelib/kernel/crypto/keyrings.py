@@ -1,4 +1,4 @@
-"""Secret keys: a list for each purpose, of which the first is used and all are accepted.
+"""Secret keys. Each purpose has a list of keys: the first one is used, and all of them are accepted.
 
 Everything made with a key contains the key's id, so only that key is tried. A key is replaced without interruption:
 first all processes accept the new key, then they use it, and finally the old one is dropped.
@@ -56,7 +56,7 @@ class KeyPurpose(StrEnum):
 
 @dataclass(frozen=True, repr=False)
 class SecretKey:
-    """A key of 32 bytes. `id` is the beginning of its SHA-256, or of the public key's for a signing key."""
+    """A key of 32 bytes. `id` is the beginning of the SHA-256 of the key or, for a signing key, of its public key."""
 
     id: bytes
     secret: bytes

@@ -1,7 +1,8 @@
 """Merkle trees of logs (RFC 6962, section 2): appending and computing the root.
 
-A tree of n leaves is stored as its *peaks*, the roots of the perfect subtrees given by the binary digits of n: at most
-one hash per doubling of the log, and all that an append or the root needs. A range of a tree is stored in the same way.
+A tree of n leaves is stored as its *peaks*: the roots of the perfect subtrees that the binary digits of n describe.
+They suffice to append leaves and to compute the root. Their number grows by at most one each time the log doubles. A
+range of a tree is stored in the same way.
 """
 
 from collections.abc import Iterable
@@ -29,10 +30,10 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class CompactRange:
-    """`size` leaves of a tree from `begin` on, as the roots of the largest perfect subtrees that they fill.
+    """A range of `size` leaves from `begin` on, represented by the roots of the largest perfect subtrees that fill it.
 
     From the beginning of the tree these are its peaks, largest first. Elsewhere they are ordered from left to right.
-    Raises ValueError unless their number and their lengths of 32 bytes fit.
+    Raises ValueError if their number does not fit the range, or if one of them is not 32 bytes long.
     """
 
     size: int = 0

@@ -1,7 +1,7 @@
 """Short authentication tags (HMAC-SHA256, RFC 2104) for values that clients return unchanged.
 
 A tag is the id of its key (4 bytes) and the beginning of the HMAC (16). A token is a payload and its tag in base64url.
-It is not stored, and verified by the key alone.
+Tokens are not stored: the key suffices to verify them.
 """
 
 import hmac
@@ -19,8 +19,8 @@ TAG_BYTES: Final = KEY_ID_BYTES + _MAC_BYTES
 def authentication_tag_bytes(payload: bytes, context: str) -> bytes:
     """Return the tag of a payload, of `TAG_BYTES` bytes, made with the current TOKEN_KEY for one context.
 
-    The context names the use of the payload, as in `lead`. Like all functions here, it raises Problem `unavailable` if
-    AWS KMS cannot decrypt the key now.
+    The context names the use of the payload, such as `lead`. Like all functions here, it raises Problem `unavailable`
+    if AWS KMS cannot decrypt the key now.
     """
     return _key_id_and_mac(keyrings.current_key(KeyPurpose.TOKEN_KEY), payload, context)
 
@@ -37,7 +37,7 @@ def sign_token(payload: bytes, context: str) -> str:
 
 
 def reissue_token(payload: bytes, context: str, key_id: bytes) -> str | None:
-    """Return the token that the key with an id signed, or None if the key is no longer listed."""
+    """Return the token that the key with this id signed for a payload, or None if the key is no longer listed."""
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, key_id)
     return to_base64url(payload + _key_id_and_mac(key, payload, context)) if key else None
 

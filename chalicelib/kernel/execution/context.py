@@ -73,7 +73,7 @@ class ExternalEffect:
     results: list[Any] = field(default_factory=list)
 
     def charge_rate_limits_once(self, states: Sequence[RateLimitState]) -> None:
-        """Count the request, unless it is counted. Raises ConcurrentModification."""
+        """Count the request, unless it has been counted already. Raises ConcurrentModification."""
         if not self.rate_limit_states:
             buckets.count_request_in_own_transaction(states)
             self.rate_limit_states = states
@@ -126,7 +126,7 @@ class Context:
 
     @property
     def origin(self) -> Origin:
-        """Return the origin for log entries. Users of operations for operators are operators."""
+        """Return the origin for log entries. In operations for operators, the type of the actor is `operator`."""
         request, actor = self.request, self.principal_or_anonymous.actor
         if self.operation.access is Caller.OPERATOR:
             actor = {**actor, "type": "operator"}
@@ -222,7 +222,7 @@ class Context:
         return new_record_fields(max(self.now, earliest))
 
     def new_records(self, kind: type[E], fields: Sequence[Mapping[str, Any]], **ids: Any) -> "list[E]":
-        """Return new records with some fields each, whose ids keep their order."""
+        """Return a new record for each element of `fields`. The ids of the records have the same order."""
         new_fields = sorted((self.new_record_fields() for _ in fields), key=lambda new: str(new["id"]))
         return [kind(**new, **ids, **each) for new, each in zip(new_fields, fields, strict=True)]
 

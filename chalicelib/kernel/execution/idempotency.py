@@ -1,7 +1,7 @@
 """Idempotency: a repeated POST with the same `Idempotency-Key` has no further effect and gets the first response.
 
-The response is stored in the mutation's own transaction, as its first write. Of two concurrent requests one fails, and
-the failure returns the stored response of the other. The response is looked up with the authorization, in the same
+The response is stored in the mutation's own transaction, as its first write. Of two concurrent requests, one fails to
+commit, and returns the stored response of the other. The response is looked up with the authorization, in the same
 read, and kept for a day.
 """
 

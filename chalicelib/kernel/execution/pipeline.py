@@ -37,7 +37,7 @@ _PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.64
 _NOT_MODIFIED: Final = 304
 _MAX_STORED_BYTES: Final = 256 * 1024
-"""Maximum size of a stored response to a repeated request that changes nothing. An item can have 400 KB."""
+"""Maximum size of the stored response to a request that changes nothing. An item can have 400 KB."""
 _AFTER_CONDITIONS: Final = (409, 429)
 """Statuses of problems with a record's state. A failed `If-Match` takes precedence over them."""
 
@@ -45,7 +45,7 @@ _AFTER_CONDITIONS: Final = (409, 429)
 def execute_or_raise_problem(operation: Operation, request: Request) -> Response:
     """Perform an operation and return its response.
 
-    Raises Problem. Then nothing has changed, except that with `unavailable` the transaction may have succeeded.
+    Raises Problem, in which case nothing has changed. Only with `unavailable` may the transaction have succeeded.
     """
     _reject_unknown_api_version(request)
     usage = RateLimitUsage.authenticate_and_count_request(request)
@@ -64,7 +64,7 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
     reject_principal_type(operation, caller, request.ip)
     idempotent_request = _idempotent_request(operation, request, caller.id)
     subjects: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
-    known_buckets = _rate_limit_buckets(operation, subjects)  # The organization is known after authorization.
+    known_buckets = _rate_limit_buckets(operation, subjects)  # The organization is not known yet.
     started_at, attempt, effect = time.monotonic(), 0, ExternalEffect()
     while True:
         access = authorize(

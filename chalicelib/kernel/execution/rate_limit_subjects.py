@@ -1,7 +1,7 @@
 """The subject against whose quota a request counts, one for each request.
 
-It is the authenticated principal or, without one, the client network. An unverified request
-does not count for the principal. A request that is rejected for an exhausted quota makes no AWS call.
+It is the authenticated principal or, without one, the client network. An unverified request does not count for the
+principal. A request that is rejected because of an exhausted quota makes no AWS call.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class RateLimitUsage:
 
     @classmethod
     def authenticate_and_count_request(cls, request: Request) -> "RateLimitUsage":
-        """Count a request before anything else is read, as far as its subject is known, and return its usage.
+        """Authenticate a request and, if its subject is known by then, count it before anything else is read.
 
         Raises Problem as `authenticate` does, and `rate_limited`.
         """
@@ -48,7 +48,7 @@ class RateLimitUsage:
         return usage
 
     def count_for_api_key(self) -> None:
-        """Count the request against the quota of its API key, which is valid. Raises Problem `rate_limited`."""
+        """Count the request against the quota of its API key, which is verified. Raises Problem `rate_limited`."""
         if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
             self.principal_state = request_quota.count_and_limit_request(self.caller.id)
 
@@ -69,7 +69,7 @@ class RateLimitUsage:
         )
 
     def add_rate_limit_headers(self, response: Response) -> None:
-        """Add the principal's remaining quota to a response. It is not stored with an idempotent response."""
+        """Add the principal's remaining quota to a response. Stored responses do not contain it."""
         if self.principal_state:
             response.headers = with_joined_rate_limit_headers(response.headers, self.principal_state)
 

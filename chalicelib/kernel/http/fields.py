@@ -102,7 +102,7 @@ _NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _MAX_JSON_OBJECT_BYTES: Final = 64 * 1024
 _MAX_JSON_OBJECT_DEPTH: Final = 24
-"""Less than the 32 levels of the table, with those that the log adds."""
+"""Maximum depth. With the levels that the log adds, it stays below the 32 levels that DynamoDB allows."""
 _MIN_NUMBER: Final = 1e-100
 _MAX_NUMBER: Final = 2**53 - 1
 _UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
@@ -112,7 +112,7 @@ _UNSEEN_OTHERS: Final = re.compile(
 """Letters and marks that are invisible by themselves: Unicode's Default_Ignorable_Code_Point, and blank Braille."""
 
 _PRINTABLE: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
-"""The pattern in the OpenAPI document."""
+"""Pattern of text without control characters, for the OpenAPI document."""
 
 
 def _reject_control_characters(text: str) -> str:
@@ -133,7 +133,7 @@ def is_visible(text: str) -> bool:
 
 
 def require_visible_character(text: str) -> str:
-    """Return a text with a visible character. Empty and blank texts are too short."""
+    """Return the text if it contains a visible character. Otherwise raise the error for text that is too short."""
     if not is_visible(text):
         raise PydanticKnownError("string_too_short", {"min_length": 1})
     return text
@@ -207,9 +207,9 @@ def lower_case_if_text(value: object) -> object:
 
 
 def pattern_field_metadata(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
-    """Return the metadata that requires text to match a pattern, for `Annotated[str, *matching(…)]`.
+    """Return the metadata that requires text to match a pattern.
 
-    `advice` is the message to the caller.
+    Use it as `Annotated[str, *pattern_field_metadata(…)]`. `advice` is the message to the caller.
     """
 
     def check(text: str) -> str:
@@ -255,7 +255,7 @@ Locale = Annotated[
     str,
     StringConstraints(max_length=100),
     *pattern_field_metadata(
-        # Language with extensions of it, script, region, variants, extensions, private use (RFC 5646, section 2.1).
+        # Language with extended subtags, script, region, variants, extensions, private use (RFC 5646, section 2.1).
         r"^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
         r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*"
         r"(?:-[xX](?:-[A-Za-z0-9]{1,8})+)?$",

@@ -53,7 +53,7 @@ class Input(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_options: Any) -> None:
-        """Make fields with a non-null default accept null for the default, with all their other constraints.
+        """Let null stand for the default in all fields with a non-null default. Their other constraints stay.
 
         In a required field, null counts as a missing value.
         """
@@ -145,7 +145,7 @@ class Output(BaseModel):
     secret_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields with a secret in the response that creates it, and null in all others."""
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Event → examples of fields that differ from those of responses."""
+    """Examples of fields that differ between events and responses, by event."""
     no_store: ClassVar[bool] = False
     """Whether caches must not store the response."""
     id_field: ClassVar[str] = "id"

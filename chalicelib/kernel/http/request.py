@@ -21,7 +21,10 @@ EXPOSED_HEADERS: Final = (
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request: `path` as sent, `parameters` decoded, `headers` in lower case. `base`: the gateway's stage."""
+    """An HTTP request: `path` as sent, `parameters` decoded, `headers` in lower case.
+
+    `base`: path prefix of the stage in API Gateway, or an empty text.
+    """
 
     method: str
     path: str

@@ -19,7 +19,7 @@ M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
 _MAX_NAME_CHARACTERS: Final = 200
-"""Length of a name in a pointer. The names of actual fields are shorter."""
+"""Maximum length of a name in a pointer. The names of actual fields are shorter."""
 _JSON: Final = ("application/json", "application/merge-patch+json")
 _ERROR_DETAILS: Final = {
     "missing": ("required", "This field is required."),
@@ -69,7 +69,7 @@ def validate_body(
     model = model or _NoBody
     raw = _json_body_bytes(request, accepts_form=accepts_form) or b"{}"
     if b"NaN" in raw or b"Infinity" in raw:
-        _parse_json(raw)  # Pydantic accepts them as numbers, but JSON has none (RFC 8259, section 6).
+        _parse_json(raw)  # Pydantic accepts these words as numbers, but JSON does not (RFC 8259, section 6).
     try:
         if issubclass(model, Patch):
             return _merge_and_validate_patch(model, raw, public_record or {})

@@ -21,7 +21,7 @@ def generate_api_key() -> str:
 
 
 def is_well_formed(text: str) -> bool:
-    """Return whether the text can be a key. Others need not be looked up."""
+    """Return whether the text can be a key. Other texts need not be looked up."""
     return bool(_SHAPE.fullmatch(text)) and text.endswith(_checksum(text[:-_CHECKSUM_CHARACTERS]))
 
 

@@ -26,7 +26,7 @@ _accepted_keys: OrderedDict[tuple[str, str], None] = OrderedDict()
 
 @dataclass
 class UnverifiedApiKey:
-    """The caller sent an API key. `record_key`: the key of its record; `digest`: the SHA-256 of the secret.
+    """An API key as the caller sent it. `record_key`: the key of its record; `digest`: the SHA-256 of the secret.
 
     `is_accepted`: whether the key is valid, None until its record is read.
     """
@@ -118,9 +118,9 @@ def build_api_key_pointer(digest: str, record_key: ItemKey) -> Item:
 
 
 def pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey:
-    """Return the key of the item that lists keys of an organization that are revoked but not updated yet.
+    """Return the key of the item that lists revoked API keys of an organization whose records are not updated yet.
 
-    More keys can be revoked at once than one transaction can write. `api_key_record_key`: the key of any of the
+    More API keys can be revoked at once than one transaction can write. `api_key_record_key`: the key of any of the
     organization's API keys.
     """
     return api_key_record_key[0], "ENDING-KEYS"
@@ -149,10 +149,11 @@ def _look_up_api_key(secret: str, ip: str) -> UnverifiedApiKey:
 def verify_api_key(
     api_key: UnverifiedApiKey, item: Item | None, pending_revocations: Item | None, ip: str
 ) -> ApiKeyPrincipal:
-    """Return the API key if its record is valid. Raises 401 if it has ended, 403 if the address is not allowed.
+    """Return the API key if its record is valid.
 
-    Rejected requests count by secret and client network, and not for the key itself. `pending_revocations`: the item at
-    `pending_revocations_key`.
+    Raises Problem 401 if it is unknown, revoked or expired, and 403 if the address is not allowed. A rejected request
+    counts against the limits of its secret and client network, not against the quota of the key. `pending_revocations`:
+    the item at `pending_revocations_key`.
     """
     try:
         principal = _valid_principal_or_raise(api_key, item, pending_revocations, ip)

@@ -63,9 +63,10 @@ class IssuerKeys:
         self._refetches: deque[int] = deque(maxlen=MAX_REFETCHES)
 
     def find(self, kid: str | None, algorithm: str) -> "PyJWK | None":
-        """Return the key with an id for one of `ALGORITHMS`; without an id, the only key there is, or None.
+        """Return the key with an id for one of `ALGORITHMS`, or None.
 
-        Raises Problem `unavailable` if no keys are cached and none can be fetched.
+        Without an id, return the only key for the algorithm, or None if there are several. Raises Problem `unavailable`
+        if no keys are cached and none can be fetched.
         """
         self._refresh_if_stale()
         if kid is not None and not self._has_key(kid):
@@ -128,7 +129,7 @@ def _download(url: str) -> bytes:
     """Return the response body of a URL. A redirect is an error, since it could lead to keys of another party.
 
     A separate thread does the work, because no socket time-out covers name resolution, or headers that arrive byte by
-    byte. Raises TimeoutError after `TIMEOUT_SECONDS`, and then ends the thread through its connection.
+    byte. Raises TimeoutError after `TIMEOUT_SECONDS`, and then ends the thread by shutting down its connection.
     """
     parts = urlsplit(url)
     connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection

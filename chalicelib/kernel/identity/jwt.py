@@ -36,7 +36,7 @@ _MAX_CACHED_TOKENS: Final = 512
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 MAX_LABEL_CHARACTERS: Final = 255
-"""Length of a stored name."""
+"""Maximum length of a stored name."""
 _NumericDate = int | Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -204,7 +204,7 @@ def _verified_claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
 
     _register_ed25519()
     try:
-        # PyJWT accepts a PyJWK for the one algorithm that it names; Ed25519 has two names.
+        # PyJWT would accept a PyJWK only for the algorithm that it names, but Ed25519 has two names.
         claims = jwt.decode(
             token,
             key.key,

@@ -75,7 +75,7 @@ class RequireRole:
 
     @property
     def parameter(self) -> str:
-        """Path parameter of the container. With `in_body`, it is the one of other operations."""
+        """Path parameter of the container. With `in_body`, only the paths of other operations have it."""
         if self.via_record:
             return self.via_record.parameter
         return "slug" if self.by_slug else self.container_type.parameter

@@ -93,7 +93,7 @@ class Operation:
 
     @property
     def emits_events(self) -> bool:
-        """Whether it can change anything."""
+        """Whether it emits events. Every operation that can change something does."""
         return bool(self.emits)
 
     @property

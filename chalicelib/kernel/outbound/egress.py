@@ -1,7 +1,7 @@
 """Connections to external servers: only to permitted addresses, and only until the deadline of an exchange.
 
-The name is resolved once, and the checked address is the one that is connected to. httpcore pools the connections and
-implements HTTP.
+A host name is resolved only once, so the connection goes to the address that was checked. httpcore pools the
+connections and implements HTTP.
 """
 
 import select

@@ -87,7 +87,7 @@ def is_public(address: str) -> bool:
 
 
 def mask_private_address(address: str) -> str:
-    """Return an address that callers may see, or `NOT_PUBLIC`. Private ones would disclose the service's network.
+    """Return the address if callers may see it, else `NOT_PUBLIC`. Private ones would disclose the service's network.
 
     On the local stage, loopback addresses are shown as well.
     """

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MAX_SUBJECT_CHARACTERS: Final = 200
-"""Length of a subject. Longer ones are cut."""
+"""Maximum length of a subject. Longer ones are cut."""
 
 _TEMPLATES: Final = Path(__file__).resolve().parents[2]
 _REJECTED_MAIL_CODES: Final = frozenset({"BadRequestException", "MessageRejected"})
 """Error codes of SES for mails that it will never accept. All others are temporary or concern the account."""
 _NOT_VERIFIED: Final = "not verified"
-"""Part of the same error's message if the sender, or in the sandbox any recipient, is not verified yet."""
+"""Part of the message of these errors if the sender or, in the SES sandbox, any recipient is not verified yet."""
 _WORD: Final = re.compile(r"[^\s<>,]+")
 _DIRECTION_MARKS: Final = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 """Marks, embeddings, overrides and isolates (Unicode Standard Annex 9, section 2)."""

@@ -51,7 +51,7 @@ class WebhookResponse:
 def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: float | None = None) -> WebhookResponse:
     """Send a body to a target URL and return the result. Redirects are not followed.
 
-    `seconds`: the time limit, by default `TOTAL_SECONDS`. It does not raise for failures of the other side.
+    `seconds`: the time limit, by default `TOTAL_SECONDS`. Failures of the other side are part of the result.
     """
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
@@ -79,9 +79,9 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
 def _send_retrying_dead_connections(
     exchange: "Exchange", url: str, body: bytes, headers: Mapping[str, str], failed_attempts_sink: list[WebhookResponse]
 ) -> WebhookResponse:
-    """Send the request, again if a pooled connection turns out to be dead, and finally on a new connection.
+    """Send the request. If a pooled connection turns out to be dead, try the next one, and finally a new connection.
 
-    The server may have received a request on such a connection. If any byte was written, the attempt is added to
+    The server may have received the request on a dead connection. If any byte was written, the attempt is added to
     `failed_attempts_sink`.
     """
     from httpcore import NetworkError, RemoteProtocolError
@@ -114,7 +114,7 @@ def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResp
 
 
 def _read_beginning_and_timed_out(response: "Response") -> tuple[bytes, bool]:
-    """Return the beginning of a response, and whether reading it timed out. A truncated response counts."""
+    """Return the beginning of a response, and whether reading it timed out. A partial response is valid."""
     from httpcore import NetworkError, RemoteProtocolError, TimeoutException
 
     content = b""

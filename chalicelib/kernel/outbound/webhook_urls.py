@@ -1,6 +1,6 @@
-"""Strict validation of webhook URLs, so that no other parser reads another host in them.
+"""Strict validation of webhook URLs, so that all parsers find the same host in them.
 
-What browsers correct (WHATWG URL Standard) is rejected with an explanation.
+URLs that browsers would correct (WHATWG URL Standard) are rejected with an explanation.
 """
 
 import re

@@ -1,9 +1,10 @@
 """Access epochs, which make a request fail at its commit if rights were revoked after it was authorized.
 
 Each user and API key of an organization has an access epoch there, and one more epoch stands for everyone. A change
-that lowers somebody's rights sets a new epoch in its own transaction, and a change that closes a container sets a new
-epoch of everyone (`subjects_losing_access`). A mutation that grants access reads the epochs of its caller and of
-everyone with its authorization, and its transaction requires them to be unchanged. Otherwise it is authorized again.
+that lowers somebody's rights sets a new epoch in its own transaction. A change that deletes a container, or changes its
+visibility, sets a new epoch of everyone (`subjects_losing_access`). A mutation that grants access reads the epochs of
+its caller and of everyone together with its authorization, and its transaction requires them to be unchanged. If they
+have changed, the mutation is authorized again.
 
 An epoch is stored in several items (shards), and a check uses a random one of them. Two transactions that include the
 same item conflict, even with condition checks only. If the condition were on the membership, the key or the container,
@@ -11,11 +12,11 @@ all requests of a caller would wait for each other.
 
 Items read together may be from different times: a membership from before a removal, the epoch from after it. So an
 epoch is sufficient only once it is older than any request and transaction can be. Until then the authorizing records
-are conditions as well (`Epoch.is_older_than_any_request`). A day later the table removes the shards. A missing shard is
-an epoch, too.
+are conditions as well (`Epoch.is_older_than_any_request`). The table removes the shards after a day. A missing shard
+counts as an epoch, too.
 
-The keys contain a digest of the subject, because an erasure must not leave a person's id, and must not end an epoch
-that a request in flight still has to check.
+The keys contain a digest of the subject, because an erasure must not leave a person's id behind, and must not end an
+epoch that a request in flight still has to check.
 """
 
 import hashlib
@@ -36,11 +37,11 @@ from chalicelib.kernel.storage.writes import Write
 
 SHARDS: Final = 3
 EVERYONE: Final = "everyone"
-"""The subject whose epoch changes when a container closes, or when many subjects lose rights at once."""
+"""The subject whose epoch changes with the visibility of a container, or when many subjects lose rights at once."""
 MAX_LOWERED_SUBJECTS: Final = 2
-"""Subjects whose rights a transaction lowers individually.
+"""Maximum number of subjects for which a transaction sets new epochs individually.
 
-For more, the epoch of everyone changes, so that the transaction has room for the writes.
+If there are more, it sets that of everyone instead, so that it has room for its other writes.
 """
 
 SETTLED_SECONDS: Final = 120
@@ -83,13 +84,13 @@ def organization_partition(organization_id: str) -> str:
 
 
 def log_id_from_partition_key(pk: str) -> str:
-    """Return the log id of the organization with a partition."""
+    """Return the log id of the organization to which a partition belongs."""
     return pk.removeprefix(organization_partition(""))
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """An epoch that was read. `value` is None if nothing was lowered recently; `since` is when it was set.
+    """An epoch that was read. `value` is None if no rights were lowered recently; `since` is when it was set.
 
     `closing_until`: the time until which no request checks the epoch, because a transaction is about to change it and
     needs all shards at once.

@@ -17,7 +17,7 @@ class Membership(Entity):
 
 
 class DescendantMembership(Membership):
-    """A user's role in a container below the one that has the log."""
+    """A user's role in a container that some operations of the parent container accept instead (`DescendantRule`)."""
 
     container_type: ClassVar[type[Container]]
     of_user: ClassVar[Collection]
@@ -45,7 +45,7 @@ class Credential(Entity):
 
     @property
     def status(self) -> str:
-        """Return `active`, `revoked` or, by the clock, `expired`."""
+        """Return `active`, `revoked` or, once `expires_at` has passed, `expired`."""
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expires_at and self.expires_at <= now() else "active"

@@ -52,7 +52,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
 
 
 def api_key_role_by_general_scope(scopes: Iterable[str]) -> Role:
-    """Return the role that an API key has by its scopes: `admin` admin, `write` editor, otherwise member."""
+    """Return the role of an API key with these scopes: admin with `admin`, editor with `write`, otherwise member."""
     expanded = expand_scopes(scopes)
     if "admin" in expanded:
         return Role.ADMIN
@@ -75,7 +75,7 @@ def fully_readable_areas_or_none_if_all(scopes: Iterable[str] | None) -> list[st
 
 
 def unexpanded_grantable_scopes(role: Role) -> tuple[str, ...]:
-    """Return the scopes that a role can grant."""
+    """Return the scopes that a role can grant, without the scopes that these imply."""
     return {Role.MEMBER: ("read",), Role.EDITOR: ("write",)}.get(role, ("admin",))
 
 

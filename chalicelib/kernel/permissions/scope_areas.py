@@ -1,11 +1,11 @@
-"""Areas of the interface that a scope of an API key covers, as the features declare them."""
+"""Areas of the HTTP API that the scopes of API keys cover, as the features declare them."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 
 class ScopeArea(NamedTuple):
-    """An area of the interface: `<name>:read` and `<name>:write` are scopes.
+    """An area of the HTTP API: `<name>:read` and `<name>:write` are scopes.
 
     `members_read_all` says whether each member of an organization may read everything in the area. In the others, some
     records are visible only to admins or to some members.

@@ -1,1 +1,1 @@
-"""Rate limits of callers, organizations and hosts."""
+"""Rate limits of callers, organizations, client networks and recipients."""

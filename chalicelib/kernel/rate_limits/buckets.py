@@ -2,8 +2,8 @@
 
 A window starts with its first request. The bucket is read with the authorization and updated in the mutation's own
 transaction, so it takes no further round trip and one write per limit. A rejected request does not count. If the
-operation has effects outside of the table, such as sending a message, a separate write counts it before them, whatever
-the result.
+operation has effects outside of the table, such as sending a message, a separate write counts the request before these
+effects, whatever their result.
 
 `request_quota` counts all requests in batches.
 """

@@ -31,9 +31,9 @@ NETWORK_LIMITS: Final = (_ANONYMOUS, _REJECTED_KEYS, _REJECTED_KEY)
 """Names of the limits that count by client network."""
 
 _SHARES_PER_NETWORK: Final = 5
-"""A single rejected API key can use one of so many shares of its network's limit.
+"""Number of equal shares of a network's limit, of which a single rejected API key can use one.
 
-A program that repeats a revoked key does not exhaust the limit for others.
+So a program that repeats a revoked key does not exhaust the limit for others.
 """
 
 _counters: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
@@ -41,9 +41,9 @@ _counters_lock: Final = Lock()
 
 
 def count_and_limit_request(principal: str) -> RateLimitState | None:
-    """Count a request of a principal and return the state of its bucket, or None if the setting is off.
+    """Count a request of a principal and return the state of its bucket, or None if there is no limit.
 
-    Raises Problem `rate_limited` if it is exhausted. If the table is unavailable, requests are not counted.
+    Raises Problem `rate_limited` if the bucket is exhausted. If the table is unavailable, requests are not counted.
     """
     rate_limit = _principal_limit()
     if rate_limit is None:

@@ -137,7 +137,7 @@ class Entity:
     """Public fields whose changes are not listed in audit log entries."""
     quota: ClassVar[Quota | None] = None
     version_fields: ClassVar[tuple[str, ...]] = ("version",)
-    """Fields that must be unchanged in the table since they were read for a write to succeed."""
+    """A write succeeds only if these fields are unchanged in the table since they were read."""
     child_partition: ClassVar[str] = ""
     """Key template of the partition with the record's child items, which are deleted with it; empty: none."""
     computed_fields: ClassVar[frozenset[str]] = frozenset()

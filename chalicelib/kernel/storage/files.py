@@ -87,7 +87,7 @@ def delete_files_and_uploads_with_prefix(bucket: str, prefix: str) -> None:
 
 
 def presign_url(bucket: str, key: str, *, file_name: str, valid_seconds: int) -> str:
-    """Return a URL from which anybody can download the file as `file_name`, for some seconds. It takes no request."""
+    """Return a URL from which anybody can download the file as `file_name`, for some seconds. This calls no AWS API."""
     parameters = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{file_name}"'}
     return str(aws.client("s3").generate_presigned_url("get_object", Params=parameters, ExpiresIn=valid_seconds))
 

@@ -20,7 +20,7 @@ def to_json_or_compressed(document: Any) -> str | bytes:
 
 
 def from_json_or_compressed(stored: Any) -> Any:
-    """Return the document of a stored value. Older documents were stored unpacked."""
+    """Return the document of a stored value. Older releases stored documents as native DynamoDB values."""
     if isinstance(stored, bytes):
         return from_json(zlib.decompress(stored))
     return from_json(stored) if isinstance(stored, str) else stored

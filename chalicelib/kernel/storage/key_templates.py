@@ -7,7 +7,7 @@ from typing import Any
 
 
 def render_or_none(template: str, values: Mapping[str, Any]) -> str | None:
-    """Return the template with its fields, or None if a field is missing."""
+    """Return the template with the values of its fields inserted, or None if a value is missing."""
     if any(values.get(name) is None for name in fields_of(template)):
         return None
     return template.format_map(values)

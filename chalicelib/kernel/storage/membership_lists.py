@@ -44,7 +44,7 @@ class MembershipGroup:
     ) -> table.QueryResult:
         """Return a page of the group's lists, oldest first.
 
-        `last_evaluated_key` continues in the group or the next one.
+        `last_evaluated_key` is the position where the list continues, in this group or the next one.
         """
         result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **options)
         if result.last_evaluated_key:
@@ -59,9 +59,9 @@ class MembershipGroup:
 def find_membership_group_at_position(memberships_partition: Partition, position: Item | None) -> MembershipGroup:
     """Return the group at a position of a list, with one query. `memberships_partition`: the caller's, in an index.
 
-    The group in a position is read up to its stored end, so leaving an organization between two pages does not shift
-    others out of it. If the caller joins more organizations than fit into the group, the last of its memberships move
-    to the next group.
+    A position contains the end of its group. So if the caller leaves an organization between two pages, the group still
+    ends at the same membership. If the caller joins more organizations than fit into the group, its last memberships
+    move to the next group.
     """
     state = position or {}
     after, until = state.get("after", ""), state.get("until", "")

@@ -26,7 +26,7 @@ _NOTHING: Final = "(?!)"
 
 @dataclass(frozen=True)
 class PersonalData:
-    """A person by their user ids and e-mail addresses, in lower case."""
+    """The user ids and e-mail addresses by which a person is recognized, in lower case."""
 
     user_ids: frozenset[str]
     emails: frozenset[str]
@@ -52,7 +52,7 @@ class PersonalData:
         return pattern.sub(REDACTED, text)
 
     def redacted_field_changes(self, field_values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values that contain the person, without the person."""
+        """Return the fields whose values contain the person, with the person removed from the values."""
         return {name: self.redact_value(value) for name, value in field_values.items() if self.appears_in_value(value)}
 
     def redact_value(self, value: Any) -> Any:
@@ -84,7 +84,10 @@ def _compile_alternatives_or_never_matching(patterns: Iterable[str]) -> re.Patte
 
 
 def _case_insensitive_pattern(text: str) -> str:
-    """Return the pattern of a text that ignores case, without other letters that Unicode folds to ASCII."""
+    """Return a pattern that matches a text in upper or lower case.
+
+    It does not match other letters that Unicode folds to ASCII letters.
+    """
     return "".join(
         f"[{c}{chr(ord(c) - 32)}]" if "a" <= c <= "z" else re.escape(c) if c.isascii() else f"(?i:{c})" for c in text
     )

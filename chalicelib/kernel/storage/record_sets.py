@@ -12,9 +12,9 @@ from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity
 class RecordSet(Entity):
     """A set of a container's records as the subject of a log entry about its change.
 
-    It is not stored, but its records are: at most `max_items` with `max_bytes` in all, so one query reads them. It has
-    the id of the container, and the container's version, which every change of the set raises. `items`: the public
-    records.
+    The set itself is not stored, only its records. There are at most `max_items` with a total of `max_bytes`, so one
+    query reads them. The set has the id of the container, and the container's version, which every change of the set
+    raises. `items`: the public records.
     """
 
     max_items: ClassVar[int] = 40
@@ -40,7 +40,7 @@ class RecordSet(Entity):
         )
 
     def split_public_view_by_item(self, public_view: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the public set item by item, and the order of the items, so that a log entry shows each change."""
+        """Return a field for each item of the public set and one for their order. Log entries then show each change."""
         items = {str(item[self.item_key_field]): item for item in public_view["items"]}
         return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 

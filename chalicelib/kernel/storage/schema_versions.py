@@ -1,12 +1,12 @@
-"""Schema versions: records that were stored with an older schema are read in the current one.
+"""Schema versions: a record that was stored with an older schema is converted to the current one when it is read.
 
     class Parcel(Entity):
         schema_version = 2
         upcasters = {1: lambda item: {"grams": item.pop("weight") * 1000, **item}}  # from version 1 to 2
 
 Nothing has to be rewritten: the first change of a record stores it in the current schema. An upcaster gets a copy of
-the item, removes attributes that no field has any more, and sets the value of each field. It must not change keys,
-unique values and derived items. These changes need a migration.
+the item, removes attributes that no field uses any more, and sets the value of each field. It must not change keys,
+unique values or derived items. Such changes need a migration.
 """
 
 import re

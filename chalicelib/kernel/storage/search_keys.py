@@ -4,7 +4,7 @@ from typing import Final
 
 _MAX_CHARACTERS: Final = 200
 _END: Final = "#"
-"""Ends a name in a key. In a name it is replaced by a character that no folded text contains."""
+"""Character that ends a name in a key. Within a name, `_FULL_WIDTH` replaces it, which no folded text contains."""
 
 _FULL_WIDTH: Final = "\uff03"
 

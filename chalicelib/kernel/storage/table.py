@@ -219,8 +219,8 @@ def query_filtered(
 ) -> QueryResult:
     """Return at most `limit` of the newest items that satisfy a predicate, out of at most `max_scanned` items.
 
-    The partitions are all of the table, or all of one index. As with `query_merged`, a page may be short or empty
-    although the list continues.
+    Either all partitions belong to the table, or all to the same index. As with `query_merged`, a page may be short or
+    empty although the list continues.
     """
     result = query_merged(partitions, limit=max_scanned, after=after, since=since, until=until)
     matching = [item for item in result.items if predicate(item)]
@@ -246,7 +246,7 @@ def _upper_bound_before(sort_key: str) -> str:
 
 
 def lower_bound_after(sort_key: str) -> str:
-    """Return the inclusive lower bound that excludes a sort key and nothing after it."""
+    """Return the inclusive lower bound of the sort keys that follow a sort key."""
     return sort_key + " "
 
 
@@ -347,8 +347,8 @@ def write_transaction(writes: Sequence[Write]) -> None:
 def increment(key: ItemKey, name: str, amount: int, *, ttl: int) -> int:
     """Add an amount to a numeric attribute of an item and return the sum. A missing item or attribute counts as 0.
 
-    Raises Problem `unavailable`; the update may or may not have happened then. Retries of the AWS client may apply it
-    twice.
+    Raises Problem `unavailable`, after which the update may or may not be stored. Retries of the AWS client may apply
+    it twice.
     """
     update = ItemUpdate(key, set={"ttl": ttl}, add={name: amount}).to_write()
     response = _call_dynamodb("update_item", ReturnValues="UPDATED_NEW", **update.to_transact_action()["Update"])

@@ -1,12 +1,13 @@
 """Trees of nodes: reading a node with its ancestors, in one consistent state of the tree.
 
-A node contains the id of its parent, and in `lineage` the ids of all its ancestors as of its last move. The latter are
-only a hint to read the ancestors at once; if an ancestor has moved since, the parents are followed.
+A node contains the id of its parent, and in `lineage` the ids of all its ancestors as of its last move. The `lineage`
+is only a hint, which lets one read fetch all ancestors. If an ancestor has moved since, the parents are followed
+instead.
 
 Items in one read may be from different times. So the state of the tree lists the recently moved nodes (`moved`: node id
 → version of the tree after the move), and a node contains the version of its own last move (`placed`). If the state
-agrees with all nodes of a chain, the chain existed at that version of the tree. So callers never see a chain that never
-existed, unless more nodes than `moved` can list move between two reads of one request.
+agrees with all nodes from the root to a node, this path existed at that version of the tree. So callers see only paths
+that existed, unless more nodes than `moved` can list move between two reads of one request.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,7 +60,7 @@ def has_consistent_last_move(node: Mapping[str, Any], node_id: str, state: Mappi
 
 @dataclass
 class TreeReader:
-    """Reads nodes and the state of a tree. `requested_keys`: all keys that were read, even without an item."""
+    """Reads nodes and the state of a tree. `requested_keys`: all keys that were read, with or without an item."""
 
     tree: TreePartition
     items: dict[ItemKey, Item] = field(default_factory=dict)
@@ -76,12 +77,12 @@ class TreeReader:
         return self.items.get(self.tree.state_key, {})
 
     def find_read_node(self, node_id: str) -> Item | None:
-        """Return a node that was read and is not deleted."""
+        """Return a node that was read and is not deleted, or None."""
         item = self.items.get(self.tree.node_key(node_id))
         return item if item and item.get("listed") else None
 
     def load(self, keys: Iterable[ItemKey]) -> None:
-        """Read the items at some keys, again if they were read before, with the state of the tree."""
+        """Read the state of the tree and the items at some keys, even those that were read before."""
         wanted_keys = {self.tree.state_key, *keys}
         items = table.get_all(sorted(wanted_keys))  # Sorted, so that equal reads make equal requests.
         for key in wanted_keys - items.keys():
@@ -90,7 +91,7 @@ class TreeReader:
         self.requested_keys |= wanted_keys
 
     def add_items(self, items: Iterable[Item]) -> None:
-        """Add items that were read otherwise."""
+        """Add items that the caller has read without `load`."""
         for item in items:
             key = item["pk"], item["sk"]
             self.items[key] = item
@@ -146,7 +147,7 @@ class TreeReader:
         return keys - self.requested_keys
 
     def _has_consistent_chain(self, node_id: str, *, is_retry: bool) -> bool:
-        """Return whether all items of a chain are from one state of the tree."""
+        """Return whether a node and its ancestors are from one state of the tree."""
         chain = [*self._iter_upwards(node_id)]
         if self.tree.state_key not in self.requested_keys:
             return True  # It is a root, which has no ancestors that could have moved.

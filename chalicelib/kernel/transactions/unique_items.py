@@ -17,7 +17,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 @dataclass(frozen=True)
 class _Values:
-    """The values of a record by name: its fields and properties, or others instead."""
+    """The values of a record by name: its fields and properties, unless `others` contains the name."""
 
     record: Entity
     others: Mapping[str, str]
@@ -29,7 +29,10 @@ class _Values:
 def unique_item_writes_with_problems(
     before: Entity | None, after: Entity | None, timestamp: str
 ) -> Iterator[tuple[Write, Problem | None]]:
-    """Yield the writes of the reservations of a record that changes, each with the problem if the value is taken."""
+    """Yield the writes that reserve and release unique values when a record changes.
+
+    Each comes with the problem to raise if the value is taken.
+    """
     record = after or before
     for unique in type(record).uniques.values() if record else ():
         old = guard_key(unique, before) if before and _has_reservation(unique, before, timestamp) else None
@@ -106,7 +109,7 @@ def _value_field_name(unique: Unique) -> str:
 
 
 def _has_reservation(unique: Unique, record: Entity, timestamp: str) -> bool:
-    # Another record may have an expired value.
+    # After the expiry, another record may have reserved the value.
     return unique.applies_to(record) and not (
         unique.expires_at_field and getattr(record, unique.expires_at_field) <= timestamp
     )
@@ -124,7 +127,7 @@ def guard_key(unique: Unique, record: Entity | Mapping[str, Any] | _Values) -> I
 
 def _reservation_write(key: ItemKey, unique: Unique, record: Entity, timestamp: str) -> Write:
     expires_at = _reservation_expires_at(unique, record)
-    # TTLs are whole seconds. The item must not be removed early, and expires independently of its removal.
+    # TTLs are whole seconds, rounded up so that the item is not removed early. `until` decides when it expires.
     expiry_attributes = {"until": expires_at, "ttl": math.ceil(timestamp_ms(expires_at) / 1000)} if expires_at else {}
     record_ref = getattr(record, unique.ref_field)
     projected = {name: value for name in unique.projected_fields if (value := getattr(record, name)) is not None}

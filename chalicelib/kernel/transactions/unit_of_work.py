@@ -73,7 +73,7 @@ class UnitOfWork:
     def update(self, record: R, **changed: Any) -> R:
         """Change fields of a record, and return the changed record. Without a difference nothing is written.
 
-        A second update of a record takes the result of the first.
+        To update a record twice, pass the result of the first update to the second.
         """
         change = self._get_or_add_pending_update(record)
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
@@ -139,9 +139,9 @@ class UnitOfWork:
         return updated
 
     def overwrite_untracked_fields_without_conflict(self, record: R, **changed: Any) -> R:
-        """Set internal fields regardless of their stored values, so that concurrent markers do not conflict.
+        """Set internal fields without a condition on their stored values, so that concurrent requests do not conflict.
 
-        Transactions that guard the record by these fields detect each marker, because its value is unique.
+        The new values must be unique. Then transactions that require these fields to be unchanged detect each request.
         """
         marked = replace(record, **changed)
         self._add_pending_write(record, _PendingWrite(record, marked, ignored_fields=frozenset(changed)))
@@ -153,7 +153,7 @@ class UnitOfWork:
         self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject_if_unset(self, record: Entity) -> None:
-        """Make a record the subject of the log entry, even if nothing of it changes."""
+        """Make a record the subject of the log entry if there is none yet, even if the record does not change."""
         self._records.setdefault(record.item_key, _PendingWrite(record, record))
         self._event_subject = self._event_subject or record.item_key
 
@@ -212,7 +212,7 @@ class UnitOfWork:
         )
 
     def add_write(self, write: Write, on_conflict: Problem | None = None) -> None:
-        """Add a write that is not a record's.
+        """Add a write of an item that does not belong to a record.
 
         If its condition fails, `on_conflict` is raised or the request is retried.
         """
@@ -229,7 +229,7 @@ class UnitOfWork:
 
     @property
     def write_count_without_log_entry(self) -> int:
-        """Return the number of writes, without those of the pipeline."""
+        """Return the number of writes, without the log entry and the other writes of the pipeline."""
         return len(self._writes_with_problems_except_extra()) + len(self._extra_writes)
 
     @property
@@ -300,7 +300,7 @@ class UnitOfWork:
             raise problem or ConcurrentModification() from cancelled
 
     def is_new_log(self, log: str) -> bool:
-        """Return whether the organization of this log is created, so that the log is empty."""
+        """Return whether these changes create the organization of this log, so that the log is empty."""
         new_records = [change.after for change in self._records.values() if change.before is None]
         return any(
             isinstance(record, Container) and record.parent_type is None and record.audit_log_id == log

@@ -67,7 +67,7 @@ class Backlog:
 def read_oldest_backlog_times() -> Backlog:
     """Return the backlog, from the first hundred due items of each shard.
 
-    The sweep moves the due time of a pending entry by one lease at most, so the age of an entry is that of its id.
+    The sweep moves the due time of a pending entry, by one lease at most. So the age of an entry follows from its id.
     """
     lease_end, current_time = after(now(), seconds=_LEASE_SECONDS), now()
     pages = table.gather(lambda shard: _query_due_page(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))
