@@ -9,7 +9,7 @@ from typing import Any
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
 from chalicelib.entrypoints.http import convert_chalice_errors, create_blueprints
-from chalicelib.entrypoints.invocations import log_invocation_id
+from chalicelib.entrypoints.invocations import add_invocation_id_to_logs
 from chalicelib.kernel.core.settings import settings
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
@@ -18,7 +18,7 @@ if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
 # Chalice's logger has the same name as the kernel's. Configuring both would write each record twice.
 app = Chalice(app_name="atrium", configure_logs=False)
 app.api.binary_types = []  # All responses are text. Without binary types Chalice needs a third less time.
-app.register_middleware(log_invocation_id, "all")
+app.register_middleware(add_invocation_id_to_logs, "all")
 app.register_middleware(convert_chalice_errors, "http")
 for blueprint in create_blueprints():
     app.register_blueprint(blueprint)
@@ -50,9 +50,9 @@ def jobs(event: SQSEvent) -> Any:
 )
 def deliveries(event: SQSEvent) -> Any:
     """Deliver events to webhooks and channels."""
-    from chalicelib.entrypoints.workers import deliver
+    from chalicelib.entrypoints.workers import run_delivery_tasks_by_group
 
-    return deliver(event.to_dict())
+    return run_delivery_tasks_by_group(event.to_dict())
 
 
 @app.on_sqs_message(
@@ -60,9 +60,9 @@ def deliveries(event: SQSEvent) -> Any:
 )
 def deliveries_slow(event: SQSEvent) -> Any:
     """Deliver events to webhooks that time out, so that they do not delay the others."""
-    from chalicelib.entrypoints.workers import deliver
+    from chalicelib.entrypoints.workers import run_delivery_tasks_by_group
 
-    return deliver(event.to_dict())
+    return run_delivery_tasks_by_group(event.to_dict())
 
 
 @app.schedule(Rate(1, unit=Rate.MINUTES))

@@ -27,7 +27,7 @@ from app import app
 from benchmarks.deliveries import document
 from benchmarks.deliveries.lag import percentiles
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import probe_at_after_timeouts
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import next_probe_at_within_half_hour
 from chalicelib.features.notifications.webhooks.tasks import _PROBE_TIMEOUT_SECONDS
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
@@ -304,7 +304,8 @@ class Simulation:
         if self.design.has_circuit_breaker:
             webhook.is_responsive = False
             self._schedule_probe(
-                webhook, _seconds_since_start(probe_at_after_timeouts(next_at, webhook.consecutive_timeouts, time))
+                webhook,
+                _seconds_since_start(next_probe_at_within_half_hour(next_at, webhook.consecutive_timeouts, time)),
             )
             if next_at:
                 webhook.backlog.append((_seconds_since_start(next_at), self._last_number, delivery))

@@ -70,7 +70,7 @@ def _verify(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
         response.raise_for_status()
         for piece in response.iter_bytes():
             stored.write(piece)
-    public_key = base64.b64encode(entry_macs.public_keys()[0]).decode()
+    public_key = base64.b64encode(entry_macs.current_and_former_public_keys()[0]).decode()
     arguments = [str(file), "--checkpoint", str(checkpoint), "--public-key", public_key]
     started_at = time.monotonic()
     process = subprocess.run(  # noqa: S603 - a constant program and its own arguments

@@ -25,7 +25,7 @@ from chalicelib.kernel.storage import table
 from tests.catalogue.tenant_fixture import put_items, put_records
 from tests.harness.callers import Person
 from tests.harness.pending_entries import build_pending_items
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 _FIRST_ENTRY_MS: Final = timestamp_ms("2024-11-01T00:00:00Z")
 _ENTRY_INTERVAL_MS: Final = 60_000
@@ -91,7 +91,7 @@ class Log:
     @property
     def size(self) -> int:
         """The number of appended entries."""
-        return Head.from_item(table.get(head_key(self.id))).tree.size
+        return Head.from_item_or_empty(table.get(head_key(self.id))).tree.size
 
     def create_organization(self, owner: Person) -> None:
         """Store the organization and its owner."""
@@ -102,20 +102,20 @@ class Log:
         put_records(
             [
                 organization,
-                Member.create_for_organization(new_record_fields(timestamp), self.id, owner.to_user(), Role.OWNER),
+                Member.create_for_organization(new_id_and_time_fields(timestamp), self.id, owner.to_user(), Role.OWNER),
             ]
         )
 
     def fill(self) -> Iterator[int]:
         """Commit the missing entries in another process, let the ledger append them, and yield the size of the log."""
-        ledger.append_pending_and_return_lag_ms(
+        ledger.append_pending_and_return_longest_wait_ms(
             self.id
         )  # An earlier run may have committed entries without appending them.
         size = self.size
         with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare_process) as process:
             commit = process.submit(_commit_entries, self.id, size, self.entries)
             while size < self.entries and not (commit.done() and commit.exception()):
-                ledger.append_pending_and_return_lag_ms(self.id, now_ms() + _APPEND_TIMEOUT_MS)
+                ledger.append_pending_and_return_longest_wait_ms(self.id, now_ms() + _APPEND_TIMEOUT_MS)
                 time.sleep(_PAUSE_SECONDS)
                 size = self.size
                 yield size

@@ -58,7 +58,7 @@ FEATURES: Final = (
 )
 """Packages of `chalicelib.features` with operations or tasks, in the order of the documentation."""
 
-record_types.register_types(KINDS)
+record_types.register_import_targets(KINDS)
 
 
 @cache
@@ -81,7 +81,7 @@ def all_operations() -> tuple[Operation, ...]:
 
 def list_record_types() -> list[type[Entity]]:
     """Return every record type, in the order of the kinds' names."""
-    return [record_types.record_type(name) for name in KINDS]
+    return [record_types.get_record_type(name) for name in KINDS]
 
 
 @cache

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import pattern_field_metadata
+from chalicelib.kernel.http.fields import pattern_validator_and_schema
 from chalicelib.kernel.http.models import Query
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.results import RawResponse
@@ -42,7 +42,7 @@ _MEDIA_TYPES: Final = {
     ".svg": "image/svg+xml",
 }
 _AssetName = Annotated[
-    str, *pattern_field_metadata(r"^[a-z0-9.-]{1,64}$", "must be the name of one of the page's files")
+    str, *pattern_validator_and_schema(r"^[a-z0-9.-]{1,64}$", "must be the name of one of the page's files")
 ]
 _FINGERPRINT_CHARACTERS: Final = 16
 
@@ -95,12 +95,12 @@ def _render_docs_page(base_path: str) -> str:
     # Absolute paths also work below the path of a gateway's stage, and for the URL `/docs/`.
     base_path = escape(base_path)
     asset_urls = {
-        _template_placeholder(name): f"{base_path}/docs/{name}?v={_asset_fingerprint(name)}" for name in _ASSETS
+        _template_variable_name(name): f"{base_path}/docs/{name}?v={_asset_fingerprint(name)}" for name in _ASSETS
     }
     return Template(_read_text(_FOLDER / "index.html")).substitute(asset_urls, base=base_path)
 
 
-def _template_placeholder(asset_name: str) -> str:
+def _template_variable_name(asset_name: str) -> str:
     return asset_name.replace(".", "_").replace("-", "_")
 
 

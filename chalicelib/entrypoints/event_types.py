@@ -42,23 +42,24 @@ class EventTypeOut(Output):
 def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     """List all event types, in the order of their names."""
     last_name = (ctx.decode_cursor(query) or {}).get("type", "")
-    remaining = {name: item for name, item in _event_type_json_by_name().items() if name > last_name}
+    remaining = {name: item for name, item in _event_type_json_bytes_by_name().items() if name > last_name}
     page_names = list(remaining)[: query.limit]
     position = {"type": page_names[-1]} if len(page_names) < len(remaining) else None
     return ctx.build_page([remaining[name] for name in page_names], position, query)
 
 
 @cache
-def _event_type_json_by_name() -> Mapping[str, bytes]:
+def _event_type_json_bytes_by_name() -> Mapping[str, bytes]:
     """Return the JSON of each event type by name, in order."""
     document = json.loads(_DOCUMENT.read_text(encoding="utf-8"))
     components = document["components"]["schemas"]
     return {
-        name: _event_type_to_json(name, path["post"], components) for name, path in sorted(document["webhooks"].items())
+        name: _event_type_to_json_bytes(name, path["post"], components)
+        for name, path in sorted(document["webhooks"].items())
     }
 
 
-def _event_type_to_json(name: str, message_operation: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
+def _event_type_to_json_bytes(name: str, message_operation: Mapping[str, Any], components: Mapping[str, Any]) -> bytes:
     content = message_operation["requestBody"]["content"]["application/json"]
     return to_json(
         {

@@ -13,7 +13,7 @@ from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, load_operation
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.logs import bind_originating_request_ids, log_scope, logger
+from chalicelib.kernel.core.logs import bind_originating_request_ids, log_scope, powertools_logger
 from chalicelib.kernel.core.problems import Problem, internal_error
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
@@ -77,7 +77,7 @@ def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
             response = _build_problem_response(request, problem)
             log_fields["problem"] = problem.code
         except Exception:  # noqa: BLE001 - boundary of the process: the caller gets a problem, the log the traceback
-            logger().exception("unhandled", extra={"requestId": request.id})
+            powertools_logger().exception("unhandled", extra={"requestId": request.id})
             response = _build_problem_response(request, internal_error())
         log_fields["status"] = response.status
     return _to_chalice_response(request, response)

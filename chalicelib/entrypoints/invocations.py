@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.kernel.core.logs import add_invocation_id
 
 
-def log_invocation_id(event: Any, get_response: Callable[[Any], Any]) -> Any:
+def add_invocation_id_to_logs(event: Any, get_response: Callable[[Any], Any]) -> Any:
     """Add the invocation's id to all log records."""
     # Chalice stores Lambda's context in requests under another name than in all other events.
     context = getattr(event, "lambda_context", None) or event.context

@@ -40,7 +40,7 @@ def append_log_entries_and_fan_out(event: Event) -> Mapping[str, Any]:
     After the first failure of a log, its other messages are retried too. The batch ends before the function times out.
     The sweep finds the entries that are still pending then.
     """
-    process = partial(_process_log_message, deadline_ms=now_ms() + _MAX_BATCH_MS)
+    process = partial(_append_and_fan_out_log_of_message, deadline_ms=now_ms() + _MAX_BATCH_MS)
     return _process_sqs_batch(event, SqsFifoPartialProcessor(skip_group_on_error=True), process)
 
 
@@ -50,7 +50,7 @@ def run_tasks(event: Event) -> Mapping[str, Any]:
     return _process_sqs_batch(event, BatchProcessor(event_type=EventType.SQS), _run_task)
 
 
-def deliver(event: Event) -> Mapping[str, Any]:
+def run_delivery_tasks_by_group(event: Event) -> Mapping[str, Any]:
     """Send the deliveries of the messages: message groups in parallel, the messages of one group in order.
 
     The batch ends before the function times out. The remaining deliveries are queued again.
@@ -108,12 +108,12 @@ def _process_sqs_batch(
     return response
 
 
-def _process_log_message(record: Any, deadline_ms: int) -> None:
+def _append_and_fan_out_log_of_message(record: Any, deadline_ms: int) -> None:
     with _message_log_scope(record, "append_entries") as log_fields:
         message = json.loads(record["body"])
         log = log_fields["tenant"] = message["log"]
         with bind_originating_request_ids(*message.get("requestIds", ())):
-            add_metrics(LedgerLag=ledger.append_pending_and_return_lag_ms(log, deadline_ms))
+            add_metrics(LedgerLag=ledger.append_pending_and_return_longest_wait_ms(log, deadline_ms))
             with log_and_ignore_aws_errors("start"):  # A failure here must not block the log's next entries.
                 for task_message in message.get("then", []):
                     queues.enqueue_message(task_message)

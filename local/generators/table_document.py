@@ -7,7 +7,7 @@ from typing import Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
-from chalicelib.features.platforms.members.entities import platform_membership_sort_key
+from chalicelib.features.platforms.members.entities import membership_listing_sort_key
 from chalicelib.features.research.entities import (
     COMPARISON_PARTITION,
     EDITION_COUNTS_PARTITION,
@@ -18,7 +18,7 @@ from chalicelib.features.research.entities import (
     researcher_partition_key,
 )
 from chalicelib.features.research.logic import throttle
-from chalicelib.features.sites.entities.redirects import redirect_path_key
+from chalicelib.features.sites.entities.redirects import redirect_by_path_key
 from chalicelib.features.sites.entities.sites import TREE_PARTITION
 from chalicelib.features.sites.pages.entities import slug_index as page_slug_index
 from chalicelib.features.sites.visits.logic import stored_sitemaps
@@ -93,7 +93,7 @@ _TAXONOMY: Final = f"P#{_PLATFORM}#T"
 _PAGES: Final = TreePartition(TREE_PARTITION)
 
 _KERNEL_INDEXES: Final = (
-    ("index1", ledger.sequence_index_key(_LOG, 0)[0]),
+    ("index1", ledger.sequence_index_or_batch_key(_LOG, 0)[0]),
     ("index2", "ANCHOR#{shard}"),
     ("due", "DUE#{shard}"),
 )
@@ -172,7 +172,7 @@ def _lists() -> _Rows:
             )
         for name, facet in entity.facets.items():
             yield code(entity.kind), name.replace("_", " "), code(facet.index), code(facet.pk), code(entity.sk)
-    pk, _ = ledger.sequence_index_key(_LOG, 0)
+    pk, _ = ledger.sequence_index_or_batch_key(_LOG, 0)
     yield code("entry"), "by sequence", code("index1"), code(pk), code("{sequence}") + ", 12 digits"
     keys = code("index2"), code(ledger.unanchored_pk("{shard}")), code("{since}#{log_id}")
     yield code("log head"), f"grown since the last anchor, in {ledger.UNANCHORED_SHARDS} shards", *keys
@@ -262,12 +262,12 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
         ),
         (
             "platform membership",
-            ("O#{organization_id}", platform_membership_sort_key("{user_id}", "{platform_id}")),
+            ("O#{organization_id}", membership_listing_sort_key("{user_id}", "{platform_id}")),
             "a user's membership of a platform, in the partition of its organization",
         ),
         (
             "entry batch",
-            (ledger.sequence_index_key(_LOG, 0)[0], "{sequence}"),
+            (ledger.sequence_index_or_batch_key(_LOG, 0)[0], "{sequence}"),
             "the ids of entries that were appended together",
         ),
         ("subscriber list", subscriptions_key(_LOG), "the subscribers to a log, as of the last delivered entry"),
@@ -322,7 +322,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             "the parts of a site's sitemap, and the versions that they were built from",
         ),
         ("sitemap piece", ("W#{site_id}#S", "{part}#{piece}"), "a piece of a sitemap, compressed"),
-        ("redirect by path", redirect_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
+        ("redirect by path", redirect_by_path_key("{site_id}", "{from_path}"), "a redirect, by its path"),
         ("redirect by target", ("W#{site_id}#F", "T#{sha256 of the path}#{id}"), "a redirect, by its target"),
         ("source throttle", throttle.throttle_key("{source}"), "the time of the next request to a public service"),
         (

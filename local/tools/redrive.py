@@ -249,7 +249,7 @@ def _describe_task(message: Mapping[str, Any]) -> str:
 def _describe_log(message: Mapping[str, Any]) -> str:
     task_names = ", ".join(str(task.get("task")) for task in message.get("then", []))
     try:
-        pending_count = ledger.count_pending(str(message["log"]))
+        pending_count = ledger.count_pending_in_one_read(str(message["log"]))
     except Problem as problem:
         return problem.detail
     return f"{pending_count} pending entries" + (f"; then {task_names}" if task_names else "")

@@ -70,7 +70,7 @@ def _encrypted_records() -> Iterator[Webhook | IntegrationChannel]:
             pk, _ = Organization.make_item_key(id=organization_id)
             for kind in (Webhook, IntegrationChannel):
                 prefix = kind.sk.partition("{")[0]
-                for items in table.iter_pages(pk, prefix=prefix):
+                for items in table.iter_item_pages(pk, prefix=prefix):
                     yield from map(kind.from_item, items)
 
 

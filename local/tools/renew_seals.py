@@ -195,7 +195,9 @@ class _LogRenewal:
             return []
         since = self.verified.chained_since_size
         chained = since is not None and size > since
-        seal = entry_macs.renew_entry_mac(item["seal"], self.log, sequence, size, item["leaf"], chained=chained)
+        seal = entry_macs.renewed_mac_of_proven_entry_or_none(
+            item["seal"], self.log, sequence, size, item["leaf"], chained=chained
+        )
         if seal is None:
             raise _VerificationFailed(Fault("modified", sequence))
         old_values = {name: item[name] for name in _CONDITION_ATTRIBUTES}

@@ -38,4 +38,4 @@ def _schedule_anchor(bucket: str, log: str) -> bool:
     head = table.get(ledger.head_key(log))
     if head is None or files.find_first_key(bucket, f"{log}/"):
         return False
-    return "index2pk" in head or ledger.mark_unanchored_if_size_unchanged(log, head)
+    return "index2pk" in head or ledger.try_mark_unanchored_if_size_unchanged(log, head)

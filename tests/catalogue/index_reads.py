@@ -61,21 +61,21 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
-    "features.audit.log.logic.log_verification._find_final_fault 'index1'": DecisionRead(
+    "features.audit.log.logic.log_verification._find_root_or_trailing_fault 'index1'": DecisionRead(
         f"{_LOGS}::test_an_untouched_log_is_valid"
     ),
-    "features.notifications.deliveries.logic._likely_narrowest_index by_event_type by_status": _LIST_FILTER,
+    "features.notifications.deliveries.logic._most_selective_facet by_event_type by_status": _LIST_FILTER,
     "features.notifications.deliveries.logic.count_deliveries by_status": DisplayRead(
         "the estimated number of deliveries of a replay, which itself reads the table"
     ),
     "features.platforms.domains.operations.list_domain_inventory by_status": _LIST_FILTER,
     "features.privacy.erasures.logic in_organization": _ERASURE,
-    "features.privacy.erasures.logic.partitions_to_scan sibling_index": _ERASURE,
+    "features.privacy.erasures.logic.container_scan_ranges sibling_index": _ERASURE,
     "features.privacy.erasures.tasks._redact_record_page index": _ERASURE,
     "kernel.authorization.descendants._load_membership_rows of_user": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"
     ),
-    "features.tenancy.invitations.logic.invitation_lists._platform_invitation_index of_container": DecisionRead(
+    "features.tenancy.invitations.logic.invitation_lists._invitations_by_platform_index of_container": DecisionRead(
         f"{_DECISIONS}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
     ),
     "features.platforms.members.tasks.remove_platform_invitations of_container": _DELETED_PLATFORM,
@@ -97,7 +97,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.sites.pages.tasks._unpublish_descendants by_published_parent": _MOVED_PAGE,
     "features.platforms.members.operations.list_platform_members in_platform": _MEMBER_ROLES,
     "features.platforms.operations.list_platforms by_status sibling_index": _REMOVED_MEMBER,
-    "features.platforms.logic.visibility._load_membership_group_and_organization_ids of_user": _REMOVED_MEMBER,
+    "features.platforms.logic.visibility._load_memberships_at_cursor_and_organization_ids of_user": _REMOVED_MEMBER,
     "features.platforms.logic.visibility.list_visible_platforms of_user": _REMOVED_MEMBER,
     "features.platforms.project_blocks.operations.list_project_block_platforms in_organization": DisplayRead(
         "the block and the access to the platform are read from the table"

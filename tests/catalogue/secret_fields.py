@@ -8,7 +8,11 @@ from tests.harness.api import ApiResponse
 
 def secret_fields_of(operation: Operation) -> frozenset[str]:
     """Return the response fields that contain a secret in the response to the creation, and null later."""
-    return frozenset(map(to_camel, operation.response_model.secret_fields)) if operation.response_model else frozenset()
+    return (
+        frozenset(map(to_camel, operation.response_or_item_model.secret_fields))
+        if operation.response_or_item_model
+        else frozenset()
+    )
 
 
 def secrets_of(operation: Operation, answer: ApiResponse) -> list[str]:

@@ -34,7 +34,7 @@ from tests.harness.platforms import (
 from tests.harness.redirects import CreatedRedirect, create_redirect
 from tests.harness.reference_data import load_small_dataset
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site, update_page
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 from tests.harness.taxonomy import CreatedAttachment, CreatedNode, create_attachment, create_node_chain
 from tests.harness.webhooks import create_webhook, list_deliveries
 from tests.harness.workers import Workers
@@ -310,7 +310,7 @@ class TenantFixture:
 def new_records_fields(number: int) -> list[dict[str, Any]]:
     """Return the common fields of a number of new records."""
     timestamp = now()
-    return [new_record_fields(timestamp) for _ in range(number)]
+    return [new_id_and_time_fields(timestamp) for _ in range(number)]
 
 
 def put_records(records: Iterable[Entity]) -> None:

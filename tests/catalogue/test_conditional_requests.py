@@ -13,7 +13,7 @@ from tests.harness.parametrize_operations import changes_a_record, parametrize_o
 
 def is_one_record(operation: Operation) -> bool:
     """Return whether the response of an operation is a single record."""
-    model = operation.response_model
+    model = operation.response_or_item_model
     return model is not None and (issubclass(model, RecordOutput) or model.content_etag) and not operation.is_list
 
 
@@ -21,7 +21,7 @@ def is_one_record(operation: Operation) -> bool:
 class TestEveryResponse:
     def test_has_a_strong_entity_tag_if_it_is_one_record(self, operation: Operation, tenant: TenantFixture) -> None:
         answer = call_operation(operation, tenant)
-        is_document = operation.response_model is None and answer.text
+        is_document = operation.response_or_item_model is None and answer.text
         assert ("ETag" in answer.headers) is bool(is_one_record(operation) or is_document or operation.has_etag)
         if is_one_record(operation):
             assert answer.etag.startswith('"')
@@ -41,7 +41,9 @@ class TestEveryResponse:
 class TestARead:
     @parametrize_operations(
         lambda o: (
-            o.method == "GET" and not o.emits_events and (is_one_record(o) or o.has_etag or o.response_model is None)
+            o.method == "GET"
+            and not o.emits_events
+            and (is_one_record(o) or o.has_etag or o.response_or_item_model is None)
         )
     )
     def test_with_the_current_tag_returns_304(self, operation: Operation, tenant: TenantFixture) -> None:

@@ -39,7 +39,7 @@ for each in all_operations():
 
 def body_field_names(operation: Operation, *, required: bool = False) -> list[str]:
     """Return the names of the fields of an operation's body, or only of the required ones."""
-    fields = operation.body.model_fields if operation.body else {}
+    fields = operation.body_model.model_fields if operation.body_model else {}
     return [field.alias or name for name, field in fields.items() if field.is_required() or not required]
 
 
@@ -81,12 +81,12 @@ def test_an_unexpected_body_is_ignored(operation: Operation, tenant: TenantFixtu
     assert call_operation(operation, tenant, body=b"\xff{nonsense").status == operation.success
 
 
-@parametrize_operations(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body is None)
+@parametrize_operations(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body_model is None)
 def test_an_empty_body_is_optional(operation: Operation, tenant: TenantFixture) -> None:
     assert call_operation(operation, tenant, json=None).status == operation.success
 
 
-@parametrize_operations(lambda o: o.body and not issubclass(o.body, Patch))
+@parametrize_operations(lambda o: o.body_model and not issubclass(o.body_model, Patch))
 class TestEveryBodyExceptPatches:
     def test_accepts_null_for_optional_fields(self, operation: Operation, tenant: TenantFixture) -> None:
         body = {**dict.fromkeys(body_field_names(operation)), **(get_example(operation, tenant).body or {})}
@@ -100,20 +100,24 @@ class TestEveryBodyExceptPatches:
         assert response.errors["/colour"] == "unknown_field"
 
     def test_documents_nullable_fields_in_its_schema(self, operation: Operation) -> None:
-        assert operation.body
+        assert operation.body_model
         schema = {
             "components": openapi_document()["components"],
-            **openapi.schemas.schema_reference(operation.body.__name__),
+            **openapi.schemas.schema_reference(operation.body_model.__name__),
         }
-        fields = openapi_document()["components"]["schemas"][operation.body.__name__]["properties"]
+        fields = openapi_document()["components"]["schemas"][operation.body_model.__name__]["properties"]
         assert set(fields) == set(body_field_names(operation))
         errors = Draft202012Validator(schema).iter_errors(dict.fromkeys(fields))
         assert {error.path[0] for error in errors} == set(body_field_names(operation, required=True))
 
 
-@parametrize_operations(lambda o: o.body)
+@parametrize_operations(lambda o: o.body_model)
 def test_a_body_field_in_the_query_is_rejected(operation: Operation, tenant: TenantFixture) -> None:
-    in_query = {field.alias or name for name, field in operation.query.model_fields.items()} if operation.query else ()
+    in_query = (
+        {field.alias or name for name, field in operation.query_model.model_fields.items()}
+        if operation.query_model
+        else ()
+    )
     names = [name for name in body_field_names(operation) if name not in in_query]
     response = call_operation(operation, tenant, query=dict.fromkeys(names, "x"))
     assert response.status_and_code == "422 validation_failed"

@@ -60,7 +60,7 @@ def call_all_operations(world: TenantFixture, owner: Person) -> None:
 def body_in_organization(operation: Operation, world: TenantFixture) -> Any:
     """Return the body of an operation's example, with her organization if the operation takes one."""
     body = get_example(operation, world).body
-    fields_ = operation.body.model_fields if operation.body else {}
+    fields_ = operation.body_model.model_fields if operation.body_model else {}
     return {**(body or {}), "organizationId": world.id} if "organization_id" in fields_ else body
 
 

@@ -150,14 +150,17 @@ class TestWhatIsForeign:
         assert isinstance(operation.access, RequireRole)
         example, owner, access = get_example(operation, tenant), tenant.people.owner, operation.access
         foreign = call_operation(
-            operation, tenant, example.in_container(access, tenant.get_rivals_parameter(access.parameter)), caller=owner
+            operation,
+            tenant,
+            example.in_container(access, tenant.get_rivals_parameter(access.container_or_record_parameter)),
+            caller=owner,
         )
         missing = call_operation(operation, tenant, example.in_container(access), caller=owner)
         malformed = call_operation(operation, tenant, example.in_container(access, "NO PLACE/AT:ALL"), caller=owner)
         assert foreign.status_and_code == "404 not_found"
         assert foreign.comparable_problem == missing.comparable_problem
         if access.in_body:
-            assert malformed.errors == {f"/{access.body_field}": "malformed"}
+            assert malformed.errors == {f"/{access.container_id_body_field}": "malformed"}
         else:
             assert malformed.comparable_problem == missing.comparable_problem
 
@@ -166,7 +169,10 @@ class TestWhatIsForeign:
         assert isinstance(operation.access, RequireRole)
         example, key, access = get_example(operation, tenant), tenant.create_api_key("admin"), operation.access
         foreign = call_operation(
-            operation, tenant, example.in_container(access, tenant.get_rivals_parameter(access.parameter)), caller=key
+            operation,
+            tenant,
+            example.in_container(access, tenant.get_rivals_parameter(access.container_or_record_parameter)),
+            caller=key,
         )
         missing = call_operation(operation, tenant, example.in_container(access), caller=key)
         assert foreign.status_and_code == "404 not_found"

@@ -67,7 +67,7 @@ class TestEveryOperation:
             operation.text_path_parameters
         )
         if isinstance(operation.access, RequireRole) and not operation.access.in_body:
-            used_parameters.add(operation.access.parameter)
+            used_parameters.add(operation.access.container_or_record_parameter)
         assert used_parameters == set(operation.path_parameter_names)
 
     def test_emits_an_event_if_it_can_write(self, operation: Operation) -> None:

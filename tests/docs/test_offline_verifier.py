@@ -14,8 +14,8 @@ from chalicelib.features.audit.exports.logic.entry_formats import file_header_by
 from chalicelib.features.audit.exports.logic.verify import (
     InvalidInput,
     MerkleTree,
-    parse_note_and_evidence,
-    read_evidence,
+    parse_note_or_record,
+    parse_omitted_runs,
     verify_checkpoint_note,
 )
 from tests.harness import rfc6962
@@ -268,7 +268,7 @@ class TestInvalidEvidence:
     )
     def test_malformed_evidence_is_rejected(self, text: str) -> None:
         with pytest.raises(InvalidInput, match="evidence"):
-            read_evidence(text.encode())
+            parse_omitted_runs(text.encode())
 
     def test_evidence_beyond_the_checkpoint_is_rejected(self) -> None:
         longer = build_exported_log([7, 9])
@@ -324,27 +324,25 @@ class TestCheckpoint:
     def test_a_checkpoint_in_an_export_record_is_read_unchanged(self) -> None:
         record = {"checkpoint": SAMPLE_LOG.checkpoint, "evidence": SAMPLE_LOG.evidence_for([1])}
         for text in (json.dumps(record), "\n " + json.dumps(record, indent=2, ensure_ascii=False)):
-            assert parse_note_and_evidence(text.encode()) == (
+            assert parse_note_or_record(text.encode()) == (
                 SAMPLE_LOG.checkpoint.encode(),
-                read_evidence(json.dumps(record["evidence"]).encode()),
+                parse_omitted_runs(json.dumps(record["evidence"]).encode()),
             )
 
     @pytest.mark.parametrize("evidence", [{}, {"evidence": None}])
     def test_a_record_without_evidence_has_a_checkpoint(self, evidence: dict[str, None]) -> None:
-        assert parse_note_and_evidence(json.dumps({"checkpoint": "a", **evidence}).encode()) == (b"a", None)
+        assert parse_note_or_record(json.dumps({"checkpoint": "a", **evidence}).encode()) == (b"a", None)
 
     @pytest.mark.parametrize(
         "text", [b"{", b'{"checkpoint": "a", "checkpoint": "b"}', b'{"checkpoint": "a", "evidence": 1}', b"{\xff"]
     )
     def test_a_malformed_record_is_rejected(self, text: bytes) -> None:
         with pytest.raises(InvalidInput, match=r"no JSON|no evidence"):
-            parse_note_and_evidence(text)
+            parse_note_or_record(text)
 
     def test_a_checkpoint_with_invalid_unicode_is_rejected(self) -> None:
         with pytest.raises(InvalidInput, match="This is no checkpoint"):
-            verify_checkpoint_note(
-                parse_note_and_evidence(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY)
-            )
+            verify_checkpoint_note(parse_note_or_record(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY))
 
     def test_additional_newlines_at_the_end_are_accepted(self) -> None:
         assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=SAMPLE_LOG.checkpoint + "\n")

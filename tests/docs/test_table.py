@@ -55,7 +55,7 @@ from tests.harness.platforms import (
     create_space,
 )
 from tests.harness.sites import create_draft_page, create_published_page, create_site, publish_page, update_page
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 from tests.harness.taxonomy import CreatedNode, create_attachment, create_node_chain, delete_node, move_node
 from tests.harness.webhooks import create_webhook
 from tests.harness.workers import Workers
@@ -84,7 +84,7 @@ def items(
 ) -> list[dict[str, Any]]:
     """Items of every kind: those of an organization with all its records, with appended, long and pending entries."""
     put_records(unresponsive_webhook(organization.id))
-    put_records([KeyRevocation(**new_record_fields(now()), organization_id=organization.id, lease_until=now())])
+    put_records([KeyRevocation(**new_id_and_time_fields(now()), organization_id=organization.id, lease_until=now())])
     defer_delivery(organization.id)
     platform = create_platform(api, organization)
     deleted_node = fill_platform(api, platform, ada, edith)
@@ -170,7 +170,7 @@ def research_import(organization: CreatedOrganization) -> dict[str, str]:
 def quarantine_forged_item(log: str) -> None:
     """Put a forged item into the outbox of a log, and let the ledger quarantine it."""
     memory_aws.put_item({"pk": f"Q#{log}", "sk": "forged"})
-    ledger.append_pending_and_return_lag_ms(log)
+    ledger.append_pending_and_return_longest_wait_ms(log)
 
 
 def publish_a_site(api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform) -> None:
@@ -202,21 +202,21 @@ def create_research(ada: Person) -> None:
     changes = UnitOfWork(now())
     changes.update(stale, is_stale=True)
     changes.commit()
-    throttle.acquire("DBLP", 1000, max_wait_seconds=1)
+    throttle.wait_for_slot("DBLP", 1000, max_wait_seconds=1)
 
 
 def unresponsive_webhook(organization_id: str) -> list[Entity]:
     """Return a webhook that does not respond, and the jobs that disable it and notify its owners."""
     timestamp = now()
     webhook = Webhook(
-        **new_record_fields(now()),
+        **new_id_and_time_fields(now()),
         organization_id=organization_id,
         url="https://hooks.example.com/silent",
         events=["*"],
         probe_at=timestamp,
     )
     exhaustion_job = ExhaustionJob(
-        **new_record_fields(now()),
+        **new_id_and_time_fields(now()),
         organization_id=organization_id,
         webhook_id=webhook.id,
         delivery_id=webhook.id,
@@ -236,11 +236,11 @@ def unresponsive_webhook(organization_id: str) -> list[Entity]:
 def defer_delivery(organization_id: str) -> None:
     """Store a delivery that waits until its webhook responds again."""
     webhook = Webhook(
-        **new_record_fields(now()), organization_id=organization_id, url="https://example.com", events=["*"]
+        **new_id_and_time_fields(now()), organization_id=organization_id, url="https://example.com", events=["*"]
     )
     delivery = WebhookDelivery.create_pending_or_skipped(
         webhook.id,
-        event_id=str(new_record_fields(now())["id"]),
+        event_id=str(new_id_and_time_fields(now())["id"]),
         event_type="organization.updated",
         organization_id=organization_id,
         sequence=1,
@@ -249,7 +249,7 @@ def defer_delivery(organization_id: str) -> None:
         attempt_at=now(),
     )
     put_records([delivery])
-    delivery_attempts.defer(webhook, delivery, 60)
+    delivery_attempts.defer_until_subscriber_ready(webhook, delivery, 60)
 
 
 def table_rows(title: str) -> Iterator[list[str]]:

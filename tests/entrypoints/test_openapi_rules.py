@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chalicelib.entrypoints.openapi import build_document_for
 from chalicelib.entrypoints.openapi.examples import example_for_schema, example_uuid
-from chalicelib.kernel.http.fields import Name, Slug, Uuid, pattern_field_metadata
+from chalicelib.kernel.http.fields import Name, Slug, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
@@ -235,7 +235,7 @@ def test_an_operation_that_may_redirect_documents_304_and_301() -> None:
 
 def test_a_raw_response_documents_its_media_types() -> None:
     def get_plan(
-        plan: Annotated[str, *pattern_field_metadata("^[a-z]$", "")],
+        plan: Annotated[str, *pattern_validator_and_schema("^[a-z]$", "")],
     ) -> Annotated[RawResponse, "text/html", "image/svg+xml"]:
         """Get a garden's plan."""
         raise NotImplementedError(plan)

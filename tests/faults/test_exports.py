@@ -44,7 +44,7 @@ def create_export_of_long_entries(world: TenantFixture) -> CreatedExport:
     world.create_api_key("read")
     append_entries(world.id, 3, 9_000)
     started = create_export(world.api, world.organization, filters={"type": "organization.updated"})
-    ledger.append_pending_and_return_lag_ms(world.id)
+    ledger.append_pending_and_return_longest_wait_ms(world.id)
     return started
 
 

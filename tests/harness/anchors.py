@@ -62,7 +62,7 @@ def append_before_next_anchor_read(monkeypatch: pytest.MonkeyPatch, after_append
     def load_after_append(log: str) -> Head | None:
         monkeypatch.setattr(anchors, "load_latest_anchor", load_latest_anchor)
         create_logged_parcel("meanwhile", log)
-        ledger.append_pending_and_return_lag_ms(log)
+        ledger.append_pending_and_return_longest_wait_ms(log)
         after_append()
         return load_latest_anchor(log)
 

@@ -17,7 +17,7 @@ from moto.s3.models import s3_backends
 
 from chalicelib.features.audit.exports.logic.verify import (
     describe_proof,
-    read_evidence,
+    parse_omitted_runs,
     verify_checkpoint_note,
 )
 from chalicelib.kernel.audit_log import ledger
@@ -99,7 +99,7 @@ def verify_export_file(record: Json) -> str:
     return describe_proof(
         gzip.decompress(download_file(record)).splitlines(keepends=True),
         head,
-        read_evidence(json.dumps(record).encode()),
+        parse_omitted_runs(json.dumps(record).encode()),
     )
 
 
@@ -135,7 +135,7 @@ def append_entries(log: str, count: int, characters: int = 10) -> None:
             data={f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)},
         )
         table.write_transaction(event.outbox_writes(Chains.read(log)))
-    ledger.append_pending_and_return_lag_ms(log)
+    ledger.append_pending_and_return_longest_wait_ms(log)
 
 
 def _random_text(seed: str, length: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.core.logs import powertools_logger
 
 Json = dict[str, Any]
 
@@ -23,14 +23,14 @@ class _CapturingHandler(logging.Handler):
         self._records = records
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._records.append(json.loads(logger().registered_formatter.format(record)))
+        self._records.append(json.loads(powertools_logger().registered_formatter.format(record)))
 
 
 @contextmanager
 def capture_log_records() -> Iterator[list[Json]]:
     """Yield a list to which every log record of the block is appended."""
     records: list[Json] = []
-    handler, service = _CapturingHandler(records), logging.getLogger(logger().name)
+    handler, service = _CapturingHandler(records), logging.getLogger(powertools_logger().name)
     service.addHandler(handler)
     try:
         yield records

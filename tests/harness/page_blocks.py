@@ -25,7 +25,7 @@ def validate_blocks(*blocks: Any) -> list[StoredBlock]:
     """Return blocks as they are stored after validation. Raises ValidationProblem."""
     body = json.dumps({"blocks": blocks}).encode()
     validated = validate_body(LeafletCreate, Request("POST", "/", {}, {}, {}, body, "id", "127.0.0.1"), None)
-    stored: list[StoredBlock] = validated.to_stored_fields()["blocks"]
+    stored: list[StoredBlock] = validated.to_stored_fields_with_defaults()["blocks"]
     return stored
 
 

@@ -12,7 +12,7 @@ from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 M = TypeVar("M", PlatformMember, SpaceMember)
 
@@ -88,14 +88,14 @@ def add_block_capability_and_module(
 def add_platform_member(platform: CreatedPlatform, person: Person, role: Role | str = Role.MEMBER) -> PlatformMember:
     """Add a member to a platform, bypassing HTTP."""
     container_ids = {"organization_id": platform.organization_id, "platform_id": platform.id}
-    return _store(PlatformMember.create(new_record_fields(now()), person.to_user(), str(role), **container_ids))
+    return _store(PlatformMember.create(new_id_and_time_fields(now()), person.to_user(), str(role), **container_ids))
 
 
 def add_space_member(space: CreatedSpace, person: Person, role: Role | str = Role.MEMBER) -> SpaceMember:
     """Add a member to a space, bypassing HTTP."""
     platform = space.platform
     container_ids = {"organization_id": platform.organization_id, "platform_id": platform.id, "space_id": space.id}
-    return _store(SpaceMember.create(new_record_fields(now()), person.to_user(), str(role), **container_ids))
+    return _store(SpaceMember.create(new_id_and_time_fields(now()), person.to_user(), str(role), **container_ids))
 
 
 def set_member_role(

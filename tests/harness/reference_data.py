@@ -70,7 +70,7 @@ def load_full_dataset() -> None:
     """Load the complete reference data into the cache of the process, from the table only at the first call."""
     if not _full_cache:
         assert [outcome.state for outcome in apply_migrations_yielding_outcomes()] == ["applied"]
-        _full_cache.append(memory.current_dataset())
+        _full_cache.append(memory.load_current_dataset_cache())
         for name in DATASET_NAMES:
-            memory.current_dataset().get_set(name)
+            memory.load_current_dataset_cache().get_or_load_set(name)
     memory._cached_datasets[:] = _full_cache  # noqa: SLF001 - the cache has no setter

@@ -99,7 +99,7 @@ def render_blocks(*blocks: dict[str, Any], **fields: Any) -> Element:
 
 def build_theme(**fields: Any) -> dict[str, Any]:
     """Return a theme as a platform stores it. `fields` replace the defaults."""
-    return {**ThemePatch().to_stored_fields(), **fields}
+    return {**ThemePatch().to_stored_fields_with_defaults(), **fields}
 
 
 def parse_harmless_document(document: RawResponse) -> Element:

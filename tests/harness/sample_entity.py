@@ -9,7 +9,7 @@ from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Qu
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import commit
-from tests.harness.stored_records import new_record_fields, system_origin
+from tests.harness.stored_records import new_id_and_time_fields, system_origin
 
 MAX_PARCELS = 3
 
@@ -60,7 +60,7 @@ LOG_ID = "01939d3c-0000-7000-8000-00000000000a"
 def build_parcel(label: str = "a", **fields: object) -> Parcel:
     """Return a parcel that is not stored."""
     values: dict[str, Any] = {"organization_id": LOG_ID, "name": f"Parcel {label}", "label": label, **fields}
-    return Parcel(**new_record_fields(now()), **values)
+    return Parcel(**new_id_and_time_fields(now()), **values)
 
 
 def create_parcel(label: str = "a", **fields: object) -> Parcel:

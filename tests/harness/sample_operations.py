@@ -16,7 +16,7 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage.entity import KINDS, Entity, system_log_id
 from tests.harness import callers
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 
 class NoticeOut(RecordOutput):
@@ -50,13 +50,15 @@ routes = RouteGroup("notices")
 @routes.post("/notices", access=Caller.OPERATOR, scope=None, emits="notice.posted")
 def post_notice(ctx: Context, body: NoticeBody) -> NoticeOut:
     """Post a notice."""
-    return NoticeOut.of(ctx.changes.create(Notice(**ctx.new_record_fields(), **body.to_stored_fields())))
+    return NoticeOut.of(
+        ctx.changes.create(Notice(**ctx.new_id_and_time_fields(), **body.to_stored_fields_with_defaults()))
+    )
 
 
 @routes.patch("/notices/{notice_id}", access=Caller.OPERATOR, scope=None, emits="notice.revised")
 def revise_notice(ctx: Context, notice: Notice, body: NoticePatch) -> NoticeOut:
     """Change the text of a notice."""
-    return NoticeOut.of(ctx.changes.update(notice, **body.to_stored_fields()))
+    return NoticeOut.of(ctx.changes.update(notice, **body.to_stored_fields_with_defaults()))
 
 
 def create_notice(operator: callers.Person, text: str = "Closed on Sunday") -> str:
@@ -80,7 +82,7 @@ def _execute(operation: Operation, operator: callers.Person, body: Any, **parame
 def build_notice_event() -> Event:
     """Return the event of a notice that is not stored."""
     timestamp = now()
-    notice_id = str(new_record_fields(timestamp)["id"])
+    notice_id = str(new_id_and_time_fields(timestamp)["id"])
     return Event(
         id=new_id(timestamp),
         type="notice.posted",

@@ -12,7 +12,7 @@ from chalicelib.kernel.work import outbox
 from chalicelib.kernel.work.outbox import Origin
 
 
-def new_record_fields(timestamp: str) -> dict[str, Any]:
+def new_id_and_time_fields(timestamp: str) -> dict[str, Any]:
     """Return the fields that all new records have."""
     return {"id": new_id(timestamp), "created_at": timestamp, "updated_at": timestamp}
 
@@ -26,7 +26,7 @@ def create_membership(organization_id: str, user: User, role: Role | str) -> Mem
     """Add a user to an organization as an accepted invitation does: membership and entry in one transaction."""
     changes = UnitOfWork(now())
     member = changes.create(
-        Member.create_for_organization(new_record_fields(changes.now), organization_id, user, Role(role))
+        Member.create_for_organization(new_id_and_time_fields(changes.now), organization_id, user, Role(role))
     )
     event = "organization.invitation.accepted"
     outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))

@@ -50,7 +50,7 @@ def aws(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def run_settings(aws: None, local_state: Path) -> None:
     """The settings files of a run on port 8000, with AWS in memory."""
     assert aws is None
-    logs.logger()  # Create the logger before a test captures its output stream.
+    logs.powertools_logger()  # Create the logger before a test captures its output stream.
     settings_text = json.dumps(dict(provision("atrium")))
     for file in (local_state / "settings.json", local_state / "8000" / "settings.json"):
         file.parent.mkdir(exist_ok=True)

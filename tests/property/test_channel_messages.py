@@ -13,7 +13,7 @@ from chalicelib.features.notifications.channels.logic.chat_messages import (
     MAX_NAME_CHARACTERS,
     MessageContent,
     build_delivery_url,
-    build_message_body,
+    encode_message_body,
 )
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
@@ -75,7 +75,7 @@ def message_contents(draw: st.DrawFn) -> MessageContent:
 
 
 def build_message(provider: Provider, content: MessageContent) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(build_message_body(provider, content))
+    body: dict[str, Any] = json.loads(encode_message_body(provider, content))
     return body
 
 
@@ -142,7 +142,7 @@ def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(
 @pytest.mark.parametrize("provider", ["slack", "discord", "teams"])
 @given(content=message_contents())
 def test_no_message_mentions_everyone(provider: Provider, content: MessageContent) -> None:
-    text = build_message_body(provider, content).decode()
+    text = encode_message_body(provider, content).decode()
     assert not re.search(r"@(?:everyone|here|channel|group)", text, re.IGNORECASE)
 
 
@@ -158,12 +158,12 @@ def test_no_message_exceeds_the_providers_limit(content: MessageContent) -> None
     slack, discord = build_message("slack", content), build_message("discord", content)
     assert len(slack["blocks"][0]["text"]["text"]) <= 3_000
     assert len(discord["embeds"][0]["description"]) <= 4_096
-    assert len(build_message_body("teams", content)) <= 28 * 1024
+    assert len(encode_message_body("teams", content)) <= 28 * 1024
 
 
 @pytest.mark.parametrize("provider", get_args(Provider))
 def test_a_long_name_is_truncated(provider: Provider) -> None:
-    text = build_message_body(provider, content_with_names("a" * 257, "b" * 256)).decode()
+    text = encode_message_body(provider, content_with_names("a" * 257, "b" * 256)).decode()
     assert "a" * 255 + "…" in text
     assert "a" * 256 not in text
     assert "b" * 256 in text

@@ -10,7 +10,7 @@ from chalicelib.features.platforms.domains.logic import verification
 from chalicelib.features.platforms.domains.logic.verification import DnsAnswer, DnsObservation, Verdict
 from chalicelib.features.platforms.domains.models import CustomDomainOut
 from chalicelib.kernel.core.clock import after, timestamp
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 PLATFORM = "01939d3c-0000-7000-8000-00000000000a"
 TIMESTAMPS = st.integers(1_700_000_000_000, 1_900_000_000_000).map(timestamp)
@@ -33,7 +33,7 @@ def pending_domain(domain: str, claimed_at: str, **fields: Any) -> CustomDomain:
     }
     claim = verification.claim_fields(PLATFORM, domain, claimed_at) | fields
     return CustomDomain(
-        **new_record_fields(claimed_at) | {"id": PLATFORM}, platform_id=PLATFORM, **platform_fields, **claim
+        **new_id_and_time_fields(claimed_at) | {"id": PLATFORM}, platform_id=PLATFORM, **platform_fields, **claim
     )
 
 

@@ -17,7 +17,7 @@ from chalicelib.features.platforms.modules.logic import (
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE, ModuleDefinition
 from chalicelib.features.platforms.modules.models.schemas import ModuleChange
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 
 NAMES = tuple("abcdefgh")
 CATALOGUE_NAMES = NAMES[:6]
@@ -51,14 +51,14 @@ States = Mapping[str, Mapping[str, Any]]
 
 def platform_modules(platform: States) -> list[PlatformModule]:
     return [
-        PlatformModule(**new_record_fields(now()), **PLATFORM_FIELDS, module_id=n, **state)
+        PlatformModule(**new_id_and_time_fields(now()), **PLATFORM_FIELDS, module_id=n, **state)
         for n, state in platform.items()
     ]
 
 
 def space_overrides(space: States) -> list[ModuleOverride]:
     return [
-        ModuleOverride(**new_record_fields(now()), **PLATFORM_FIELDS, space_id="s", module_id=n, **o)
+        ModuleOverride(**new_id_and_time_fields(now()), **PLATFORM_FIELDS, space_id="s", module_id=n, **o)
         for n, o in space.items()
     ]
 
@@ -198,7 +198,9 @@ def test_changes_are_applied_and_idempotent(platform: States, requested: Mapping
         assert state.enabled is requested_change.get("enabled", previous["enabled"])
         assert state.locked is bool(requested_change.get("locked", previous["locked"]))
     after = {
-        n: PlatformModule(**new_record_fields(now()), **PLATFORM_FIELDS, module_id=n, **s.to_stored_fields())
+        n: PlatformModule(
+            **new_id_and_time_fields(now()), **PLATFORM_FIELDS, module_id=n, **s.to_stored_fields_with_defaults()
+        )
         for n, s in changed_states.items()
         if s
     }

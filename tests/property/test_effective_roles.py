@@ -11,13 +11,13 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization.memberships import role_in_container
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 ADMINS: Final = (Role.ADMIN, Role.OWNER)
 ORGANIZATION_ROLES: Final = (None, *Role)
 LOWER_ROLES: Final = (None, Role.MEMBER, Role.EDITOR, Role.ADMIN)
 
-base_fields = new_record_fields(now())
+base_fields = new_id_and_time_fields(now())
 organization = Organization(**base_fields, name="O", slug="o", owner_id="x")
 platform = Platform(**base_fields, organization_id="o", name="P", slug="p")
 space = Space(**base_fields, organization_id="o", platform_id="p", name="S", slug="s")

@@ -158,7 +158,7 @@ def test_entries_and_evidence_form_the_tree_however_the_work_is_sliced(
         omitted.add_leaves(sequence, leaves[sequence - 1 : sequence])
         if data.draw(st.booleans()):
             omitted = OmittedRuns.from_item(omitted.to_item())
-    evidence = omitted.finish()
+    evidence = omitted.close_last_run_and_return_runs()
     assert evidence is not None
     covered = [sequence for run in evidence for sequence in range(run["from"], run["to"] + 1)]
     assert covered == omitted_sequences
@@ -175,4 +175,4 @@ def test_the_amount_of_evidence_is_limited(runs: int, max_hashes: int) -> None:
         for n in range(runs):
             omitted.add_leaves(2 * n + 1, [leaf_hash(b"")])
             omitted = OmittedRuns.from_item(omitted.to_item())
-        assert (omitted.finish() is None) is (runs > max_hashes)
+        assert (omitted.close_last_run_and_return_runs() is None) is (runs > max_hashes)

@@ -31,8 +31,8 @@ LIBRARY_MESSAGES = re.compile(
     r"Input should|should (have|be)|^is not valid$|[Vv]alue error|Extra inputs|Field requ|codec|base64-encoded|^not "
 )
 # Several operations have the same query.
-BODIES = [*{o.body: o.method for o in catalogue.all_operations() if o.body}.items()]
-QUERIES = [*dict.fromkeys(o.query for o in catalogue.all_operations() if o.query)]
+BODIES = [*{o.body_model: o.method for o in catalogue.all_operations() if o.body_model}.items()]
+QUERIES = [*dict.fromkeys(o.query_model for o in catalogue.all_operations() if o.query_model)]
 
 words = st.sampled_from(["", "a", "active", "read", "x" * 300, "2026-11-20T09:30:00Z", "a@example.com", "999"])
 values = st.recursive(

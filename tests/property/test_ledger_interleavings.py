@@ -29,7 +29,7 @@ from chalicelib.kernel.work import outbox
 from tests.catalogue import log_proof
 from tests.harness import memory_aws, rfc6962, snapshots
 from tests.harness.faults import ProcessDied
-from tests.harness.stored_records import new_record_fields, system_origin
+from tests.harness.stored_records import new_id_and_time_fields, system_origin
 
 OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, is_operator=False)
 _BATCH: Final = 2
@@ -126,7 +126,7 @@ class Run:
             self._create_organizations()
             yield
             for log in self.logs:
-                ledger.append_pending_and_return_lag_ms(log)
+                ledger.append_pending_and_return_longest_wait_ms(log)
 
     def perform(self, step: Step) -> None:
         """Perform a step."""
@@ -136,13 +136,13 @@ class Run:
         else:
             self._frames.append(Frame(step.between, step.crashes))
             with suppress(ProcessDied, ConcurrentModification):
-                ledger.append_pending_and_return_lag_ms(self.logs[step.log])
+                ledger.append_pending_and_return_longest_wait_ms(self.logs[step.log])
         self._frames.pop()
 
     def _create_organizations(self) -> None:
         memory_aws.reset()
         for n in range(2):
-            base_fields = new_record_fields(BASE_TIMESTAMP)
+            base_fields = new_id_and_time_fields(BASE_TIMESTAMP)
             self.records.append([])
             self._create(n, Organization(**base_fields, name="Version 1", slug=f"log-{n}", owner_id=OWNER.id))
 
@@ -152,7 +152,7 @@ class Run:
             user = replace(OWNER, id=new_id(timestamp))
             self._create(
                 step.log,
-                Member.create_for_organization(new_record_fields(timestamp), organization.id, user, Role.MEMBER),
+                Member.create_for_organization(new_id_and_time_fields(timestamp), organization.id, user, Role.MEMBER),
             )
             return
         changes = UnitOfWork(timestamp)

@@ -32,7 +32,7 @@ def test_a_prefix_of_a_name_finds_its_records(name: str, data: st.DataObject) ->
     index = data.draw(st.integers(0, len(record_columns.columns["name"]) - 1))
     record_name = record_columns.columns["name"][index]
     prefix = data.draw(st.sampled_from(SPELLINGS))(record_name[: data.draw(st.integers(1, len(record_name)))])
-    matches = record_columns.search(prefix)
+    matches = record_columns.find_indexes_by_name_prefix(prefix)
     assert matches == sorted(set(matches))
     assert index in matches or not search_key(prefix)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.features.platforms.models.color_contrast import MIN_CONTRAST_RATIO, contrast_ratio
 from chalicelib.features.sites.rendering.logic.stylesheet import palette, stylesheet
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from chalicelib.kernel.http.fields import LINK, is_visible
+from chalicelib.kernel.http.fields import LINK, has_visible_character
 from tests.harness.page_blocks import StoredBlock, validate_blocks
 from tests.harness.rendered_pages import Element, build_theme, render_blocks
 
@@ -141,7 +141,9 @@ def assert_accessible(root: Element) -> None:
 
 
 def has_visible_text(element: Element) -> bool:
-    return is_visible(element.text) or any(is_visible(e.attributes["alt"]) for e in element.find_all("img"))
+    return has_visible_character(element.text) or any(
+        has_visible_character(e.attributes["alt"]) for e in element.find_all("img")
+    )
 
 
 @given(theme_colors=st.dictionaries(names, colors), mode=st.sampled_from([None, "auto", "light", "dark"]))

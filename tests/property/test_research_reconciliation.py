@@ -18,7 +18,7 @@ from chalicelib.features.research.logic.reconciliation import reconcile_next
 from chalicelib.features.research.logic.sources import SourceRecord
 from chalicelib.features.research.models.identifiers import is_orcid, normalize_identifiers
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -61,7 +61,7 @@ def _small_transactions() -> Iterator[None]:
 def create_claimed_job(library: str) -> ResearchJob:
     """Return a new job that this worker has claimed."""
     job = ResearchJob(
-        **new_record_fields(now()),
+        **new_id_and_time_fields(now()),
         library_id=library,
         work="reconcile",
         started_by="tests",
@@ -240,5 +240,7 @@ def test_first_researchers_do_not_depend_on_the_order_of_calls(groups: list[list
     with patch.object(record_rules, "MAX_RESEARCHERS", 2):
         stepwise: list[str] = []
         for group in groups:
-            stepwise = record_rules.lowest_researcher_ids([*stepwise, *group])
-        assert stepwise == record_rules.lowest_researcher_ids(researcher for group in groups for researcher in group)
+            stepwise = record_rules.sorted_limited_researcher_ids([*stepwise, *group])
+        assert stepwise == record_rules.sorted_limited_researcher_ids(
+            researcher for group in groups for researcher in group
+        )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.kernel.permissions.roles import (
     Role,
     all_scopes,
-    api_key_role_by_general_scope,
+    role_of_general_scopes_or_member,
     scopes_allow,
     ungrantable_scopes,
 )
@@ -71,7 +71,7 @@ def test_several_scopes_allow_what_each_allows(scopes: list[str], requirement: t
 def test_a_key_has_the_highest_role_of_its_scopes(scopes: list[str]) -> None:
     role_of_scope = {"admin": "admin", "write": "editor"}
     highest = max((ORDER.index(role_of_scope.get(scope, "member")) for scope in scopes), default=0)
-    assert api_key_role_by_general_scope(scopes) == ORDER[highest]
+    assert role_of_general_scopes_or_member(scopes) == ORDER[highest]
 
 
 @given(scope_sets, scope_sets)

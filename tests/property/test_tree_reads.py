@@ -13,15 +13,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
 from chalicelib.features.taxonomy.logic import node_queries
-from chalicelib.features.taxonomy.logic.tree_shape import nodes_with_ancestors_by_parent
+from chalicelib.features.taxonomy.logic.tree_shape import hydrated_children_by_parent
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import MAX_REMEMBERED_MOVES, TreeReader
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 PLATFORM: Final = "platform"
 NODES: Final = 7
@@ -37,7 +37,7 @@ class Tree:
         container_fields: dict[str, Any] = {"organization_id": "organization", "platform_id": PLATFORM}
         self.container_fields, self.tree = (
             container_fields,
-            Taxonomy(**new_record_fields(TIMESTAMP), **container_fields),
+            Taxonomy(**new_id_and_time_fields(TIMESTAMP), **container_fields),
         )
         self.nodes: dict[str, TaxonomyNode] = {}
         self.states: dict[int, dict[str, str]] = {}
@@ -51,7 +51,7 @@ class Tree:
         if parent is None or ancestors:
             ancestor_ids = [node.id for node in ancestors]
             node_fields: dict[str, Any] = {
-                **new_record_fields(TIMESTAMP),
+                **new_id_and_time_fields(TIMESTAMP),
                 "id": f"{len(self.nodes):03d}",
                 "slug": f"n{len(self.nodes)}",
             }
@@ -108,7 +108,7 @@ class Tree:
                 changed["listed"] = None
                 moved_ids += [child.id for child in children]
         self.tree = self.tree.replace(
-            moved=self.tree.recent_moves_after_moving(moved_ids), version=self.tree.version + 1
+            moved=self.tree.recent_move_versions_after_moving(moved_ids), version=self.tree.version + 1
         )
         self.nodes[node.id] = node.replace(**changed)
         self.record_state()
@@ -133,7 +133,7 @@ class Tree:
 
     def pages(self, _pk: str, **_options: str) -> Iterator[list[Item]]:
         """Read the partition in order, in pages. The tree's state is last."""
-        reading, page, last = TreeReader(taxonomy_tree(PLATFORM)), list[Item](), ""
+        reading, page, last = TreeReader(taxonomy_tree_partition(PLATFORM)), list[Item](), ""
         while later := [node_id for node_id in sorted(self.nodes) if node_id > last]:
             last = later[0]
             page.append(self.item(reading.tree.node_key(last)) or {})
@@ -156,14 +156,14 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probabil
     tree.change_probability = change_probability
     node_ids = [node_id for node_id in tree.nodes if len(tree.ancestors(node_id)) > 1][-4:]
     with patch.object(table, "get_all", tree.get_all):
-        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree(PLATFORM))
+        version_before, reading = tree.tree.version, TreeReader(taxonomy_tree_partition(PLATFORM))
         try:
             reading.load_consistent_ancestors(node_ids)
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
     during = [state for version, state in tree.states.items() if version >= version_before]
-    chains = {node_id: reading.nodes_from_root(node_id) for node_id in node_ids}
+    chains = {node_id: reading.nodes_from_root_or_none(node_id) for node_id in node_ids}
     paths = {n: "/".join(item["slug"] for item in chain) for n, chain in chains.items() if chain}
     for node_id in node_ids:
         assert any(paths.get(node_id) == state.get(node_id) for state in during)
@@ -180,13 +180,13 @@ def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: floa
     tree.change_probability = change_probability
     nodes_before = {node_id for node_id in tree.nodes if tree.ancestors(node_id)}
     version = tree.tree.version
-    with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_pages", tree.pages):
+    with patch.object(table, "get_all", tree.get_all), patch.object(table, "iter_item_pages", tree.pages):
         try:
             nodes = node_queries.load_consistent_node_snapshot(PLATFORM, tree.tree)
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    paths = {node.id: node.path for below in nodes_with_ancestors_by_parent(nodes).values() for node in below}
+    paths = {node.id: node.path for below in hydrated_children_by_parent(nodes).values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later

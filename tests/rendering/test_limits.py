@@ -73,7 +73,7 @@ class RecordedMeter(Meter):
 def rejection_reason(*blocks: StoredBlock) -> str:
     """Return why blocks are rejected, or an empty string."""
     try:
-        content.render_blocks(blocks)
+        content.render_blocks_to_safe_html(blocks)
     except TooComplex as error:
         return str(error)
     return ""
@@ -99,7 +99,7 @@ def count_function_calls(page: Page) -> int:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        content.render_blocks(page)
+        content.render_blocks_to_safe_html(page)
     except TooComplex:
         pass
     finally:
@@ -118,14 +118,14 @@ class TestLargestPages:
         RecordedMeter.instances.clear()
         monkeypatch.setattr(content, "Meter", RecordedMeter)
         try:
-            assert len(content.render_blocks(page).encode()) <= MAX_HTML_BYTES
+            assert len(content.render_blocks_to_safe_html(page).encode()) <= MAX_HTML_BYTES
         except TooComplex:
             pass
         else:
             assert RecordedMeter.instances[0].steps <= MAX_STEPS
 
     def test_the_number_of_function_calls_is_bounded(self, pattern: str) -> None:
-        content.render_blocks([text_block("a")])
+        content.render_blocks_to_safe_html([text_block("a")])
         assert count_function_calls(page_patterns.build_headings_page(PATTERNS[pattern])) <= MAX_CALLS
 
 
@@ -186,7 +186,7 @@ class TestLimits:
     def test_the_error_has_the_path_of_the_text(self) -> None:
         inner = [build_block("divider", "b"), build_block("list", "c", items=["a", "[" * 9999], ordered=False)]
         with pytest.raises(TooComplex) as raised:
-            content.render_blocks([text_block("a"), build_block("columns", "d", columns=[[], inner])])
+            content.render_blocks_to_safe_html([text_block("a"), build_block("columns", "d", columns=[[], inner])])
         assert raised.value.path == (1, "columns", 1, 1, "items", 1)
 
 

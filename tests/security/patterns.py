@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 import chalicelib
-from chalicelib.kernel.http.fields import pattern_field_metadata
+from chalicelib.kernel.http.fields import pattern_validator_and_schema
 
 _FUNCTIONS: Final = ("compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
 _AMBIGUOUS_METHODS: Final = ("compile", "split")
@@ -77,7 +77,7 @@ def _expressions(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "re":
         if function.attr in _FUNCTIONS:
             yield function.attr, call.args[0]
-    elif isinstance(function, ast.Name) and function.id == pattern_field_metadata.__name__:
+    elif isinstance(function, ast.Name) and function.id == pattern_validator_and_schema.__name__:
         yield "fullmatch", call.args[0]
     yield from (("search", keyword.value) for keyword in call.keywords if keyword.arg == "pattern")
 

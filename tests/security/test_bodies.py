@@ -34,7 +34,7 @@ MEDIA_TYPES: Final = (
     "application/json\x00",
 )
 FORM_MEDIA_TYPES: Final = (BOUNDARY, URL_ENCODED)
-for_each_body = parametrize_operations(lambda o: o.body and o.method != "DELETE")
+for_each_body = parametrize_operations(lambda o: o.body_model and o.method != "DELETE")
 
 
 def has_container_in_body(operation: Operation) -> bool:
@@ -77,8 +77,15 @@ def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: st
 class TestContainerInBody:
     def test_duplicate_field_is_read_consistently(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, name, before = get_example(operation, tenant), operation.access.body_field, snapshots.take_snapshot()
-        own_id, foreign_id = example.body[name], tenant.get_rivals_parameter(operation.access.parameter)
+        example, name, before = (
+            get_example(operation, tenant),
+            operation.access.container_id_body_field,
+            snapshots.take_snapshot(),
+        )
+        own_id, foreign_id = (
+            example.body[name],
+            tenant.get_rivals_parameter(operation.access.container_or_record_parameter),
+        )
         other_fields = json.dumps({key: value for key, value in example.body.items() if key != name})[1:]
         for first, last in ((foreign_id, own_id), (own_id, foreign_id)):
             for spelling in (name, name.replace("I", "\\u0049")):
@@ -91,8 +98,8 @@ class TestContainerInBody:
 
     def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
         assert isinstance(operation.access, RequireRole)
-        example, name = get_example(operation, tenant), operation.access.body_field
-        foreign_id = tenant.get_rivals_parameter(operation.access.parameter)
+        example, name = get_example(operation, tenant), operation.access.container_id_body_field
+        foreign_id = tenant.get_rivals_parameter(operation.access.container_or_record_parameter)
         for spelling in (
             foreign_id.upper(),
             f" {foreign_id} ",

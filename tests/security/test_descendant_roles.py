@@ -122,6 +122,9 @@ def test_platform_admin_cannot_see_other_platforms(
         operation.access,
     )
     response = call_operation(
-        operation, tenant, example.in_container(rule, tenant.get_rivals_parameter(rule.parameter)), caller=person
+        operation,
+        tenant,
+        example.in_container(rule, tenant.get_rivals_parameter(rule.container_or_record_parameter)),
+        caller=person,
     )
     assert response.status_and_code == "404 not_found"

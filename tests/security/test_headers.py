@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.core.logs import powertools_logger
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
@@ -139,7 +139,7 @@ def test_line_breaks_do_not_split_headers_or_log_records(
 def log_lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The formatted lines of the log."""
     lines: list[str] = []
-    log_logger = logging.getLogger(logger().name)
+    log_logger = logging.getLogger(powertools_logger().name)
     for handler in [each for each in log_logger.handlers if isinstance(each, logging.StreamHandler)]:
         monkeypatch.setattr(
             handler, "emit", lambda record, own_handler=handler: lines.append(own_handler.format(record))

@@ -38,12 +38,18 @@ FREE_TEXT_FIELDS: Final = {
 }
 TEXT_LABELS: Final = ("a control character", "text that is too long")
 FREE_FORM_LOCATIONS: Final = [
-    (o, location) for o in all_operations() if o.body for location in find_locations(o.body.__name__, "free")
+    (o, location)
+    for o in all_operations()
+    if o.body_model
+    for location in find_locations(o.body_model.__name__, "free")
 ]
 STORING_LOCATIONS: Final = [(o, location) for o, location in FREE_FORM_LOCATIONS if location.path != ("tokens",)]
 """All free-form locations but design tokens, whose text must be safe in a style sheet."""
 LIST_LOCATIONS: Final = [
-    (o, location) for o in all_operations() if o.body for location in find_locations(o.body.__name__, "lists")
+    (o, location)
+    for o in all_operations()
+    if o.body_model
+    for location in find_locations(o.body_model.__name__, "lists")
 ]
 
 
@@ -73,22 +79,22 @@ def assert_rejected(operation: Operation, world: TenantFixture, body: bytes, lab
 
 def bodies_with_value(operation: Operation, world: TenantFixture, value: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield each field with the example body in which it has the given value."""
-    assert operation.body
+    assert operation.body_model
     example_body = get_example(operation, world).body or {}
-    for name in (field.alias or name for name, field in operation.body.model_fields.items()):
+    for name in (field.alias or name for name, field in operation.body_model.model_fields.items()):
         other_members = [f"{json.dumps(n)}:{json.dumps(v)}".encode() for n, v in example_body.items() if n != name]
         yield name, b"{" + b",".join([*other_members, json.dumps(name).encode() + b":" + value]) + b"}"
 
 
 def validation_seconds(operation: Operation, location: BodyLocation, length: int) -> float:
     """Return the CPU seconds of the validation of a body with a list of this length."""
-    assert operation.body
+    assert operation.body_model
     elements = json.dumps([make_unique(location.example_element(), n) for n in range(length)]).encode()
     request = Request(operation.method, "/", {}, {}, {}, location.body(elements), "id", "192.0.2.7")
     assert len(request.body) < MAX_BODY_BYTES
     started_at = time.process_time()
     with suppress(ValidationProblem):
-        validate_body(operation.body, request, {})
+        validate_body(operation.body_model, request, {})
     return time.process_time() - started_at
 
 
@@ -107,7 +113,7 @@ def test_invalid_bodies_are_rejected(operation: Operation, tenant: TenantFixture
     assert snapshots.items_by_key() == before
 
 
-@parametrize_operations(lambda o: takes_a_body(o) and o.body)
+@parametrize_operations(lambda o: takes_a_body(o) and o.body_model)
 def test_invalid_values_are_rejected_in_each_field(operation: Operation, tenant: TenantFixture) -> None:
     before, free_text_fields = snapshots.items_by_key(), FREE_TEXT_FIELDS.get(operation.id, ())
     for label, value in INVALID_VALUES.items():

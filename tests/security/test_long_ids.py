@@ -74,10 +74,10 @@ class TestPathParameters:
         assert response.calls.call_list == []
 
 
-@parametrize_operations(lambda o: o.query)
+@parametrize_operations(lambda o: o.query_model)
 def test_query_values_cause_no_server_error(operation: Operation, tenant: TenantFixture) -> None:
-    assert operation.query
-    names = [field.alias or name for name, field in operation.query.model_fields.items()]
+    assert operation.query_model
+    names = [field.alias or name for name, field in operation.query_model.model_fields.items()]
     for name in names:
         for value in VALUES:
             for caller in (get_caller(operation, tenant), None):
@@ -98,12 +98,12 @@ def bodies_with_value(body: Any, value: Any) -> Iterator[Any]:
 
 def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
     """Return a body with all fields of the operation, including those without a value."""
-    assert operation.body
-    names = [field.alias or name for name, field in operation.body.model_fields.items()]
+    assert operation.body_model
+    names = [field.alias or name for name, field in operation.body_model.model_fields.items()]
     return {**dict.fromkeys(names), **(body or {})}
 
 
-@parametrize_operations(lambda o: o.body)
+@parametrize_operations(lambda o: o.body_model)
 def test_body_values_cause_no_server_error(operation: Operation, tenant: TenantFixture) -> None:
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     full_body = with_all_fields(operation, example.body)

@@ -55,18 +55,18 @@ FORBIDDEN_FIELDS: Final[dict[str, Any]] = {
 
 
 def field_names(operation: Operation) -> set[str]:
-    assert operation.body
-    return {field.alias or name for name, field in operation.body.model_fields.items()}
+    assert operation.body_model
+    return {field.alias or name for name, field in operation.body_model.model_fields.items()}
 
 
 def unknown_fields(operation: Operation) -> dict[str, Any]:
     """Return fields that the body does not have: further fields of the response, and those that attackers try."""
-    response_fields = operation.response_model.model_fields if operation.response_model else {}
+    response_fields = operation.response_or_item_model.model_fields if operation.response_or_item_model else {}
     candidates = {to_camel(name): "made up" for name in response_fields} | FORBIDDEN_FIELDS
     return {name: value for name, value in candidates.items() if name not in field_names(operation)}
 
 
-@parametrize_operations(lambda o: o.body)
+@parametrize_operations(lambda o: o.body_model)
 def test_unknown_fields_are_rejected_without_a_change(operation: Operation, tenant: TenantFixture) -> None:
     example, extra_fields = get_example(operation, tenant), unknown_fields(operation)
     before = snapshots.items_by_key()
@@ -78,7 +78,7 @@ def test_unknown_fields_are_rejected_without_a_change(operation: Operation, tena
     assert snapshots.items_by_key() == before
 
 
-@parametrize_operations(lambda o: o.body)
+@parametrize_operations(lambda o: o.body_model)
 def test_single_unknown_field_is_rejected(operation: Operation, tenant: TenantFixture) -> None:
     example = get_example(operation, tenant)
     before = snapshots.items_by_key()
@@ -88,7 +88,9 @@ def test_single_unknown_field_is_rejected(operation: Operation, tenant: TenantFi
     assert snapshots.items_by_key() == before
 
 
-@parametrize_operations(lambda o: o.body and issubclass(o.body, Patch) and not o.body.part and changes_a_record(o))
+@parametrize_operations(
+    lambda o: o.body_model and issubclass(o.body_model, Patch) and not o.body_model.part and changes_a_record(o)
+)
 def test_patch_may_repeat_read_only_fields(operation: Operation, tenant: TenantFixture) -> None:
     response_fields = read_with_full_access(
         operation, tenant, get_example(operation, tenant).get_target_path(operation)

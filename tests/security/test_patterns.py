@@ -183,7 +183,9 @@ def test_analyser_detects_vulnerable_patterns() -> None:
 
 
 def test_pydantic_uses_the_rust_regex_engine() -> None:
-    models = {model for o in all_operations() for model in (o.body, o.query, o.response_model) if model}
+    models = {
+        model for o in all_operations() for model in (o.body_model, o.query_model, o.response_or_item_model) if model
+    }
     assert {model.model_config.get("regex_engine", "rust-regex") for model in models} == {"rust-regex"}
 
 

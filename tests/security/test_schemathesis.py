@@ -91,8 +91,8 @@ def schema_errors(operation: Operation, rejection: AllowedRejection | AllowedAcc
     """Return the schema violations of an example request."""
     components = {"components": openapi_document()["components"]}
     if isinstance(rejection, AllowedAcceptance) or rejection.body is not None:
-        assert operation.body
-        values = [(schemas.schema_reference(operation.body.__name__), rejection.body)]
+        assert operation.body_model
+        values = [(schemas.schema_reference(operation.body_model.__name__), rejection.body)]
     else:
         parameters = openapi_document()["paths"][operation.path][operation.method.lower()]["parameters"]
         values = [

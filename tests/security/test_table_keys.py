@@ -120,17 +120,17 @@ def expressions(call: Call) -> str:
 
 
 def query_parameters(operation: Operation) -> list[str]:
-    fields = operation.query.model_fields if operation.query else {}
+    fields = operation.query_model.model_fields if operation.query_model else {}
     return [field.alias or name for name, field in fields.items() if name != "limit"]
 
 
-@parametrize_operations(lambda o: o.query or o.path_parameter_names)
+@parametrize_operations(lambda o: o.query_model or o.path_parameter_names)
 def test_expressions_contain_no_user_input(operation: Operation, tenant: TenantFixture) -> None:
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     for hostile_text in HOSTILE_TEXTS:
         hostile_examples = [example.with_parameters(**{name: hostile_text}) for name in example.parameters]
         responses = [call_operation(operation, tenant, other, caller=caller) for other in hostile_examples]
-        if operation.query:
+        if operation.query_model:
             responses.append(
                 call_operation(
                     operation, tenant, caller=caller, query=dict.fromkeys(query_parameters(operation), hostile_text)

@@ -60,7 +60,7 @@ def test_foreign_container_is_indistinguishable_from_a_missing_one(
     assert isinstance(operation.access, RequireRole)
     example, rule = get_example(operation, tenant), operation.access
     foreign, missing = (
-        example.in_container(rule, tenant.get_rivals_parameter(rule.parameter)),
+        example.in_container(rule, tenant.get_rivals_parameter(rule.container_or_record_parameter)),
         example.in_container(rule),
     )
     for caller in callers_without_access(operation, tenant, restore_tenant):

@@ -49,7 +49,7 @@ def test_a_case_has_its_recorded_outcome(case: Case, replay_case: Replay) -> Non
 def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: Recording) -> None:
     assert find_record_type(kind), f"no class has the kind {kind}"
     for item in items_of(kind, recording).values():
-        assert compared_attributes(kind, record_from_item(item).item_attributes_owned_by_record) == compared_attributes(
+        assert compared_attributes(kind, record_from_item(item).owned_item_attribute_values) == compared_attributes(
             kind, item
         )
 

@@ -57,7 +57,7 @@ def build_document() -> dict[str, Any]:
     return build_document_for(catalogue.all_operations(), catalogue.event_emitting_tasks())
 
 
-def serialize_document(openapi_document: dict[str, Any]) -> str:
+def document_to_indented_json(openapi_document: dict[str, Any]) -> str:
     """Return a document as indented JSON, so that diffs are readable."""
     return json.dumps(openapi_document, indent=2, ensure_ascii=False) + "\n"
 
@@ -78,7 +78,9 @@ def build_document_for(operations: Iterable[Operation], tasks: Iterable[Task] = 
         },
         # Relative to the document's URL, so it is also right below the path of an API Gateway stage.
         "servers": [{"url": "."}],
-        "tags": [{"name": name, "description": GROUP_DESCRIPTIONS[name]} for name in _tag_names(operations)],
+        "tags": [
+            {"name": name, "description": GROUP_DESCRIPTIONS[name]} for name in _group_and_event_tag_names(operations)
+        ],
         "paths": _build_path_items(operations, components),
         "webhooks": build_webhook_path_items(emitters, components),
         "components": {
@@ -91,7 +93,7 @@ def build_document_for(operations: Iterable[Operation], tasks: Iterable[Task] = 
     }
 
 
-def _tag_names(operations: Iterable[Operation]) -> list[str]:
+def _group_and_event_tag_names(operations: Iterable[Operation]) -> list[str]:
     return list(dict.fromkeys([*(operation.group for operation in operations), "events"]))
 
 

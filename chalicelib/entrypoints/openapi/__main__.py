@@ -2,6 +2,6 @@
 
 import sys
 
-from chalicelib.entrypoints.openapi import build_document, serialize_document
+from chalicelib.entrypoints.openapi import build_document, document_to_indented_json
 
-sys.stdout.write(serialize_document(build_document()))
+sys.stdout.write(document_to_indented_json(build_document()))

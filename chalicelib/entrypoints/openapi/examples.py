@@ -86,10 +86,10 @@ def _example_by_type(schema: Schema, components: Mapping[str, Schema], field_nam
         return [example_for_schema(schema["items"], components, field_name, model_name)]
     if json_type in ("integer", "number"):
         return schema.get("minimum", 1)
-    return True if json_type == "boolean" else _example_string(schema, field_name, model_name)
+    return True if json_type == "boolean" else _example_string_or_raise(schema, field_name, model_name)
 
 
-def _example_string(schema: Schema, field_name: str, model_name: str) -> str | None:
+def _example_string_or_raise(schema: Schema, field_name: str, model_name: str) -> str | None:
     string_format = schema.get("format", "")
     if string_format == "uuid" or schema.get("pattern") == UUID_PATTERN:
         return example_uuid(model_name if field_name == "id" else field_name)

@@ -74,7 +74,7 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
 _COMMON_HEADERS: Final = ("API-Version", "RateLimit", "RateLimit-Policy", "X-Request-Id")
 
 
-def common_and_named_header_references(*names: str) -> Headers:
+def header_references_including_common(*names: str) -> Headers:
     """Return references to some response headers, and to those that every response has or may have."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({*_COMMON_HEADERS, *names})}
 

@@ -7,9 +7,9 @@ from typing import Any, Final, get_args
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
-from chalicelib.entrypoints.openapi.headers import Headers, common_and_named_header_references
+from chalicelib.entrypoints.openapi.headers import Headers, header_references_including_common
 from chalicelib.entrypoints.openapi.problems import problem_references_by_status
-from chalicelib.entrypoints.openapi.record_examples import default_field_values, example_secret_fields
+from chalicelib.entrypoints.openapi.record_examples import example_secret_fields, record_default_values_by_alias
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
@@ -50,8 +50,9 @@ def build_operation_object(operation: Operation, schemas_by_name: Components) ->
         "description": _operation_description(operation),
         "security": _security_requirements(operation),
         "parameters": _parameter_objects(operation),
-        **({"requestBody": _request_body_object(operation, schemas_by_name)} if operation.body else {}),
-        "responses": _success_responses_by_status(operation, schemas_by_name) | problem_references_by_status(operation),
+        **({"requestBody": _request_body_object(operation, schemas_by_name)} if operation.body_model else {}),
+        "responses": _non_problem_responses_by_status(operation, schemas_by_name)
+        | problem_references_by_status(operation),
         **_extension_fields(operation),
     }
 
@@ -107,9 +108,9 @@ def _path_parameter_schema(operation: Operation, parameter_name: str) -> Schema:
 
 
 def _query_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
-    if operation.query is None:
+    if operation.query_model is None:
         return []
-    required = schemas.required_query_parameters(operation.query)
+    required = schemas.required_query_parameters(operation.query_model)
     return [
         {
             "name": name,
@@ -119,7 +120,7 @@ def _query_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
             # Without examples, because documentation pages fill them in and send them.
             "schema": {key: value for key, value in field.items() if key not in ("description", "examples")},
         }
-        for name, field in schemas.query_parameter_schemas(operation.query).items()
+        for name, field in schemas.query_parameter_schemas(operation.query_model).items()
     ]
 
 
@@ -128,10 +129,10 @@ def _header_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
-    return [*_record_token_parameter_objects(operation), *shared]
+    return [*_record_token_header_parameter_objects(operation), *shared]
 
 
-def _record_token_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
+def _record_token_header_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     """Return the header with the record token, for an operation that requires one."""
     if not isinstance(operation.access, RequireRecordToken):
         return []
@@ -143,14 +144,14 @@ def _record_token_parameter_objects(operation: Operation) -> list[dict[str, Any]
 
 def has_etag(operation: Operation) -> bool:
     """Return whether the response has an ETag: one record, a document, or a list that declares it."""
-    model = operation.response_model
+    model = operation.response_or_item_model
     if model is None:
         return operation.method == "GET" and bool(raw_response_media_types(operation))
     return operation.has_etag if operation.is_list else issubclass(model, RecordOutput) or model.content_etag
 
 
 def _request_body_object(operation: Operation, components: Components) -> dict[str, Any]:
-    body = operation.body
+    body = operation.body_model
     assert body  # noqa: S101 - the only caller checks this
     schema = schemas.schema_reference(body.__name__)
     content = {"schema": schema, "example": example_for_schema(schema, components)}
@@ -160,7 +161,7 @@ def _request_body_object(operation: Operation, components: Components) -> dict[s
     return {"required": required, "content": dict.fromkeys(types, content)}
 
 
-def _success_responses_by_status(operation: Operation, components: Components) -> dict[str, Any]:
+def _non_problem_responses_by_status(operation: Operation, components: Components) -> dict[str, Any]:
     responses = {str(operation.success): _success_response_object(operation, components)}
     if operation.existing_status:
         created = responses[str(operation.success)]
@@ -173,12 +174,12 @@ def _success_responses_by_status(operation: Operation, components: Components) -
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed. Use your copy.",
-            "headers": common_and_named_header_references("ETag", *_cache_control_header_names(operation)),
+            "headers": header_references_including_common("ETag", *_cache_control_names_if_declared(operation)),
         }
     for status in _redirect_statuses(operation):
         responses[str(status)] = {
             "description": "A redirect to the `Location`.",
-            "headers": common_and_named_header_references("Location"),
+            "headers": header_references_including_common("Location"),
         }
     return responses
 
@@ -195,16 +196,16 @@ def _redirect_statuses(operation: Operation) -> list[int]:
 
 def _success_response_object(operation: Operation, components: Components) -> dict[str, Any]:
     response = {"description": _success_description(operation), "headers": _success_header_references(operation)}
-    if operation.response_model is None:
+    if operation.response_or_item_model is None:
         content = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in raw_response_media_types(operation)}
         return response | ({"content": content} if content else {})
     name = schemas.list_name if operation.is_list else lambda model: schemas.public_model_name(model.__name__)
-    schema = schemas.schema_reference(name(operation.response_model))
+    schema = schemas.schema_reference(name(operation.response_or_item_model))
     example = example_for_schema(schema, components)
     if operation.method == "POST":
-        example |= example_secret_fields(operation.response_model)
+        example |= example_secret_fields(operation.response_or_item_model)
     if operation.success == HTTPStatus.ACCEPTED:
-        example |= default_field_values(operation.response_model)
+        example |= record_default_values_by_alias(operation.response_or_item_model)
     other_content = {
         media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in raw_response_media_types(operation)
     }
@@ -212,9 +213,9 @@ def _success_response_object(operation: Operation, components: Components) -> di
 
 
 def _success_description(operation: Operation) -> str:
-    if operation.response_model is None:
+    if operation.response_or_item_model is None:
         return "Success." if operation.emits_events else "The document."
-    name = schemas.public_model_name(operation.response_model.__name__)
+    name = schemas.public_model_name(operation.response_or_item_model.__name__)
     if operation.is_list:
         return f"A page of the list: `{name}` items, and the cursor of the next page."
     return (
@@ -225,16 +226,16 @@ def _success_description(operation: Operation) -> str:
 
 
 def _success_header_references(operation: Operation) -> Headers:
-    return common_and_named_header_references(
+    return header_references_including_common(
         *(["ETag"] if has_etag(operation) else []),
-        *_cache_control_header_names(operation),
+        *_cache_control_names_if_declared(operation),
         *(["Location"] if operation.succeeds_with_created_or_accepted else []),
         *(["Link"] if operation.is_list else []),
         *(["Idempotency-Replayed"] if operation.method == "POST" else []),
     )
 
 
-def _cache_control_header_names(operation: Operation) -> list[str]:
+def _cache_control_names_if_declared(operation: Operation) -> list[str]:
     return ["Cache-Control"] if operation.cache_control else []
 
 

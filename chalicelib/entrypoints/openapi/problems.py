@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final
 
-from chalicelib.entrypoints.openapi.headers import common_and_named_header_references
+from chalicelib.entrypoints.openapi.headers import header_references_including_common
 from chalicelib.kernel.core.problems import CODES, FieldError, Problem
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
@@ -90,7 +90,7 @@ def _implied_statuses(operation: Operation) -> set[int]:
         *([404] if may_be_missing else []),
         *([412] if operation.is_conditional else []),
         *([413, 415] if takes_body else []),
-        *([422] if takes_body or operation.query else []),
+        *([422] if takes_body or operation.query_model else []),
     }
 
 
@@ -105,7 +105,7 @@ def _shared_problem_response(status: int) -> dict[str, Any]:
     codes = [code for code, (code_status, _) in CODES.items() if code_status == status]
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code][1]}." for code in codes),
-        "headers": common_and_named_header_references(*_HEADERS.get(status, ())),
+        "headers": header_references_including_common(*_HEADERS.get(status, ())),
         "content": {
             "application/problem+json": {
                 "schema": {"$ref": "#/components/schemas/Problem"},

@@ -20,7 +20,7 @@ def example_secret_fields(model: type[Output]) -> dict[str, Any]:
     }
 
 
-def default_field_values(model: type[Output]) -> dict[str, Any]:
+def record_default_values_by_alias(model: type[Output]) -> dict[str, Any]:
     """Return the default values of a record's fields, as the response that starts background work has them."""
     stored = {
         field.name: field.default for record_type in _record_types_with_output(model) for field in fields(record_type)

@@ -38,7 +38,10 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
     Raises ValueError if two models would have the same name.
     """
     operations = list(operations)
-    all_models = [*(m for o in operations for m in (o.body, o.response_model, o.list_metadata) if m), *extra_models]
+    all_models = [
+        *(m for o in operations for m in (o.body_model, o.response_or_item_model, o.list_metadata) if m),
+        *extra_models,
+    ]
     # Sorted and without duplicates, so the same operations always make the same document.
     models = sorted(set(all_models), key=lambda m: (m.__name__, m.__module__))
     modes: list[tuple[Any, Literal["validation", "serialization"]]] = [
@@ -51,11 +54,13 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
         name = public_model_name(key)
         if name in schemas:
             raise ValueError(f"Two models are called {name}; rename one")
-        schemas[name] = _simplified_schema(_merge_patch_schema(schema) if key in patches else schema)
+        schemas[name] = _with_public_names_and_short_types(_to_merge_patch_schema(schema) if key in patches else schema)
     lists = {
-        list_name(o.response_model): _with_list_metadata_fields(build_list_schema(o.response_model), o, schemas)
+        list_name(o.response_or_item_model): _with_list_metadata_fields(
+            build_list_schema(o.response_or_item_model), o, schemas
+        )
         for o in operations
-        if o.is_list and o.response_model
+        if o.is_list and o.response_or_item_model
     }
     merged = {public_model_name(o.list_metadata.__name__) for o in operations if o.list_metadata}
     return {name: schema for name, schema in schemas.items() if name not in merged} | lists
@@ -99,7 +104,9 @@ def _with_list_metadata_fields(list_schema: Schema, operation: Operation, schema
         return list_schema
     metadata = schemas[public_model_name(operation.list_metadata.__name__)]
     items = (
-        schemas[public_model_name(operation.response_model.__name__)]["properties"] if operation.response_model else {}
+        schemas[public_model_name(operation.response_or_item_model.__name__)]["properties"]
+        if operation.response_or_item_model
+        else {}
     )
     metadata_properties = {name: items.get(name, field) for name, field in metadata["properties"].items()}
     properties = {**list_schema["properties"], **metadata_properties}
@@ -112,7 +119,7 @@ def query_parameter_schemas(query_model: type[Query]) -> dict[str, Schema]:
     definitions: dict[str, Schema] = schema.pop("$defs", {})
     return {
         name: _without_null(_with_inlined_reference(field, definitions))
-        for name, field in _simplified_schema(schema).get("properties", {}).items()
+        for name, field in _with_public_names_and_short_types(schema).get("properties", {}).items()
     }
 
 
@@ -122,14 +129,16 @@ def required_query_parameters(query_model: type[Query]) -> set[str]:
     return {field.alias or name for name, field in fields.items() if field.is_required()}
 
 
-def _simplified_schema(schema: Any) -> Any:
+def _with_public_names_and_short_types(schema: Any) -> Any:
     """Return a schema with public names and short types such as `[string, null]`, without titles and null defaults."""
     if isinstance(schema, list):
-        return [_simplified_schema(part) for part in schema]
+        return [_with_public_names_and_short_types(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     simplified = {
-        key: _simplified_schema(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
+        key: _with_public_names_and_short_types(value)
+        for key, value in schema.items()
+        if key != "title" or not isinstance(value, str)
     }
     if "$ref" in simplified:
         simplified["$ref"] = _COMPONENTS + public_model_name(simplified["$ref"].removeprefix(_COMPONENTS))
@@ -167,11 +176,11 @@ def _with_inlined_reference(schema: Schema, definitions: dict[str, Schema]) -> S
     if "$ref" not in target:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
-    definition: Schema = _simplified_schema(definitions[target["$ref"].rsplit("/", 1)[-1]])
+    definition: Schema = _with_public_names_and_short_types(definitions[target["$ref"].rsplit("/", 1)[-1]])
     return definition | rest
 
 
-def _merge_patch_schema(schema: Schema) -> Schema:
+def _to_merge_patch_schema(schema: Schema) -> Schema:
     """Return the schema of a JSON Merge Patch (RFC 7396): every field is optional, and null stands for the default."""
     required = set(schema.get("required", ()))
     fields = {

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
-from chalicelib.entrypoints.openapi.record_examples import default_field_values, event_example_overrides
+from chalicelib.entrypoints.openapi.record_examples import event_example_overrides, record_default_values_by_alias
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -70,7 +70,7 @@ def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[O
     kind = find_record_type(event.rpartition(".")[0])
     records = {entity.output_model for entity in all_record_types()}
     if kind and kind.output_model in {
-        e.response_model for e in emitters if isinstance(e, Operation) and event == e.emits[0]
+        e.response_or_item_model for e in emitters if isinstance(e, Operation) and event == e.emits[0]
     }:
         records = {kind.output_model}
     ranked: dict[int, set[type[Output]]] = {}
@@ -79,18 +79,18 @@ def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[O
             ranked.setdefault(0, set()).add(emitter.emits[event].output_model)
         elif kind and issubclass(kind, RecordSet):
             ranked.setdefault(0, set()).add(kind.output_model)
-        elif emitter.response_model and (
-            kind is None or (emitter.response_model in records and event == emitter.emits[0])
+        elif emitter.response_or_item_model and (
+            kind is None or (emitter.response_or_item_model in records and event == emitter.emits[0])
         ):
-            ranked.setdefault(0, set()).add(emitter.response_model)
+            ranked.setdefault(0, set()).add(emitter.response_or_item_model)
         elif kind:
             ranked.setdefault(1, set()).add(kind.output_model)
-        elif path_type := _innermost_record_or_container_type(emitter):
+        elif path_type := _innermost_path_type_with_output(emitter):
             ranked.setdefault(2 if emitter.records else 3, set()).add(path_type.output_model)
     return ranked[min(ranked)] if ranked else set()
 
 
-def _innermost_record_or_container_type(operation: Operation) -> type[Entity] | None:
+def _innermost_path_type_with_output(operation: Operation) -> type[Entity] | None:
     """Return the innermost record type with a public model in an operation's path, or else its container's type."""
     container_types = [operation.access.container_type] if isinstance(operation.access, RequireRole) else []
     record_types = [*[*operation.records.values()][::-1], *container_types]
@@ -129,7 +129,7 @@ def _message_operation_object(event: str, emitters: list[Emitter], components: M
 def _event_data_example_overrides(event: str, emitters: Iterable[Emitter], model: type[Output]) -> dict[str, Any]:
     """Return the fields whose values after an event differ from the example of the schema."""
     starts_job = all(isinstance(e, Operation) and e.success == HTTPStatus.ACCEPTED for e in emitters)
-    return (default_field_values(model) if starts_job else {}) | event_example_overrides(model, event)
+    return (record_default_values_by_alias(model) if starts_job else {}) | event_example_overrides(model, event)
 
 
 def _summarize_emitters(emitters: Iterable[Emitter]) -> str:

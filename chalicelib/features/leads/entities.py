@@ -85,7 +85,7 @@ class Lead(Entity):
         """The name of the contact."""
         return self.contact_name
 
-    def get_submission(self, submission_id: str) -> StoredSubmission:
+    def existing_submission(self, submission_id: str) -> StoredSubmission:
         """Return the submission with an id."""
         return next(submission for submission in self.submissions if submission["id"] == submission_id)
 
@@ -113,7 +113,7 @@ class LeadSubmission(Entity):
     @classmethod
     def of_lead(cls, lead: Lead, submission_id: str) -> Self:
         """Return the current state of a submission in a lead."""
-        submission = lead.get_submission(submission_id)
+        submission = lead.existing_submission(submission_id)
         history = submission["history"]
         return cls(
             id=submission_id,
@@ -124,7 +124,7 @@ class LeadSubmission(Entity):
             loaded_lead=lead,
         )
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the submission with its lead. Takes another read if the lead has a different id."""
         key = Lead.make_item_key(id=self.lead_id)
         if key not in prefetched:
@@ -141,7 +141,7 @@ class LeadSubmission(Entity):
     @property
     def stored_submission(self) -> StoredSubmission:
         """The stored fields of the submission."""
-        return self.lead.get_submission(self.id)
+        return self.lead.existing_submission(self.id)
 
     @property
     def contact_name(self) -> str:

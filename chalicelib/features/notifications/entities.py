@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
@@ -45,12 +45,12 @@ class Subscriber(Entity):
     enabled: bool = True
     areas: list[str] | None = None
 
-    def may_receive(self, event_type: str) -> bool:
+    def has_scope_for_event_type(self, event_type: str) -> bool:
         """Return whether the subscriber may receive events of a type."""
         return is_in_scope_areas(event_type, self.areas)
 
     @property
-    def endpoint_identity(self) -> object:
+    def stored_url(self) -> object:
         """Return the endpoint that receives the events, to detect that a change replaced it."""
         raise NotImplementedError
 
@@ -162,7 +162,10 @@ class SubscriberCleanup(Job):
         """Return the job for a subscriber that is deleted at a time."""
         organization_id, partition = subscriber.organization_id, str(subscriber.child_partition_key)
         return cls(
-            **new_record_fields(timestamp), lease_until=timestamp, organization_id=organization_id, partition=partition
+            **new_id_and_time_fields(timestamp),
+            lease_until=timestamp,
+            organization_id=organization_id,
+            partition=partition,
         )
 
 

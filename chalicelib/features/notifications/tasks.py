@@ -36,7 +36,7 @@ def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
         return
     is_finished = job.failures > jobs.MAX_FAILURES
     if not is_finished:
-        job = job if job.last_sequence else _append_pending_and_store_last_sequence(job)
+        job = job if job.last_sequence else _append_pending_entries_and_store_log_size(job)
         is_finished = ConsumerOffset.from_head_item(table.get(head_key(job.organization_id))).sequence >= (
             job.last_sequence or 0
         )
@@ -50,8 +50,8 @@ def delete_subscriber_deliveries(message: dict[str, Any]) -> None:
         jobs.release(job, delay_seconds=_FAN_OUT_WAIT_SECONDS)
 
 
-def _append_pending_and_store_last_sequence(job: SubscriberCleanup) -> SubscriberCleanup:
+def _append_pending_entries_and_store_log_size(job: SubscriberCleanup) -> SubscriberCleanup:
     """Return the job with the size of the log, once the log contains the entry of the deletion."""
-    ledger.append_pending_and_return_lag_ms(job.organization_id)
+    ledger.append_pending_and_return_longest_wait_ms(job.organization_id)
     head = table.get(head_key(job.organization_id)) or {}
-    return jobs.save_progress(job, last_sequence=int(head.get("size", 0)))
+    return jobs.save_progress_and_extend_lease(job, last_sequence=int(head.get("size", 0)))

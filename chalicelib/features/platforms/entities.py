@@ -70,9 +70,9 @@ class Platform(Container):
     published_at: str | None = None
     first_published_at: str | None = None
     former_slugs: list[FormerName] = field(default_factory=list)
-    theme: dict[str, Any] = field(default_factory=lambda: ThemePatch().to_stored_fields())
-    navigation: dict[str, Any] = field(default_factory=lambda: NavigationPatch().to_stored_fields())
-    home: dict[str, Any] = field(default_factory=lambda: HomePatch().to_stored_fields())
+    theme: dict[str, Any] = field(default_factory=lambda: ThemePatch().to_stored_fields_with_defaults())
+    navigation: dict[str, Any] = field(default_factory=lambda: NavigationPatch().to_stored_fields_with_defaults())
+    home: dict[str, Any] = field(default_factory=lambda: HomePatch().to_stored_fields_with_defaults())
 
     @property
     def is_published(self) -> bool:

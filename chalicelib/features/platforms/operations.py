@@ -68,8 +68,8 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
 )
 def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
     """Create a platform in an organization. It is a draft until it is published."""
-    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
-    platform = ctx.changes.create(Platform(**ctx.new_record_fields(), **fields))
+    fields = body.to_stored_fields_with_defaults() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
+    platform = ctx.changes.create(Platform(**ctx.new_id_and_time_fields(), **fields))
     ctx.changes.create(CustomDomain.create_unclaimed(platform))
     return PlatformOut.of(platform)
 
@@ -89,7 +89,7 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
 )
 def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
     """Change a platform."""
-    updated = ctx.changes.update(platform, **body.to_stored_fields())
+    updated = ctx.changes.update(platform, **body.to_stored_fields_with_defaults())
     custom_domain = ctx.find_in_container(CustomDomain)
     if custom_domain:
         ctx.changes.update_untracked(custom_domain, **platform_labels(updated))
@@ -123,7 +123,7 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
 )
 def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
     """Change the home page of a platform. Omitted fields keep their values."""
-    home = body.to_stored_fields()
+    home = body.to_stored_fields_with_defaults()
     reject_duplicate_ids(home["blocks"], "/blocks")
     reject_oversized_document("home", home)
     if body.space_id and body.space_id != platform.home["space_id"]:
@@ -141,7 +141,7 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
 )
 def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
     """Change the navigation of a platform. All items are replaced together."""
-    navigation = body.to_stored_fields()
+    navigation = body.to_stored_fields_with_defaults()
     reject_duplicate_ids(navigation["items"], "/items")
     reject_invalid_targets(navigation["items"], "/items")
     reject_oversized_document("navigation", navigation)
@@ -179,7 +179,7 @@ def update_platform_theme(ctx: Context, platform: Platform, body: ThemePatch) ->
 
     Colours with too little contrast are accepted and listed in `warnings`.
     """
-    theme = body.to_stored_fields()
+    theme = body.to_stored_fields_with_defaults()
     reject_oversized_document("theme", theme)
     return _platform_output_for_caller(ctx, ctx.changes.update(platform, theme=theme))
 
@@ -189,7 +189,7 @@ def _platform_output_for_caller(ctx: Context, platform: Platform) -> PlatformOut
     visibility = NavigationVisibility(ctx, platform)
     keys = visibility.prefetch_keys()
     visible_fields = visibility.load_visible_navigation_and_home_fields(
-        ctx.load_collections_and_keys(keys=keys) if keys else Records()
+        ctx.load_records_by_collections_and_keys(keys=keys) if keys else Records()
     )
     full_navigation = {"navigation": platform.navigation} if can_edit_navigation(ctx) else {}
     return PlatformOut.of(platform.replace(**{**visible_fields, **full_navigation}))
@@ -198,7 +198,10 @@ def _platform_output_for_caller(ctx: Context, platform: Platform) -> PlatformOut
 def _require_visible_space(ctx: Context, platform: Platform, space_id: str) -> None:
     if (
         visible_space_or_none(
-            ctx, platform, space_id, ctx.load_collections_and_keys(keys=space_visibility_keys(ctx, platform, space_id))
+            ctx,
+            platform,
+            space_id,
+            ctx.load_records_by_collections_and_keys(keys=space_visibility_keys(ctx, platform, space_id)),
         )
         is None
     ):

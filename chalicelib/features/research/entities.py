@@ -72,9 +72,9 @@ class Artefact(Entity):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """The items that find the artefact by its match keys, by its researchers and, while it is stale, as stale."""
-        return tuple(self._build_derived_items())
+        return tuple(self._iter_key_researcher_and_stale_items())
 
-    def _build_derived_items(self) -> Iterator[Item]:
+    def _iter_key_researcher_and_stale_items(self) -> Iterator[Item]:
         for match_key in match_keys(self.identifiers):
             yield {
                 "pk": MATCH_KEYS_PARTITION.format(library_id=self.library_id),
@@ -154,7 +154,7 @@ class ResearchOutput(Entity):
         }
         return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
-    def merge_change_fields(self, survivor_id: str) -> dict[str, Any]:
+    def cleared_and_merged_into_changes(self, survivor_id: str) -> dict[str, Any]:
         """Return the changed fields of an output that is merged into another."""
         cleared: dict[str, Any] = {
             "title": "",
@@ -208,7 +208,7 @@ class ResearchJob(Job):
         return {"started_by": None} if self.started_by in person.user_ids else {}
 
     @property
-    def without_progress(self) -> "ResearchJob":
+    def as_created(self) -> "ResearchJob":
         """The job as it was created, which is the base of the diff in the log entry of its end."""
         return ResearchJob(
             id=self.id,
@@ -224,7 +224,7 @@ class ResearchJob(Job):
         )
 
     @property
-    def library_id_fields(self) -> dict[str, Any]:
+    def library_and_organization_fields(self) -> dict[str, Any]:
         """The ids of the library and of its organization, which all records of the library have."""
         return {"library_id": self.library_id, "organization_id": self.organization_id}
 

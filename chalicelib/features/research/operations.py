@@ -12,8 +12,8 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.research.logic.job_steps import first_backfill_steps, first_import_steps
 from chalicelib.features.research.logic.list_filters import artefact_partition_function, output_partition_function
 from chalicelib.features.research.logic.visibility import (
-    library_id_fields_of_caller,
-    list_venues_with_output_counts,
+    caller_library_and_organization_fields,
+    list_venues_with_public_output_counts,
     list_visible_records,
     require_library_change_role,
     require_visible_record,
@@ -84,7 +84,7 @@ def backfill_venue_edition(ctx: Context, venue_edition: EditionId) -> ResearchJo
     if edition is None:
         raise not_found()
     pending_steps = first_backfill_steps(venue_edition, edition.dblp_table_of_contents_keys)
-    return _start_job(ctx, "backfill", pending_steps, edition_id=venue_edition, library_id=PUBLIC_LIBRARY_ID)
+    return _create_and_start_job(ctx, "backfill", pending_steps, edition_id=venue_edition, library_id=PUBLIC_LIBRARY_ID)
 
 
 @routes.post(
@@ -105,8 +105,8 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     sources fails with `unknown_researcher`, and so does an ORCID iD with a wrong check digit, without a request to the
     sources.
     """
-    target_library = library_id_fields_of_caller(ctx, body.organization_id)
-    return _start_job(
+    target_library = caller_library_and_organization_fields(ctx, body.organization_id)
+    return _create_and_start_job(
         ctx, "import", first_import_steps(body.researcher_id), researcher_id=body.researcher_id, **target_library
     )
 
@@ -166,19 +166,21 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     author (without authors, a common researcher), and are at most a year apart. Reconciling again is safe, because the
     same artefacts produce the same works in whatever order they were imported.
     """
-    return _start_job(ctx, "reconcile", [], **library_id_fields_of_caller(ctx, body.organization_id))
+    return _create_and_start_job(
+        ctx, "reconcile", [], **caller_library_and_organization_fields(ctx, body.organization_id)
+    )
 
 
 @routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def list_venues(ctx: Context, query: SmallListQuery) -> ListPage[VenueOut]:
     """List the venues whose editions can be backfilled, with the number of outputs of each edition."""
-    return ctx.slice_page(list_venues_with_output_counts(), query)
+    return ctx.slice_page(list_venues_with_public_output_counts(), query)
 
 
-def _start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fields: Any) -> ResearchJobOut:
+def _create_and_start_job(ctx: Context, job_type: JobType, pending_steps: list[Item], **fields: Any) -> ResearchJobOut:
     """Create a job, which is started by a task after the commit."""
     job = ResearchJob(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         lease_until=ctx.now,
         work=job_type,
         pending_steps=pending_steps,

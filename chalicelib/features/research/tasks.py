@@ -7,7 +7,7 @@ from typing import Any, Final
 from chalicelib.features.research.entities import ResearchJob
 from chalicelib.features.research.logic import dblp, merge_proposals, openalex, orcid, reconciliation
 from chalicelib.features.research.logic.importing import store_records
-from chalicelib.features.research.logic.library_removal import remove_library
+from chalicelib.features.research.logic.library_removal import remove_artefacts_and_outputs
 from chalicelib.features.research.logic.source_client import InvalidResponse, NotFound, Rejected, RetryLater
 from chalicelib.features.research.logic.sources import SourcePage
 from chalicelib.features.research.logic.throttle import Throttled
@@ -68,20 +68,20 @@ def run_research_job(message: dict[str, Any]) -> None:
 def _do_next_step(job: ResearchJob) -> ResearchJob:
     """Do the next step of a job, and return the updated job. It has no lease if this run of it is over."""
     if job.failures > jobs.MAX_FAILURES:
-        return _fail(job, "source_unavailable", _GAVE_UP_ERROR)
+        return _store_failure_and_log_event(job, "source_unavailable", _GAVE_UP_ERROR)
     if job.work == "import" and not (
         is_orcid(job.researcher_id or "") or is_openalex_author_id(job.researcher_id or "")
     ):
-        return _fail(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
+        return _store_failure_and_log_event(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
     try:
-        return _fetch_page(job) if job.pending_steps else _reconcile_or_complete(job)
+        return _fetch_and_store_page(job) if job.pending_steps else _reconcile_or_complete(job)
     except RetryLater as error:
-        return _postpone_next_run(job, error)
+        return _release_job_for_later_run(job, error)
     except tuple(_FAILURE_DETAILS) as error:
-        return _fail(job, *_FAILURE_DETAILS[type(error)](error))
+        return _store_failure_and_log_event(job, *_FAILURE_DETAILS[type(error)](error))
 
 
-def _fetch_page(job: ResearchJob) -> ResearchJob:
+def _fetch_and_store_page(job: ResearchJob) -> ResearchJob:
     """Fetch and store the next page of a job, and return the updated job. Raises the exceptions of `Source.get`."""
     step, *rest = job.pending_steps
     try:
@@ -93,7 +93,7 @@ def _fetch_page(job: ResearchJob) -> ResearchJob:
     job = store_records(job, page.records)
     skipped_names = [*job.skipped, *page.unreadable][:_MAX_SKIPPED_NAMES]
     skipped_count = job.skipped_count + len(page.unreadable)
-    return jobs.save_progress(
+    return jobs.save_progress_and_extend_lease(
         job,
         status="running",
         pending_steps=[*page.next_steps, *rest],
@@ -119,7 +119,7 @@ def _reconcile_or_complete(job: ResearchJob) -> ResearchJob:
     return _store_end_and_log_event(job, "completed", counts=counts)
 
 
-def _postpone_next_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
+def _release_job_for_later_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
     """End this run of a job. The next run starts at the time that the source requested, or with increasing delays.
 
     Throttling by other workers does not count as a failure.
@@ -133,14 +133,14 @@ def _postpone_next_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
     return job.replace(lease_until=None)
 
 
-def _fail(job: ResearchJob, error: str, detail: str) -> ResearchJob:
+def _store_failure_and_log_event(job: ResearchJob, error: str, detail: str) -> ResearchJob:
     return _store_end_and_log_event(job, "failed", error=error, detail=detail)
 
 
 def _store_end_and_log_event(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
     finished_job = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
-    changes.set_diff_base(job.without_progress)
+    changes.set_diff_base(job.as_created)
     outbox.commit(changes, f"research.{job.work}.{status}", Origin.system(ResearchJob.task))
     return finished_job
 
@@ -148,4 +148,4 @@ def _store_end_and_log_event(job: ResearchJob, status: str, **result: Any) -> Re
 @on_container_purge
 def remove_organization_library(container_type: type[Container], container_id: str, deadline: float) -> bool:
     """Remove the library of a purged organization. Return False if time is up."""
-    return container_type is not Organization or remove_library(container_id, deadline)
+    return container_type is not Organization or remove_artefacts_and_outputs(container_id, deadline)

@@ -19,7 +19,10 @@ def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
     site_list = [*sites]
     keys = [CustomDomain.make_item_key(platform_id=site.platform_id) for site in site_list if site.platform_id]
     domains = (
-        {each.platform_id: each for each in ctx.load_collections_and_keys(keys=keys).instances_of(CustomDomain)}
+        {
+            each.platform_id: each
+            for each in ctx.load_records_by_collections_and_keys(keys=keys).instances_of(CustomDomain)
+        }
         if keys
         else {}
     )
@@ -31,7 +34,7 @@ def domain_name_if_verified(custom_domain: CustomDomain | None) -> str | None:
     return custom_domain.domain if custom_domain and custom_domain.status == "verified" else None
 
 
-def require_administered_platform(ctx: Context, organization: Container, platform_id: str | None) -> None:
+def reject_unassignable_platform(ctx: Context, organization: Container, platform_id: str | None) -> None:
     """Raise Problem unless the platform belongs to the organization and the caller is an admin of the platform.
 
     The domain of a platform shows the site that is assigned to it. The transaction fails if the platform or the
@@ -43,7 +46,7 @@ def require_administered_platform(ctx: Context, organization: Container, platfor
         Platform.make_item_key(id=platform_id),
         ctx.principal_or_anonymous.id if isinstance(ctx.principal_or_anonymous, User) else "",
     )
-    records = ctx.load_collections_and_keys(
+    records = ctx.load_records_by_collections_and_keys(
         keys=[key, *(membership_view_keys(user_id, key, [organization.item_key]) if user_id else ())]
     )
     platform = next(iter(records.instances_of(Platform)), None)
@@ -56,7 +59,7 @@ def require_administered_platform(ctx: Context, organization: Container, platfor
             ctx.changes.require_unchanged(record_from_item(item))
     elif not scopes_allow(ctx.api_key_scopes or (), "platforms:write", Role.ADMIN):
         detail = "To assign a site to a platform, the API key needs the scope 'platforms:write' or 'admin'."
-        raise Problem.for_field("/platformId", "insufficient_scope", detail)
+        raise Problem.create_with_field_error("/platformId", "insufficient_scope", detail)
     ctx.changes.require_unchanged(platform)
 
 
@@ -64,4 +67,4 @@ def _require_platform_admin(role: Role | None) -> None:
     if not (role and role.includes(Role.ADMIN)):
         caller_role = f"yours is {role.value!r}" if role else "you have no role there"
         detail = f"Assigning a site to a platform requires the role 'admin' on that platform; {caller_role}."
-        raise Problem.for_field("/platformId", "insufficient_role", detail)
+        raise Problem.create_with_field_error("/platformId", "insufficient_role", detail)

@@ -7,7 +7,7 @@ from chalicelib.features.sites.entities.sites import (
     SiteTree,
     require_site_organization_role,
 )
-from chalicelib.features.sites.logic import load_sites_with_domains, require_administered_platform
+from chalicelib.features.sites.logic import load_sites_with_domains, reject_unassignable_platform
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
@@ -47,12 +47,12 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
 
     Assigning it to a platform, whose domain it then uses, requires the role `admin` on that platform.
     """
-    require_administered_platform(ctx, organization, body.platform_id)
-    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
-    site = ctx.changes.create(Site(**ctx.new_record_fields(), **fields, organization_id=organization.id))
+    reject_unassignable_platform(ctx, organization, body.platform_id)
+    fields = body.to_stored_fields_with_defaults() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
+    site = ctx.changes.create(Site(**ctx.new_id_and_time_fields(), **fields, organization_id=organization.id))
     for tree in (DRAFT_TREE, PUBLISHED_TREE):
         ctx.changes.create(
-            SiteTree(**ctx.new_record_fields(), organization_id=organization.id, site_id=site.id, tree=tree)
+            SiteTree(**ctx.new_id_and_time_fields(), organization_id=organization.id, site_id=site.id, tree=tree)
         )
     return _site_response(ctx, site)
 
@@ -74,9 +74,9 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
 
     Assigning it to another platform requires the role `admin` on that platform.
     """
-    fields = body.to_stored_fields()
+    fields = body.to_stored_fields_with_defaults()
     if body.platform_id != site.platform_id:
-        require_administered_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
+        reject_unassignable_platform(ctx, ctx.access.ancestors[Organization], body.platform_id)
     if body.status != site.status:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None

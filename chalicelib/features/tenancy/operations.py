@@ -36,11 +36,13 @@ def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[Orga
 @routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
 def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
     """Create an organization. The caller becomes its owner."""
-    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
+    fields = body.to_stored_fields_with_defaults() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     organization = ctx.changes.create(
-        Organization(**ctx.new_record_fields(), **fields, owner_id=ctx.user.id, counts_toward_quota=True)
+        Organization(**ctx.new_id_and_time_fields(), **fields, owner_id=ctx.user.id, counts_toward_quota=True)
     )
-    ctx.changes.create(Member.create_for_organization(ctx.new_record_fields(), organization.id, ctx.user, Role.OWNER))
+    ctx.changes.create(
+        Member.create_for_organization(ctx.new_id_and_time_fields(), organization.id, ctx.user, Role.OWNER)
+    )
     return OrganizationOut.of(organization)
 
 
@@ -76,7 +78,7 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
 )
 def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
     """Update an organization. `{"status": "active"}` restores a deleted one until it is purged."""
-    fields = body.to_stored_fields()
+    fields = body.to_stored_fields_with_defaults()
     if organization.is_deleted:
         _reject_if_purge_is_due(ctx, organization)
         ctx.changes.event = "organization.restored"

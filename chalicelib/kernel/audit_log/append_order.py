@@ -27,7 +27,7 @@ class AppendOrder:
         """Return whether a pointer follows one of its chain with a later id, so that records have to be considered."""
         chained = (
             (pointer, self._by_position.get(position))
-            for pointer, position in self._iter_pointers_with_previous_position()
+            for pointer, position in self._iter_pointers_with_previous_link_position()
         )
         return any(previous is not None and previous["sk"] > pointer["sk"] for pointer, previous in chained)
 
@@ -50,7 +50,7 @@ class AppendOrder:
         gapless = [run for run in runs if has_all_pending or not self._would_open_gap(run, last_statement)]
         return [*{pointer["sk"]: pointer for run in gapless or runs for pointer in run}.values()]
 
-    def _iter_pointers_with_previous_position(self) -> Iterator[tuple[Item, Position]]:
+    def _iter_pointers_with_previous_link_position(self) -> Iterator[tuple[Item, Position]]:
         for pointer in self._pointers:
             for each in links_with_macs([pointer]):
                 yield pointer, (each.link[0], each.link[1] - 1)

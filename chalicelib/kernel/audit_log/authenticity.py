@@ -33,7 +33,7 @@ def make_pending_mac(log: str, entry_id: str, leaf: bytes, link: Link) -> bytes:
     return key.id + _compute_pending_mac(key, log, entry_id, leaf + link.to_bytes())
 
 
-def is_authentic(log: str, item: Item) -> bool:
+def is_authentic_pending_item(log: str, item: Item) -> bool:
     """Return whether the service made this entry, or this pointer to one. Raises as `make_pending_mac`.
 
     The item can have any attributes. Without MAC and link it is authentic only until UNAUTHENTICATED_ENTRIES_UNTIL.
@@ -43,7 +43,7 @@ def is_authentic(log: str, item: Item) -> bool:
         return False
     if mac is None and packed is None:
         return accepts_unauthenticated_entries() and bool(re.fullmatch(UUID_PATTERN, entry_id))
-    link = Link.from_bytes(packed)
+    link = Link.from_bytes_or_none(packed)
     if link is None or not isinstance(mac, bytes):
         return False
     key = keyrings.key_by_id(KeyPurpose.ENTRY_KEY, mac[:KEY_ID_BYTES])

@@ -24,7 +24,9 @@ def make_entry_mac(log: str, sequence: int, tree_size: int, leaf: bytes, *, chai
 
     Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
     """
-    return _make_mac(_load_current_mac_key(), sequence, _mac_input(log, sequence, tree_size, leaf, chained=chained))
+    return _make_mac(
+        _load_current_or_legacy_mac_key(), sequence, _mac_input(log, sequence, tree_size, leaf, chained=chained)
+    )
 
 
 def verified_sequence_or_none(
@@ -49,7 +51,7 @@ def verified_sequence_or_none(
     return sequence if mac_key_id in _public_key_ids(legacy_keys) else None
 
 
-def renew_entry_mac(
+def renewed_mac_of_proven_entry_or_none(
     seal: bytes, log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool
 ) -> bytes | None:
     """Return a MAC with the current key for an entry that the log's root proves; None if its former MAC is invalid.
@@ -63,27 +65,27 @@ def renew_entry_mac(
     return _make_mac(keyrings.current_key(KeyPurpose.SEAL_KEY), sequence, mac_input)
 
 
-def public_keys() -> list[bytes]:
+def current_and_former_public_keys() -> list[bytes]:
     """Return the public keys whose checkpoints and erasures are valid, the current one first."""
     config = settings()
     return list(dict.fromkeys([*_parse_keys(config.audit_public_keys), *_parse_keys(config.audit_former_public_keys)]))
 
 
-def load_current_signing_key() -> keyrings.SecretKey:
+def load_signing_key_matching_public_key() -> keyrings.SecretKey:
     """Return the signing key. Raises SettingsError if AUDIT_PUBLIC_KEYS does not match, and Problem `unavailable`."""
     key = keyrings.current_key(KeyPurpose.AUDIT_SIGNING_KEY)
-    if key.id != key_id(public_keys()[0]):
+    if key.id != key_id(current_and_former_public_keys()[0]):
         raise SettingsError(
             "AUDIT_PUBLIC_KEYS: its first key is not that of AUDIT_SIGNING_KEY. `make bootstrap` writes both."
         )
     return key
 
 
-def _load_current_mac_key() -> keyrings.SecretKey:
+def _load_current_or_legacy_mac_key() -> keyrings.SecretKey:
     # During an upgrade, functions of a release before SEAL_KEY accept only these MACs.
     legacy_until = settings().signing_key_seals_until
     if legacy_until and now_ms() < timestamp_ms(legacy_until):
-        return _derive_legacy_mac_key(load_current_signing_key())
+        return _derive_legacy_mac_key(load_signing_key_matching_public_key())
     return keyrings.current_key(KeyPurpose.SEAL_KEY)
 
 

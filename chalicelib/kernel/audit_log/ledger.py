@@ -17,9 +17,13 @@ from typing import Final
 
 from chalicelib.kernel.audit_log import quarantine, signed_statements
 from chalicelib.kernel.audit_log.append_order import AppendOrder
-from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic
+from chalicelib.kernel.audit_log.authenticity import accepts_unauthenticated_entries, is_authentic_pending_item
 from chalicelib.kernel.audit_log.entries import APPEND_TASK, REDRIVE_AFTER_SECONDS, EntryItem, pending_key
-from chalicelib.kernel.audit_log.entry_macs import load_current_signing_key, make_entry_mac, public_keys
+from chalicelib.kernel.audit_log.entry_macs import (
+    current_and_former_public_keys,
+    load_signing_key_matching_public_key,
+    make_entry_mac,
+)
 from chalicelib.kernel.audit_log.mac_chains import SHARDS, ChainEnd, chain_shard_or_none, links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, Statement
 from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff
@@ -79,7 +83,7 @@ class Head:
     statement: str = field(default="", compare=False)  # Anchors have none.
 
     @classmethod
-    def from_item(cls, item: Item | None) -> "Head":
+    def from_item_or_empty(cls, item: Item | None) -> "Head":
         """Return the head in an item, or the empty head of a new log. Raises BrokenHead."""
         if item is None or "size" not in item:
             return cls(CompactRange(), "")
@@ -91,14 +95,16 @@ class Head:
         except ValueError as error:
             raise BrokenHead from error
 
-    def checkpoint(self, log: str) -> Checkpoint:
+    def unsigned_checkpoint(self, log: str) -> Checkpoint:
         """Return the checkpoint of the tree that the ledger signs."""
         return Checkpoint(checkpoint_origin(log), self.tree.size, self.tree.root_hash())
 
-    def read_statement(self, log: str) -> Statement | None:
+    def verified_statement_or_none(self, log: str) -> Statement | None:
         """Return the verified statement, or None if there is none. Raises BrokenStatement."""
         return (
-            signed_statements.verify_statement_note(self.statement, self.checkpoint(log), public_keys())
+            signed_statements.verify_statement_note(
+                self.statement, self.unsigned_checkpoint(log), current_and_former_public_keys()
+            )
             if self.statement
             else None
         )
@@ -128,9 +134,13 @@ class Outbox:
             if cursor is None or (limit and cursor["sk"] > _POINTERS_START):
                 break
         head = next((item for item in items if item["sk"] == HEAD_SORT_KEY), None)
-        ends = {shard: ChainEnd.from_item(item) for item in items if (shard := chain_shard_or_none(item)) is not None}
+        ends = {
+            shard: ChainEnd.from_item_or_empty(item)
+            for item in items
+            if (shard := chain_shard_or_none(item)) is not None
+        }
         pending = [item for item in items if item["sk"] != HEAD_SORT_KEY and chain_shard_or_none(item) is None]
-        checked = [(item, is_authentic(log, item)) for item in pending[:limit]]
+        checked = [(item, is_authentic_pending_item(log, item)) for item in pending[:limit]]
         authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
         return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
 
@@ -152,7 +162,7 @@ def checkpoint_origin(log: str) -> str:
     return f"atrium/{log}"
 
 
-def sequence_index_key(log: str, sequence: int) -> tuple[str, str]:
+def sequence_index_or_batch_key(log: str, sequence: int) -> tuple[str, str]:
     """Return the key of an entry in the index of sequences.
 
     In the table, it is the key of the batch that ends with this entry.
@@ -160,13 +170,13 @@ def sequence_index_key(log: str, sequence: int) -> tuple[str, str]:
     return f"A#{log}#S", f"{sequence:012d}"
 
 
-def find_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
+def find_contiguous_entry_ids_by_sequence(log: str, after_sequence: int, until_sequence: int) -> dict[int, str]:
     """Return the ids of entries in a range of sequences, by sequence, with one consistent query.
 
     The ids have no gaps, and may end before `until_sequence`. Entries that were appended before batches existed are not
     found.
     """
-    pk, first_key = sequence_index_key(log, after_sequence + 1)
+    pk, first_key = sequence_index_or_batch_key(log, after_sequence + 1)
     ids_by_sequence: dict[int, str] = {}
     for batch in table.query(pk, since=first_key, limit=_MAX_BATCHES).items:
         ids = batch.get("ids")
@@ -188,7 +198,7 @@ def split_hashes(joined: bytes) -> tuple[bytes, ...]:
     return tuple(joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES))
 
 
-def append_pending_and_return_lag_ms(log: str, deadline_ms: int | None = None) -> int:
+def append_pending_and_return_longest_wait_ms(log: str, deadline_ms: int | None = None) -> int:
     """Append all pending entries of a log, and return how long the oldest had been pending, in milliseconds.
 
     Entries that are not appended before the deadline (milliseconds since 1970) stay pending and due. Forged entries are
@@ -204,8 +214,8 @@ def append_pending_and_return_lag_ms(log: str, deadline_ms: int | None = None) -
         pointers: list[Item] = []
         try:
             if outbox.pointers:
-                head = Head.from_item(outbox.head)
-                statement = _load_or_start_statement(log, head, outbox)
+                head = Head.from_item_or_empty(outbox.head)
+                statement = _load_or_try_to_start_statement(log, head, outbox)
                 pointers = outbox.next_batch(log, statement)
                 table.write_transaction(_append_batch_writes(log, head, statement, pointers))
                 add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
@@ -253,7 +263,7 @@ def _append_batch_writes(log: str, head: Head, previous: Statement | None, point
     return [*writes, _batch_of_entry_ids_write(log, tree.size, pointers)]
 
 
-def _load_or_start_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
+def _load_or_try_to_start_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
     """Return the statement on which the next one is based, or None if there is none yet.
 
     The first statement describes the current chains. There is none while a release without chains may still append. An
@@ -261,7 +271,7 @@ def _load_or_start_statement(log: str, head: Head, outbox: Outbox) -> Statement 
     """
     lost = 0
     try:
-        if signed := head.read_statement(log):
+        if signed := head.verified_statement_or_none(log):
             return signed
     except BrokenStatement:
         add_fields(brokenStatement=True)
@@ -279,13 +289,13 @@ def _load_or_start_statement(log: str, head: Head, outbox: Outbox) -> Statement 
 
 def _batch_of_entry_ids_write(log: str, last_sequence: int, pointers: Sequence[Item]) -> Write:
     # No condition: that of the head is sufficient, and a forged item must not block the log.
-    pk, sk = sequence_index_key(log, last_sequence)
+    pk, sk = sequence_index_or_batch_key(log, last_sequence)
     item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}
     return Write("Put", (pk, sk), item=item)
 
 
 def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Statement | None) -> Write:
-    checkpoint, seed = Head(tree, "").checkpoint(log), load_current_signing_key().secret
+    checkpoint, seed = Head(tree, "").unsigned_checkpoint(log), load_signing_key_matching_public_key().secret
     note = checkpoints.sign_checkpoint_note(checkpoint, seed)
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
     values |= _unconsumed_index_attributes(log) if organization_id_from_log(log) else {}
@@ -326,13 +336,13 @@ def _delete_pending_write(log: str, pointer: Item) -> Write:
 
 def entry_position_attributes(log: str, sequence: int, tree_size: int) -> Item:
     """Return the attributes with an entry's position in the tree of `tree_size`, without its MAC."""
-    pk, sk = sequence_index_key(log, sequence)
+    pk, sk = sequence_index_or_batch_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
 
 
 def iter_unanchored_head_pages(shard: int) -> Iterator[list[Item]]:
     """Yield the heads of a shard that have grown since they were anchored, in pages, the longest waiting first."""
-    yield from table.iter_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE_SIZE)
+    yield from table.iter_item_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE_SIZE)
 
 
 def mark_anchored_if_size_unchanged(log: str, size: int) -> None:
@@ -342,7 +352,7 @@ def mark_anchored_if_size_unchanged(log: str, size: int) -> None:
         table.write_transaction([update])
 
 
-def mark_unanchored_if_size_unchanged(log: str, head: Item) -> bool:
+def try_mark_unanchored_if_size_unchanged(log: str, head: Item) -> bool:
     """Mark a head as unanchored, and return whether that succeeded. A head that has grown is marked already."""
     update = ItemUpdate(head_key(log), set=_unanchored_index_attributes(log)).to_write(
         "#size = :size", size=head["size"]
@@ -358,6 +368,6 @@ def unanchored_pk(shard: object) -> str:
     return f"ANCHOR#{shard}"
 
 
-def count_pending(log: str) -> int:
+def count_pending_in_one_read(log: str) -> int:
     """Return the number of pending entries of a log, of which only the first 1 MB is counted."""
     return table.count_items_in_one_read(head_key(log)[0], since=_POINTERS_START)

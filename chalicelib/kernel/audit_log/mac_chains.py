@@ -42,7 +42,7 @@ class Link(NamedTuple):
         return bytes([self.shard]) + self.number.to_bytes(_NUMBER_BYTES, "big") + self.previous
 
     @classmethod
-    def from_bytes(cls, data: object) -> "Link | None":
+    def from_bytes_or_none(cls, data: object) -> "Link | None":
         """Return the link in an attribute, or None if it is invalid."""
         if not isinstance(data, bytes) or len(data) not in (1 + _NUMBER_BYTES, 1 + _NUMBER_BYTES + MAC_BYTES):
             return None
@@ -75,7 +75,7 @@ class ChainEnd(NamedTuple):
     mac: bytes = b""
 
     @classmethod
-    def from_item(cls, item: Item | None) -> "ChainEnd":
+    def from_item_or_empty(cls, item: Item | None) -> "ChainEnd":
         """Return the end in an item. An invalid item counts as an empty chain."""
         number, mac = (item or {}).get("number"), (item or {}).get("mac")
         is_valid = (
@@ -119,7 +119,7 @@ class Chains:
     @property
     def next_link(self) -> Link:
         """Return the next link of the chain to extend."""
-        end = ChainEnd.from_item(self._items[self._shards[0]])
+        end = ChainEnd.from_item_or_empty(self._items[self._shards[0]])
         return Link(self._shards[0], end.number + 1, end.mac)
 
     def extension_write(self, link: Link, mac: bytes) -> Write:
@@ -156,5 +156,5 @@ class LinkWithMac(NamedTuple):
 
 def links_with_macs(pointers: Iterable[Item]) -> list[LinkWithMac]:
     """Return the links of authentic pointers. Pointers from before chains existed have none."""
-    pairs = ((Link.from_bytes(pointer.get("link")), pointer.get("mac")) for pointer in pointers)
+    pairs = ((Link.from_bytes_or_none(pointer.get("link")), pointer.get("mac")) for pointer in pointers)
     return [LinkWithMac(link, mac) for link, mac in pairs if link and isinstance(mac, bytes)]

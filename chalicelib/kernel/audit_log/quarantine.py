@@ -11,7 +11,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, Literal
 
-from chalicelib.kernel.audit_log.authenticity import is_authentic
+from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
 from chalicelib.kernel.audit_log.entries import EntryItem, build_pending_pointer, pending_key
 from chalicelib.kernel.core.clock import now, now_ms
 from chalicelib.kernel.core.ids import new_id
@@ -47,7 +47,7 @@ def quarantine_forged_and_restore_altered(log: str, pointers: Sequence[Item]) ->
         entry = entries.get(_entry_key(log, item))
         if entry is None or "sequence" in entry:
             moved_count += _move_to_quarantine(log, item, "not_authentic")
-        elif is_authentic(log, entry):
+        elif is_authentic_pending_item(log, entry):
             proof: Item = {name: entry[name] for name in ("link", "mac") if name in entry}
             restored = build_pending_pointer(log, entry["sk"], entry["leaf"], proof, now())
             moved_count += _move_to_quarantine(log, item, "altered_pointer", replacement=restored)

@@ -66,7 +66,7 @@ def _redaction_signature_input(log: str, item: Item) -> bytes:
 def _sign(content: bytes) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    key = entry_macs.load_current_signing_key()
+    key = entry_macs.load_signing_key_matching_public_key()
     return key.id + Ed25519PrivateKey.from_private_bytes(key.secret).sign(content)
 
 
@@ -74,7 +74,9 @@ def _has_valid_signature(content: bytes, signature: bytes) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    key = next((key for key in entry_macs.public_keys() if key_id(key) == signature[:KEY_ID_BYTES]), None)
+    key = next(
+        (key for key in entry_macs.current_and_former_public_keys() if key_id(key) == signature[:KEY_ID_BYTES]), None
+    )
     if key is None:
         return False
     try:

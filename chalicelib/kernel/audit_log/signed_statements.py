@@ -41,11 +41,11 @@ class Gap(NamedTuple):
 
     def remaining_gaps_and_mismatch(self, link: Link, mac: bytes) -> tuple[list["Gap"], bool]:
         """Return the remaining gaps after a link arrives, and whether the link differs from the missing one."""
-        altered = (link.number == self.first and entry_mac_without_key_id(link.previous) != self.before) or (
-            link.number == self.last and entry_mac_without_key_id(mac) != self.end
+        altered = (link.number == self.first and truncated_mac_without_key_id(link.previous) != self.before) or (
+            link.number == self.last and truncated_mac_without_key_id(mac) != self.end
         )
-        gap_before = Gap(self.first, link.number - 1, self.before, entry_mac_without_key_id(link.previous))
-        gap_after = Gap(link.number + 1, self.last, entry_mac_without_key_id(mac), self.end)
+        gap_before = Gap(self.first, link.number - 1, self.before, truncated_mac_without_key_id(link.previous))
+        gap_after = Gap(link.number + 1, self.last, truncated_mac_without_key_id(mac), self.end)
         return [gap for gap in (gap_before, gap_after) if gap.first <= gap.last], altered
 
     @property
@@ -64,12 +64,12 @@ class ChainState:
 
     def with_link_and_loss_detected(self, link: Link, mac: bytes) -> tuple["ChainState", bool]:
         """Return the state with one more link in the tree, and whether that proves that another link is lost."""
-        previous = entry_mac_without_key_id(link.previous)
+        previous = truncated_mac_without_key_id(link.previous)
         if link.number == self.number + 1:
-            return ChainState(link.number, entry_mac_without_key_id(mac), self.gaps), previous != self.mac
+            return ChainState(link.number, truncated_mac_without_key_id(mac), self.gaps), previous != self.mac
         if link.number > self.number:
             gap = Gap(self.number + 1, link.number - 1, self.mac, previous)
-            return ChainState(link.number, entry_mac_without_key_id(mac), (*self.gaps, gap)), False
+            return ChainState(link.number, truncated_mac_without_key_id(mac), (*self.gaps, gap)), False
         containing_gap = next((gap for gap in self.gaps if gap.first <= link.number <= gap.last), None)
         if containing_gap is None:
             return self, True
@@ -125,14 +125,14 @@ class Statement:
         shards = {
             shard: ChainState(
                 end.number,
-                entry_mac_without_key_id(end.mac),
+                truncated_mac_without_key_id(end.mac),
                 tuple(
                     sorted(
                         Gap(
                             link.number,
                             link.number,
-                            entry_mac_without_key_id(link.previous),
-                            entry_mac_without_key_id(mac),
+                            truncated_mac_without_key_id(link.previous),
+                            truncated_mac_without_key_id(mac),
                         )
                         for link, mac in links
                         if link.shard == shard
@@ -210,7 +210,7 @@ class Statement:
         return cls(int(since), int(lost), shards)
 
 
-def entry_mac_without_key_id(mac: bytes) -> bytes:
+def truncated_mac_without_key_id(mac: bytes) -> bytes:
     """Return the 16 bytes that represent a MAC in a statement, without the key id."""
     return mac[KEY_ID_BYTES : KEY_ID_BYTES + _TAG_BYTES]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.authorization import ancestor_cache, descendants, request_target
-from chalicelib.kernel.authorization.effective_role import load_effective_role_and_memberships
+from chalicelib.kernel.authorization.effective_role import load_caller_role_and_memberships
 from chalicelib.kernel.authorization.memberships import (
     MembershipView,
     membership_view,
@@ -26,7 +26,7 @@ from chalicelib.kernel.identity.auth import (
     ApiKeyPrincipal,
     Principal,
     UnverifiedApiKey,
-    pending_revocations_key,
+    organization_pending_revocations_key,
     verify_api_key,
 )
 from chalicelib.kernel.identity.jwt import User
@@ -117,11 +117,13 @@ def authorize(
         if isinstance(caller, UnverifiedApiKey):
             _verify_principal(caller, table.get_all(_api_key_item_keys(caller)), request.ip)
         raise not_found()
-    target = request_target.find_target_item_keys(operation, request, caller)
+    target = request_target.find_request_target(operation, request, caller)
     credential_keys = _api_key_item_keys(caller) if isinstance(caller, UnverifiedApiKey) else []
     reads = TenantReads(operation, caller.id)
     tenant_keys = (
-        reads.tenant_item_keys(target.outermost_container_key) if isinstance(operation.access, RequireRole) else []
+        reads.tenant_item_keys(target.outermost_container_key_or_none)
+        if isinstance(operation.access, RequireRole)
+        else []
     )
     items = table.get_all([*target.keys(), *credential_keys, *extra_keys, *tenant_keys])
     principal = _verify_principal(caller, items, request.ip) if isinstance(caller, UnverifiedApiKey) else caller
@@ -129,8 +131,8 @@ def authorize(
         return _load_container_access(operation.access, reads, request, principal, target, items)
     if token_subject and operation.records and token_subject not in request.parameters.values():
         raise not_found()
-    role = principal.role if isinstance(principal, ApiKeyPrincipal) else None
-    records = _records_or_not_found(operation, target, items, MembershipView())
+    role = principal.role_from_scopes if isinstance(principal, ApiKeyPrincipal) else None
+    records = _records_by_parameter_or_not_found(operation, target, items, MembershipView())
     _require_role_or_scope(operation, principal, role)
     access = Access(principal, None, role, records, prefetched=items, token_subject=token_subject)
     if operation.extra_check:
@@ -139,7 +141,7 @@ def authorize(
 
 
 def _api_key_item_keys(caller: UnverifiedApiKey) -> list[ItemKey]:
-    return [caller.record_key, pending_revocations_key(caller.record_key)]
+    return [caller.record_key, organization_pending_revocations_key(caller.record_key)]
 
 
 def _verify_principal(caller: UnverifiedApiKey, items: Mapping[ItemKey, Item], ip: str) -> ApiKeyPrincipal:
@@ -155,7 +157,7 @@ def _verify_record_token_and_return_subject(operation: Operation, request: Reque
     """
     if not isinstance(operation.access, RequireRecordToken):
         return None
-    token_subject = operation.access.verify_token(request)
+    token_subject = operation.access.verified_record_id_or_none(request)
     if token_subject is None and operation.records:
         raise unauthenticated(f"Send the record's token as `{operation.access.header}`.")
     return token_subject
@@ -173,9 +175,9 @@ def _load_container_access(
     operation = reads.operation
     records_found = [items[key] for key in target.records.values() if key in items]
     subject_id = request_target.subject_user_id(operation, request, records_found)
-    with _constant_time_not_found(operation, request, principal, target, is_missing=target.container not in items):
-        containers = _load_container_with_ancestors(rule, reads, request, target, items)
-        effective = load_effective_role_and_memberships(
+    with _decoy_reads_on_not_found(operation, request, principal, target, is_missing=target.container not in items):
+        containers = _load_containers_outermost_first(rule, reads, request, target, items)
+        effective = load_caller_role_and_memberships(
             rule, operation, request, principal, containers, records_found, subject_id, items
         )
         _reject_hidden_container(rule, request, containers, effective.role)
@@ -183,8 +185,8 @@ def _load_container_access(
     subject_memberships = membership_view(
         subject_id, [*containers, *(effective.descendants if records_found else ())], items
     )
-    records = _records_or_not_found(operation, target, items, subject_memberships)
-    _reject_missing_record_without_parent_role(operation, records, containers, subject_memberships)
+    records = _records_by_parameter_or_not_found(operation, target, items, subject_memberships)
+    _reject_subject_without_record_or_parent_role(operation, records, containers, subject_memberships)
     # An API key without the scope reads published content like everybody.
     reads_as_public = rule.if_published and container.is_published and not _has_sufficient_scope(operation, principal)
     role = None if reads_as_public else effective.role
@@ -205,7 +207,7 @@ def _load_container_access(
 
 
 @contextmanager
-def _constant_time_not_found(
+def _decoy_reads_on_not_found(
     operation: Operation, request: Request, principal: Principal, target: RequestTarget, *, is_missing: bool
 ) -> Iterator[None]:
     """Make *not found* take equally many reads whatever the reason, so that its timing discloses nothing.
@@ -229,7 +231,7 @@ def _constant_time_not_found(
 
 def _perform_decoy_reads(rule: RequireRole, target: RequestTarget, *, missing: bool) -> None:
     """Make the reads that were skipped because the ancestors are cached, or because the container does not exist."""
-    ancestor_types = [*rule.container_type.ancestor_types()]
+    ancestor_types = [*rule.container_type.ancestor_types_nearest_first()]
     if rule.via_record and target.ancestors_cached:
         table.get(ancestor_cache.ancestor_pointer_key(NIL_UUID))
     elif target.ancestors_cached or (missing and len(target.ancestors) < len(ancestor_types)):
@@ -239,7 +241,7 @@ def _perform_decoy_reads(rule: RequireRole, target: RequestTarget, *, missing: b
         )
 
 
-def _load_container_with_ancestors(
+def _load_containers_outermost_first(
     rule: RequireRole, reads: TenantReads, request: Request, target: RequestTarget, items: dict[ItemKey, Item]
 ) -> list[Container]:
     """Return the container with its ancestors, outermost first, with a second read if they are not known yet.
@@ -247,7 +249,7 @@ def _load_container_with_ancestors(
     Raises Problem `not_found` if one is missing, and 422 if the body does not name the container.
     """
     if rule.in_body and target.container is None:
-        validation.validate_body(reads.operation.body, request, None)  # This raises the error that explains why.
+        validation.validate_body(reads.operation.body_model, request, None)  # This raises the error that explains why.
     container, ancestor_keys = _container_or_not_found(rule.container_type, target.container, items), target.ancestors
     if container.ancestor_keys_by_type.keys() - ancestor_keys.keys():
         ancestor_cache.store(container.item_key, container.ids_by_parameter)
@@ -286,10 +288,10 @@ def _reject_hidden_container(
 
 def _is_restore_request(rule: RequireRole, request: Request) -> bool:
     """Return whether the body requests the restoration of a deleted container."""
-    return bool(rule.restore_body) and rule.restore_body.items() <= request.unvalidated_json_object.items()
+    return bool(rule.restore_body) and rule.restore_body.items() <= request.unvalidated_json_object_or_empty.items()
 
 
-def _records_or_not_found(
+def _records_by_parameter_or_not_found(
     operation: Operation, target: RequestTarget, items: dict[ItemKey, Item], subject_memberships: MembershipView
 ) -> Mapping[str, Entity | None]:
     items_by_name = {
@@ -301,14 +303,14 @@ def _records_or_not_found(
         for name, item in items_by_name.items()
     }
     loaded = {name: operation.records[name].from_item(item) if item else None for name, item in current.items()}
-    records = {name: record.hydrate_or_none(items) if record else None for name, record in loaded.items()}
+    records = {name: record.with_computed_fields_or_none(items) if record else None for name, record in loaded.items()}
     missing = {name for name, record in records.items() if record is None}
     if any(loaded[name] or name not in operation.optional_record_parameters for name in missing):
         raise not_found()
     return records
 
 
-def _reject_missing_record_without_parent_role(
+def _reject_subject_without_record_or_parent_role(
     operation: Operation,
     records: Mapping[str, Entity | None],
     containers: list[Container],

@@ -15,7 +15,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey, Partition
 
 
-def find_descendant_ids(
+def find_requested_or_joined_descendant_ids(
     rule: DescendantRule,
     operation: Operation,
     request: Request,
@@ -66,7 +66,7 @@ def perform_decoy_reads(rule: DescendantRule, request: Request, user_id: str) ->
 def _load_membership_rows(rule: DescendantRule, pk: str, user_id: str) -> list[Item]:
     """Return the items that list a user's descendant memberships, from the ancestor's partition and an older index."""
     sources = [
-        (Partition(pk), rule.membership_type.user_membership_sort_key_prefix(user_id)),
+        (Partition(pk), rule.membership_type.membership_listing_sort_key_prefix(user_id)),
         (rule.membership_type.of_user.partition(user_id=user_id), ""),
     ]
     results = table.gather(lambda source: table.query(source[0], prefix=source[1]), sources)

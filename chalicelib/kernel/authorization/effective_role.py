@@ -28,7 +28,7 @@ class EffectiveRole:
     descendants: tuple[Container, ...]
 
 
-def load_effective_role_and_memberships(
+def load_caller_role_and_memberships(
     rule: RequireRole,
     operation: Operation,
     request: Request,
@@ -50,7 +50,7 @@ def load_effective_role_and_memberships(
     if rule.allow_descendant_role is None or not (user_id_without_role or subject_id):
         return EffectiveRole(memberships, role, scope_role, ())
     user_ids = [user_id for user_id in (user_id_without_role, subject_id) if user_id]
-    ids = descendants.find_descendant_ids(
+    ids = descendants.find_requested_or_joined_descendant_ids(
         rule.allow_descendant_role, operation, request, containers[-1], records, user_id_without_role
     )
     descendant_containers = (
@@ -99,7 +99,9 @@ def _api_key_role_in_container(container: Container, principal: ApiKeyPrincipal)
     if container.audit_log_id != principal.credential.organization_id:
         return None
     return (
-        None if container.is_private and not can_see_private_containers(type(container), principal) else principal.role
+        None
+        if container.is_private and not can_see_private_containers(type(container), principal)
+        else principal.role_from_scopes
     )
 
 

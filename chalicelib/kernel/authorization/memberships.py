@@ -51,19 +51,19 @@ def membership_view(user_id: str, containers: list[Container], items: Mapping[It
             memberships[type(container)], own_role, expired = expired, Role(expired["role"]), None
         if parent_role := role_in_container(container, own_role, parent_role):
             roles[type(container)] = parent_role
-        left_at = max(left_at, last_revocation_at(user_id, [container.item_key], items))
+        left_at = max(left_at, last_revocation_at_or_empty(user_id, [container.item_key], items))
     return MembershipView(roles, memberships, left_at, expired)
 
 
-def is_current_membership(
+def has_unrevoked_membership(
     user_id: str, container: ItemKey, ancestors: Iterable[ItemKey], items: Mapping[ItemKey, Item]
 ) -> bool:
     """Return whether a user's membership of a container exists and is not revoked. `items` as in `membership_view`."""
     joined_at = items.get(membership_key(container, user_id), {}).get("created_at", "")
-    return bool(joined_at > last_revocation_at(user_id, ancestors, items))
+    return bool(joined_at > last_revocation_at_or_empty(user_id, ancestors, items))
 
 
-def last_revocation_at(user_id: str, containers: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
+def last_revocation_at_or_empty(user_id: str, containers: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
     """Return when a user last left one of the containers, or an empty text if they did not."""
     markers = (items.get(revocation_marker_key(container, user_id), {}) for container in containers)
     return max((str(marker.get("created_at", "")) for marker in markers), default="")

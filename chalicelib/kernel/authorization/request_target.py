@@ -45,7 +45,7 @@ class RequestTarget:
     is_nested: bool = False
 
     @property
-    def outermost_container_key(self) -> ItemKey | None:
+    def outermost_container_key_or_none(self) -> ItemKey | None:
         """Return the key of the outermost container, or None if it is not known yet."""
         if self.is_nested:
             return next((key for kind, key in self.ancestors.items() if kind.parent_type is None), None)
@@ -60,7 +60,7 @@ class RequestTarget:
         yield from self.prefetch
 
 
-def find_target_item_keys(
+def find_request_target(
     operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous
 ) -> RequestTarget:
     """Return the target of a request. Finding a container by slug, or a record's ancestors by id, can take a read."""
@@ -70,7 +70,7 @@ def find_target_item_keys(
         ancestors_cached = bool(
             rule.via_record
             and ancestor_cache.cached_ancestor_ids_or_empty(
-                ancestor_cache.ancestor_pointer_key(request.parameters[rule.parameter])
+                ancestor_cache.ancestor_pointer_key(request.parameters[rule.container_or_record_parameter])
             )
         )
         container_ids = _find_container_and_ancestor_ids(rule, request)
@@ -110,13 +110,14 @@ def subject_user_id(operation: Operation, request: Request, records: list[Item])
 def _find_container_and_ancestor_ids(rule: RequireRole, request: Request) -> dict[str, str]:
     """Return the ids of the container and its known ancestors by parameter, or nothing if there cannot be any."""
     if rule.in_body:
-        sent_id = request.unvalidated_json_object.get(rule.body_field)
+        sent_id = request.unvalidated_json_object_or_empty.get(rule.container_id_body_field)
         value = ascii_lower(sent_id.strip()) if isinstance(sent_id, str) else ""
         return {rule.container_type.parameter: value} if re.fullmatch(UUID_PATTERN, value) else {}
-    name = request.parameters[rule.parameter]
+    name = request.parameters[rule.container_or_record_parameter]
     if rule.via_record:
         return ancestor_cache.load_ancestor_ids_of_record(name) or {
-            kind.parameter: NIL_UUID for kind in (rule.container_type, *rule.container_type.ancestor_types())
+            kind.parameter: NIL_UUID
+            for kind in (rule.container_type, *rule.container_type.ancestor_types_nearest_first())
         }
     if not rule.by_slug:
         return {rule.container_type.parameter: name}
@@ -127,7 +128,7 @@ def _find_container_and_ancestor_ids(rule: RequireRole, request: Request) -> dic
 def _ancestor_keys_by_type(container_type: type[Container], ids: Mapping[str, str]) -> dict[type[Container], ItemKey]:
     return {
         kind: kind.make_item_key(id=ids[kind.parameter])
-        for kind in container_type.ancestor_types()
+        for kind in container_type.ancestor_types_nearest_first()
         if kind.parameter in ids
     }
 
@@ -144,7 +145,7 @@ def _prefetch_keys(
     operation: Operation, request: Request, caller: User | UnverifiedApiKey | Anonymous
 ) -> Iterator[ItemKey]:
     # An invalid query is rejected later, so nothing has to be read for it.
-    if operation.prefetch and validation.is_valid_query(operation.query, request):
+    if operation.prefetch and validation.is_valid_query(operation.query_model, request):
         yield from operation.prefetch(request)
     if operation.prefetch_for_user and isinstance(caller, User):
         yield from operation.prefetch_for_user(request, caller)

@@ -28,7 +28,9 @@ class TenantReads:
         keys = [rate_limit.bucket_for(pk).key for rate_limit in self.operation.rate_limits_per("organization")]
         if self.operation.grants_access:
             keys += [
-                key for subject_id in (EVERYONE, self.caller_id) for key in EpochSubject(pk, subject_id).epoch_item_keys
+                key
+                for subject_id in (EVERYONE, self.caller_id)
+                for key in EpochSubject(pk, subject_id).random_shard_and_closing_mark_keys
             ]
         return [*keys, *chain_keys(log_id_from_partition_key(pk), self.shards)] if self.operation.emits_events else keys
 

@@ -51,7 +51,7 @@ _SERVER_ERRORS: Final = frozenset(
 )
 
 _ITEM_OPERATIONS: Final = ("GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems")
-"""DynamoDB operations whose responses `_parse_item_response` parses."""
+"""DynamoDB operations whose responses `_bypass_botocore_item_parsing` parses."""
 
 _MODELS: Final = Path(__file__).parents[3] / "aws_models"
 """Where botocore first searches its service models. Only the package has it (`infrastructure.botocore_models`)."""
@@ -77,7 +77,7 @@ _client_lock = Lock()
 
 
 @contextmanager
-def count_calls() -> Iterator[Usage]:
+def collect_aws_usage() -> Iterator[Usage]:
     """Count the calls within the block, in this context."""
     usage = Usage()
     token = _usage.set(usage)
@@ -123,7 +123,7 @@ def session() -> Session:
     boto_session = Session(botocore_session=core, region_name=region(), **emulated)
     boto_session.events.register("before-call", _add_call_to_usage)
     boto_session.events.register("needs-retry", _add_throttle_to_usage)
-    boto_session.events.register_last("before-parse", _parse_item_response)
+    boto_session.events.register_last("before-parse", _bypass_botocore_item_parsing)
     return boto_session
 
 
@@ -138,7 +138,7 @@ def reset_clients() -> None:
     session.cache_clear()
 
 
-def _parse_item_response(
+def _bypass_botocore_item_parsing(
     operation_model: Any, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: object
 ) -> None:
     """Parse the body of a DynamoDB response, so that botocore's slower parser has nothing to do.

@@ -12,7 +12,7 @@ def new_id(created_at: str) -> str:
     return str(uuid7(nanoseconds=timestamp_ms(created_at) * 1_000_000))
 
 
-def new_record_fields(created_at: str) -> dict[str, Any]:
+def new_id_and_time_fields(created_at: str) -> dict[str, Any]:
     """Return the first fields of a new record: its id and its times."""
     return {"id": new_id(created_at), "created_at": created_at, "updated_at": created_at}
 
@@ -22,7 +22,7 @@ def timestamp_ms_of_id(identifier: str) -> int:
     return int(identifier.replace("-", "")[:12], 16)
 
 
-def id_lower_bound(ms: int) -> str:
+def id_timestamp_prefix(ms: int) -> str:
     """Return a lower bound for the ids created at or after a time, given in milliseconds since 1970."""
     digits = f"{max(ms, 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"
@@ -38,6 +38,6 @@ class IdRange(TypedDict):
 def id_range_query_arguments(since: str | None, until: str | None) -> IdRange:
     """Return the range of the ids between two times, both inclusive."""
     return {
-        "since": id_lower_bound(timestamp_ms(since)) if since else None,
-        "until": f"{id_lower_bound(timestamp_ms(until))}~" if until else None,
+        "since": id_timestamp_prefix(timestamp_ms(since)) if since else None,
+        "until": f"{id_timestamp_prefix(timestamp_ms(until))}~" if until else None,
     }

@@ -25,7 +25,7 @@ def is_in_networks(address: str, networks: Sequence[str]) -> bool:
 
     IPv4-mapped IPv6 addresses (`::ffff:192.0.2.1`) count as IPv4. Raises ValueError if a network is invalid.
     """
-    parsed_networks = [parse_network(network) for network in networks]
+    parsed_networks = [parse_ip_network(network) for network in networks]
     try:
         parsed_address = _unmap_ipv4(ip_address(address))
     except ValueError:
@@ -35,12 +35,12 @@ def is_in_networks(address: str, networks: Sequence[str]) -> bool:
 
 def networks_outside(networks: Sequence[str], allowed: Sequence[str]) -> list[str]:
     """Return the networks that are not completely within the allowed ones. Raises ValueError if one is invalid."""
-    allowed_networks = [parse_network(each) for each in allowed]
+    allowed_networks = [parse_ip_network(each) for each in allowed]
     merged: list[IPv4Network | IPv6Network] = [
         *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv4Network)),
         *collapse_addresses(each for each in allowed_networks if isinstance(each, IPv6Network)),
     ]
-    return [each for each in networks if not any(_contains_network(outer, parse_network(each)) for outer in merged)]
+    return [each for each in networks if not any(_contains_network(outer, parse_ip_network(each)) for outer in merged)]
 
 
 def client_network(address: str) -> str:
@@ -55,7 +55,7 @@ def client_network(address: str) -> str:
     return str(parsed if isinstance(parsed, IPv4Address) else IPv6Network((parsed, _CLIENT_BITS), strict=False))
 
 
-def parse_network(text: str) -> IPv4Network | IPv6Network:
+def parse_ip_network(text: str) -> IPv4Network | IPv6Network:
     """Return the network that a text denotes. A single address is a network of one address.
 
     Raises ValueError if the network is invalid or has host bits set.

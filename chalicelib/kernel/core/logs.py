@@ -45,7 +45,7 @@ _record_counter: Final = count()
 
 
 @cache
-def logger() -> Logger:
+def powertools_logger() -> Logger:
     """Return the service's logger."""
     config = settings()
     return Logger(
@@ -64,7 +64,7 @@ def add_invocation_id(invocation_id: str) -> None:
 
     The log lines of Lambda itself, such as those about time-outs, contain no other id.
     """
-    logger().thread_safe_append_keys(invocationId=invocation_id)
+    powertools_logger().thread_safe_append_keys(invocationId=invocation_id)
 
 
 def add_fields(**fields: Any) -> None:
@@ -73,10 +73,10 @@ def add_fields(**fields: Any) -> None:
         record.fields.update(fields)
 
 
-def add_metrics(**metrics: float) -> None:
+def add_metrics(**stage_metrics: float) -> None:
     """Add metrics of the stage to the current record: counts, or milliseconds for lags."""
     if record := _current_record.get():
-        record.metrics.update(metrics)
+        record.metrics.update(stage_metrics)
 
 
 @contextmanager
@@ -118,10 +118,10 @@ def bind_originating_request_ids(*request_ids: str | None) -> Iterator[None]:
 def log_event(name: str, **fields: Any) -> None:
     """Write a separate record about something other than a request, message or scheduled run."""
     request_ids = _current_request_ids.get()
-    logger().info(name, extra={"requestId": request_ids[0], **fields} if request_ids else fields)
+    powertools_logger().info(name, extra={"requestId": request_ids[0], **fields} if request_ids else fields)
 
 
-def current_request_ids() -> tuple[str, ...]:
+def originating_request_ids() -> tuple[str, ...]:
     """Return the ids of the requests for which the current work is done. There are none for scheduled work."""
     return _current_request_ids.get()
 
@@ -135,7 +135,7 @@ def log_scope(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, An
     record = _LogRecord({"kind": kind, "operation": operation, **fields})
     log_fields, token, started_at = record.fields, _current_record.set(record), time.perf_counter()
     try:
-        with aws.count_calls() as usage:
+        with aws.collect_aws_usage() as usage:
             yield log_fields
     except Exception as error:
         log_fields["error"] = type(error).__name__
@@ -148,12 +148,14 @@ def log_scope(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, An
         if next(_record_counter) == 0:
             log_fields["coldStart"] = True
         record_metrics = {"Latency": latency, "Errors": int(failed), "Throttles": usage.throttles}
-        _write_log_record(log_fields, _build_metrics(log_fields["kind"], record_metrics, record.metrics), failed=failed)
+        _write_record_or_only_metrics(
+            log_fields, _build_metrics(log_fields["kind"], record_metrics, record.metrics), failed=failed
+        )
 
 
-def _write_log_record(fields: dict[str, Any], metrics: dict[str, Any], *, failed: bool) -> None:
-    if failed or logger().log_level <= INFO:
-        write = logger().error if failed else logger().info
+def _write_record_or_only_metrics(fields: dict[str, Any], metrics: dict[str, Any], *, failed: bool) -> None:
+    if failed or powertools_logger().log_level <= INFO:
+        write = powertools_logger().error if failed else powertools_logger().info
         write(fields["kind"], extra=fields | metrics, exc_info="error" in fields)
     else:  # Alarms need the metrics at any log level.
         sys.stdout.write(json.dumps(metrics) + "\n")

@@ -74,7 +74,7 @@ class Problem(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def for_field(cls, pointer: str, problem_code: str, detail: str) -> "Problem":
+    def create_with_field_error(cls, pointer: str, problem_code: str, detail: str) -> "Problem":
         """Return a problem with one error at a pointer in the request."""
         return Problem(problem_code, detail, [FieldError(pointer, problem_code, detail)])
 

@@ -161,7 +161,7 @@ class Settings(SettingsSection):
 
     @field_validator("public_url")
     @classmethod
-    def _validate_public_url(cls, value: str, info: ValidationInfo) -> str:
+    def _require_https_unless_local(cls, value: str, info: ValidationInfo) -> str:
         # Links contain tokens, so they need TLS, except for this machine: such requests do not pass through a network.
         safe = value.startswith("https:") or info.data.get("stage") == "local" or _LOOPBACK_URL.match(value)
         if not (URL_PREFIX.match(value) and safe):
@@ -189,7 +189,7 @@ class Settings(SettingsSection):
 
     @field_validator("audit_public_keys")
     @classmethod
-    def _require_public_key_per_signing_key(cls, value: str, info: ValidationInfo) -> str:
+    def _require_as_many_public_as_signing_keys(cls, value: str, info: ValidationInfo) -> str:
         keys = [require_base64_of_32_bytes(key.strip()) for key in value.split(",")]
         if len(keys) != len(info.data.get("audit_signing_key", value).split(",")):
             raise ValueError("must be as many as AUDIT_SIGNING_KEY lists, in their order")
@@ -216,7 +216,7 @@ class Settings(SettingsSection):
 
     @field_validator("auth_jwks")
     @classmethod
-    def _validate_jwks_location(cls, value: str, info: ValidationInfo) -> str:
+    def _require_https_jwks_url_or_file(cls, value: str, info: ValidationInfo) -> str:
         if value.startswith("http:") and info.data.get("stage") != "local":
             raise ValueError("must be an https URL or a file, because its keys decide who is authenticated")
         if value and not URL_PREFIX.match(value) and not Path(value).is_file():

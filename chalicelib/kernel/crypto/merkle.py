@@ -41,7 +41,9 @@ class CompactRange:
     begin: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.size, self.begin) < 0 or len(self.peaks) != _count_subtrees(self.begin, self.begin + self.size):
+        if min(self.size, self.begin) < 0 or len(self.peaks) != _count_perfect_subtrees(
+            self.begin, self.begin + self.size
+        ):
             raise ValueError(f"{len(self.peaks)} peaks do not fit {self.size} leaves from {self.begin} on")
         if any(len(peak) != HASH_BYTES for peak in self.peaks):
             raise ValueError(f"a peak is a hash of {HASH_BYTES} bytes")
@@ -77,7 +79,7 @@ class CompactRange:
         return reduce(lambda right, left: node_hash(left, right), reversed(larger), smallest)
 
 
-def _count_subtrees(begin: int, end: int) -> int:
+def _count_perfect_subtrees(begin: int, end: int) -> int:
     """Return the number of perfect subtrees that fill a range."""
     count = 0
     while begin < end:

@@ -47,7 +47,7 @@ def key_id_of(token: str) -> bytes:
     return from_base64url(token)[-TAG_BYTES:][:KEY_ID_BYTES]
 
 
-def verify_token(token: str, payload_size: int, context: str) -> bytes | None:
+def verified_payload_or_none(token: str, payload_size: int, context: str) -> bytes | None:
     """Return the payload of a token, or None if the service did not sign it for this context."""
     try:
         data = from_base64url(token)

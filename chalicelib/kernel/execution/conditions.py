@@ -51,7 +51,7 @@ def has_if_match_raising_on_mismatch(request: Request, record: Entity | None) ->
         detail = f"It has changed: this {record.noun} now has version {record.version}. Read it again, then decide."
     else:
         return True
-    raise Problem.for_field("header/If-Match", "precondition_failed", detail)
+    raise Problem.create_with_field_error("header/If-Match", "precondition_failed", detail)
 
 
 def _tag_prefix(record_id: str, version: int) -> str:
@@ -61,5 +61,5 @@ def _tag_prefix(record_id: str, version: int) -> str:
 def _parse_etags(name: str, header: str) -> list[str]:
     if not _TAGS.fullmatch(header):
         detail = f'{name} contains entity tags in double quotes, as in ETag, or "*".'
-        raise Problem.for_field(f"header/{name}", "invalid_header", detail)
+        raise Problem.create_with_field_error(f"header/{name}", "invalid_header", detail)
     return _TAG.findall(header)

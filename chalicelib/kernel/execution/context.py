@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.execution import pagination
 from chalicelib.kernel.http.fields import RESERVED_SLUGS, derive_slug
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, SmallListQuery
@@ -26,7 +26,7 @@ from chalicelib.kernel.rate_limits import buckets
 from chalicelib.kernel.rate_limits.buckets import RateLimitState
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ItemKey
-from chalicelib.kernel.storage.record_types import record_from_item, record_type
+from chalicelib.kernel.storage.record_types import get_record_type, record_from_item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import Origin
 
@@ -109,7 +109,7 @@ class Context:
         return self.access.principal
 
     @property
-    def container(self) -> Container | None:
+    def container_or_none(self) -> Container | None:
         """Return the container of the operation."""
         return self.access.container
 
@@ -125,7 +125,7 @@ class Context:
         return Role.EDITOR if self.api_key_scopes is not None and role != Role.ADMIN else role
 
     @property
-    def origin(self) -> Origin:
+    def audit_origin(self) -> Origin:
         """Return the origin for log entries. In operations for operators, the type of the actor is `operator`."""
         request, actor = self.request, self.principal_or_anonymous.actor
         if self.operation.access is Caller.OPERATOR:
@@ -158,7 +158,7 @@ class Context:
         item = self.access.prefetched.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
-    def find_in_container_by_keys(self, *keys: ItemKey) -> list[Entity]:
+    def find_container_records_by_keys(self, *keys: ItemKey) -> list[Entity]:
         """Return the records of the container at some keys, of any type, with one read."""
         for pk, _ in keys:
             self._require_own_partition(pk)
@@ -175,7 +175,7 @@ class Context:
         items = table.query(partition, limit=limit).items
         items = table.read_current(items) if self.attempt else items
         typed_items = [
-            (record_type(item["kind"]), item) for item in items if item.get(f"{facet.index}pk") == partition.pk
+            (get_record_type(item["kind"]), item) for item in items if item.get(f"{facet.index}pk") == partition.pk
         ]
         return [kind.from_item(item) for kind, item in typed_items if issubclass(kind, entity)]
 
@@ -184,7 +184,7 @@ class Context:
         items = table.query(collection.partition(**self.container_ids_by_parameter), limit=1, newest_first=True).items
         return entity.from_item(items[0]) if items else None
 
-    def load_collections_and_keys(
+    def load_records_by_collections_and_keys(
         self, *set_collections: Collection, keys: Sequence[ItemKey] = (), **names: str
     ) -> "Records":
         """Return all records of some small sets, and those at some keys, read in parallel in one round trip.
@@ -207,23 +207,23 @@ class Context:
         """Return the ids of the container and its ancestors by path parameter."""
         return {
             container.parameter: container.id
-            for container in (self.container, *self.access.ancestors.values())
+            for container in (self.container_or_none, *self.access.ancestors.values())
             if container
         }
 
     def _require_own_partition(self, pk: str) -> None:
-        own_pk = self.container.item_key[0] if self.container else ""
+        own_pk = self.container_or_none.item_key[0] if self.container_or_none else ""
         if not own_pk or not (pk == own_pk or pk.startswith(f"{own_pk}#")):
             raise ValueError(f"{pk} is not a partition of the container of {self.operation.id}")
 
-    def new_record_fields(self, *, later_than: str = "") -> dict[str, Any]:
+    def new_id_and_time_fields(self, *, later_than: str = "") -> dict[str, Any]:
         """Return the first fields of a new record, created after `later_than` if given."""
         earliest = after(later_than, seconds=0.001) if later_than else ""
-        return new_record_fields(max(self.now, earliest))
+        return new_id_and_time_fields(max(self.now, earliest))
 
     def new_records(self, kind: type[E], fields: Sequence[Mapping[str, Any]], **ids: Any) -> "list[E]":
         """Return a new record for each element of `fields`. The ids of the records have the same order."""
-        new_fields = sorted((self.new_record_fields() for _ in fields), key=lambda new: str(new["id"]))
+        new_fields = sorted((self.new_id_and_time_fields() for _ in fields), key=lambda new: str(new["id"]))
         return [kind(**new, **ids, **each) for new, each in zip(new_fields, fields, strict=True)]
 
     def run_once(self, effect: Callable[[], T]) -> T:
@@ -355,7 +355,9 @@ class Context:
 
     def _build_cursor_binding(self, query: CursorQuery) -> str:
         is_public = self.operation.access is Caller.PUBLIC
-        tenant = self.container.id if self.container else "" if is_public else self.principal_or_anonymous.id
+        tenant = (
+            self.container_or_none.id if self.container_or_none else "" if is_public else self.principal_or_anonymous.id
+        )
         filters = query.model_dump(exclude={"limit", "cursor"}, exclude_none=True)
         return f"{self.operation.id}:{tenant}:{json.dumps([self.request.parameters, filters], sort_keys=True)}"
 

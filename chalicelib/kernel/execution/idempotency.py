@@ -42,13 +42,13 @@ class IdempotentRequest:
         digest = hashlib.sha256(_parse_key(header).encode()).hexdigest()
         return cls((f"I#{caller_id}#{digest}", "#"), _request_fingerprint(request))
 
-    def replay(self, stored_item: Item | None) -> Response | None:
+    def replayed_response_or_none(self, stored_item: Item | None) -> Response | None:
         """Return the stored response, or None. Raises Problem if the key belongs to another request."""
         if stored_item is None or table.is_expired(stored_item):
             return None
         if stored_item["fingerprint"] != self.fingerprint:
             detail = "This Idempotency-Key was used with another request before. Use a new key for each request."
-            raise Problem.for_field(_HEADER, "idempotency_key_reused", detail)
+            raise Problem.create_with_field_error(_HEADER, "idempotency_key_reused", detail)
         body = (
             encryption.decrypt_bytes(stored_item["body"], self._encryption_context_text)
             if stored_item["sealed"]
@@ -92,7 +92,7 @@ def _parse_key(header: str) -> str:
     key = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else header.strip()
     if not 1 <= len(key) <= _MAX_KEY_CHARACTERS or not key.isprintable():
         detail = f"An Idempotency-Key has 1 to {_MAX_KEY_CHARACTERS} printable characters."
-        raise Problem.for_field(_HEADER, "invalid_header", detail)
+        raise Problem.create_with_field_error(_HEADER, "invalid_header", detail)
     return key
 
 

@@ -23,7 +23,7 @@ def encode_cursor(position: Item, binding: str) -> str:
     """
     payload = json.dumps(position, separators=(",", ":")).encode()
     key = keyrings.current_key(KeyPurpose.TOKEN_KEY)
-    return to_base64url(key.id + _cipher(key.secret).encrypt(payload, _cursor_associated_data(binding)))
+    return to_base64url(key.id + _cursor_aes_siv(key.secret).encrypt(payload, _cursor_associated_data(binding)))
 
 
 def decode_cursor(text: str, binding: str) -> Item:
@@ -38,7 +38,7 @@ def decode_cursor(text: str, binding: str) -> Item:
         payload = _decrypt_cursor(from_base64url(text), binding)
     except (ValueError, InvalidTag):
         detail = "The cursor is not valid for this list with these filters. Omit it to start at the beginning."
-        raise Problem.for_field("query/cursor", "invalid_cursor", detail) from None
+        raise Problem.create_with_field_error("query/cursor", "invalid_cursor", detail) from None
     position: Item = json.loads(payload)
     return position
 
@@ -47,7 +47,7 @@ def _decrypt_cursor(data: bytes, binding: str) -> bytes:
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, data[:KEY_ID_BYTES])
     if key is None:
         raise ValueError("the cursor was encrypted with an unknown key")
-    payload: bytes = _cipher(key.secret).decrypt(data[KEY_ID_BYTES:], _cursor_associated_data(binding))
+    payload: bytes = _cursor_aes_siv(key.secret).decrypt(data[KEY_ID_BYTES:], _cursor_associated_data(binding))
     return payload
 
 
@@ -56,7 +56,7 @@ def _cursor_associated_data(binding: str) -> list[bytes]:
 
 
 @lru_cache(maxsize=2)
-def _cipher(token_key: bytes) -> Any:
+def _cursor_aes_siv(token_key: bytes) -> Any:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
     return AESSIV(hmac.digest(token_key, b"cursor", "sha512"))

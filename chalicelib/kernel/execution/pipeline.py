@@ -51,15 +51,15 @@ def execute_or_raise_problem(operation: Operation, request: Request) -> Response
     usage = RateLimitUsage.authenticate_and_count_request(request)
     add_fields(principal="api_key" if isinstance(usage.caller, UnverifiedApiKey) else usage.caller.actor["type"])
     try:
-        response = _execute(operation, request, usage)
+        response = _authorize_and_run_with_retries(operation, request, usage)
     except Problem as problem:
-        usage.count_failed_request_and_add_headers(problem)
+        usage.count_or_refund_failure_adding_headers(problem)
         raise
     usage.add_rate_limit_headers(response)
     return response
 
 
-def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> Response:
+def _authorize_and_run_with_retries(operation: Operation, request: Request, usage: RateLimitUsage) -> Response:
     caller = usage.caller
     reject_principal_type(operation, caller, request.ip)
     idempotent_request = _idempotent_request(operation, request, caller.id)
@@ -72,7 +72,9 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
         )
         usage.count_for_api_key()
         add_fields(tenant=access.container.audit_log_id if access.container else None)
-        if idempotent_request and (stored := idempotent_request.replay(access.prefetched.get(idempotent_request.key))):
+        if idempotent_request and (
+            stored := idempotent_request.replayed_response_or_none(access.prefetched.get(idempotent_request.key))
+        ):
             return stored
         last_used.note_last_used(access.principal)
         ctx = _create_context(operation, request, access, attempt, effect)
@@ -81,12 +83,12 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             bucket.state_or_raise_if_exhausted(access.prefetched.get(bucket.key), ctx.now) for bucket in buckets
         ]
         try:
-            return _run_handler_and_commit(ctx, access, idempotent_request, states)
+            return _run_handler_and_commit_once(ctx, access, idempotent_request, states)
         except ConcurrentModification:
             attempt += 1
             _back_off(started_at, attempt)
         except IdempotencyKeyConflict as conflict:
-            if idempotent_request and (stored := idempotent_request.replay(conflict.item)):
+            if idempotent_request and (stored := idempotent_request.replayed_response_or_none(conflict.item)):
                 return stored
             raise Problem(
                 "idempotency_in_progress", "The same request is under way. Try again in a moment."
@@ -98,7 +100,7 @@ def _execute(operation: Operation, request: Request, usage: RateLimitUsage) -> R
             attempt += 1
 
 
-def _run_handler_and_commit(
+def _run_handler_and_commit_once(
     ctx: Context, access: Access, idempotent_request: IdempotentRequest | None, states: Sequence[RateLimitState]
 ) -> Response:
     response = _run_handler_within_size_limit(ctx, access, states)
@@ -141,7 +143,7 @@ def _reject_unknown_api_version(request: Request) -> None:
     requested_version = request.headers.get("api-version")
     if requested_version not in (None, API_VERSION):
         detail = f"This service supports version {API_VERSION}. Send this version, or omit API-Version."
-        raise Problem.for_field("header/API-Version", "unknown_api_version", detail)
+        raise Problem.create_with_field_error("header/API-Version", "unknown_api_version", detail)
 
 
 def _run_handler_within_size_limit(
@@ -153,25 +155,25 @@ def _run_handler_within_size_limit(
     `limit_exceeded` if not even one item fits, or if the response is not a list.
     """
     while True:
-        result = _call_handler(ctx, access, rate_limit_states)
+        result = _call_handler_and_check_if_match(ctx, access, rate_limit_states)
         response = _build_response(ctx, result)
         if envelope.fits_envelope(response):
             return response
-        max_items = _count_fitting_page_items(ctx, result, response)
+        max_items = _reduced_page_limit_or_zero(ctx, result, response)
         if not max_items:
             raise envelope.response_too_large(ctx.operation)
         ctx.page_limit = max_items
 
 
-def _count_fitting_page_items(ctx: Context, result: Any, response: Response) -> int:
+def _reduced_page_limit_or_zero(ctx: Context, result: Any, response: Response) -> int:
     """Return how many items a response that is too large can have, or 0 if fewer items do not help."""
-    if not isinstance(result, ListPage) or ctx.operation.emits_events or ctx.operation.query is None:
+    if not isinstance(result, ListPage) or ctx.operation.emits_events or ctx.operation.query_model is None:
         return 0
     empty_page = _build_page_response(ctx, ListPage([], result.next_cursor, result.metadata))
     items = [
         item
         if isinstance(item, bytes)
-        else _list_type_adapter(ctx.operation.response_model).dump_json([item], by_alias=True)
+        else _list_type_adapter(ctx.operation.response_or_item_model).dump_json([item], by_alias=True)
         for item in result.items
     ]
     max_items = len(items) - 1 if ctx.page_limit is None else ctx.page_limit - 1
@@ -179,9 +181,9 @@ def _count_fitting_page_items(ctx: Context, result: Any, response: Response) -> 
     return min(envelope.count_fitting_items(items, empty_page), max_items)
 
 
-def _call_handler(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
+def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_states: Sequence[RateLimitState]) -> Any:
     operation = ctx.operation
-    target = _target_record(operation, access)
+    target = _record_or_container_to_change(operation, access)
     arguments: dict[str, Any] = {name: ctx.request.parameters[name] for name in operation.text_path_parameters}
     arguments |= access.records
     if operation.handler_container_parameter_name:
@@ -205,7 +207,7 @@ def _require_if_match_until_commit(ctx: Context, target: Entity | None) -> None:
         ctx.changes.require_unchanged(target)
 
 
-def _target_record(operation: Operation, access: Access) -> Entity | None:
+def _record_or_container_to_change(operation: Operation, access: Access) -> Entity | None:
     """Return the record to which `If-Match` and a merge patch apply, or None if it does not exist.
 
     Of several records in the path it is the one that the operation returns, or else the last.
@@ -215,7 +217,7 @@ def _target_record(operation: Operation, access: Access) -> Entity | None:
     returned_names = (
         name
         for name, kind in operation.records.items()
-        if operation.response_model and kind.output_model is operation.response_model
+        if operation.response_or_item_model and kind.output_model is operation.response_or_item_model
     )
     return access.records[next(returned_names, [*access.records][-1])]
 
@@ -223,25 +225,25 @@ def _target_record(operation: Operation, access: Access) -> Entity | None:
 def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
     operation = ctx.operation
     parsed: dict[str, Any] = {}
-    if operation.query:
-        query = validation.validate_query(operation.query, ctx.request)
+    if operation.query_model:
+        query = validation.validate_query(operation.query_model, ctx.request)
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
         body = validation.validate_body(
-            operation.body, ctx.request, _value_to_patch(operation, target), accepts_form=operation.accepts_form
+            operation.body_model, ctx.request, _value_to_patch(operation, target), accepts_form=operation.accepts_form
         )
-        if operation.body:
-            validation.reject_body_fields_in_query(operation.body, operation.query, ctx.request)
+        if operation.body_model:
+            validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)
             parsed["body"] = body
     return parsed
 
 
 def _value_to_patch(operation: Operation, target: Entity | None) -> Mapping[str, Any] | None:
     """Return the value to which a merge patch applies, or None for other bodies."""
-    if target is None or operation.body is None or not issubclass(operation.body, Patch):
+    if target is None or operation.body_model is None or not issubclass(operation.body_model, Patch):
         return None
     public_record = outbox.public_view(target)
-    return public_record[operation.body.part] or {} if operation.body.part else public_record
+    return public_record[operation.body_model.part] or {} if operation.body_model.part else public_record
 
 
 def _build_response(ctx: Context, result: Any) -> Response:
@@ -253,7 +255,7 @@ def _build_response(ctx: Context, result: Any) -> Response:
         base = request.base if result.location.startswith("/") else ""
         return Response(result.status, headers={**ctx.headers, "Location": base + result.location})
     if isinstance(result, RawResponse):
-        return _build_raw_response(request, result, status)
+        return _build_raw_or_not_modified_response(request, result, status)
     if isinstance(result, ListPage):
         return _build_page_response(ctx, result)
     body = result.model_dump_json(by_alias=True).encode()
@@ -283,7 +285,7 @@ def _apply_if_none_match(ctx: Context, response: Response) -> Response:
     return response
 
 
-def _build_raw_response(request: Request, raw: RawResponse, status: int) -> Response:
+def _build_raw_or_not_modified_response(request: Request, raw: RawResponse, status: int) -> Response:
     body = b"" if raw.tag else raw.text.encode()
     tag = raw.tag or conditions.digest_etag(body)
     headers = {**raw.headers, "ETag": tag}
@@ -298,15 +300,15 @@ def _build_page_response(ctx: Context, page: ListPage[Any]) -> Response:
     items_json = (
         b"[" + b",".join(serialized_items) + b"]"
         if serialized_items
-        else _list_type_adapter(operation.response_model).dump_json(page.items, by_alias=True)
+        else _list_type_adapter(operation.response_or_item_model).dump_json(page.items, by_alias=True)
     )
     metadata = b"," + page.metadata.model_dump_json(by_alias=True).encode()[1:-1] if page.metadata else b""
     body = b'{"items":' + items_json + b',"nextCursor":' + to_json(page.next_cursor) + metadata + b"}"
     headers = {"Content-Type": "application/json", **ctx.headers}
-    if operation.response_model and operation.response_model.no_store:
+    if operation.response_or_item_model and operation.response_or_item_model.no_store:
         headers["Cache-Control"] = "no-store"
     if page.next_cursor:
-        headers["Link"] = f'<{request.url_with_changed_query(cursor=page.next_cursor)}>; rel="next"'
+        headers["Link"] = f'<{request.path_with_changed_query(cursor=page.next_cursor)}>; rel="next"'
     if operation.has_etag:
         headers["ETag"] = conditions.digest_etag(body)
     return _apply_if_none_match(ctx, Response(operation.success, body, headers))
@@ -332,7 +334,7 @@ def _commit_and_store_idempotent_response(
     if has_changes:
         if unfenced_kinds := ctx.changes.unfenced_access_granting_kinds:
             raise ValueError(f"{ctx.operation.id} changes {sorted(unfenced_kinds)}: declare `grants_access=True`")
-        outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.origin, idempotency_write)
+        outbox.commit(ctx.changes, ctx.changes.event or ctx.operation.emits[0], ctx.audit_origin, idempotency_write)
     elif idempotency_write or rate_limit_states:
         ctx.changes.commit(idempotency_write)
 

@@ -52,7 +52,7 @@ class RateLimitUsage:
         if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
             self.principal_state = request_quota.count_and_limit_request(self.caller.id)
 
-    def count_failed_request_and_add_headers(self, problem: Problem) -> None:
+    def count_or_refund_failure_adding_headers(self, problem: Problem) -> None:
         """Count a failed request against the quota of its API key only if the key was valid."""
         if isinstance(self.caller, UnverifiedApiKey) and not self.caller.is_accepted:
             if self.principal_state:

@@ -115,26 +115,26 @@ _PRINTABLE: Final = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 """Pattern of text without control characters, for the OpenAPI document."""
 
 
-def _reject_control_characters(text: str) -> str:
+def _reject_non_whitespace_controls(text: str) -> str:
     if any(unicodedata.category(c) == "Cc" and c not in "\n\r\t" for c in text):
         raise ValueError("must not contain control characters")
     return text
 
 
-def _require_one_line(text: str) -> str:
+def _reject_line_breaks_and_controls(text: str) -> str:
     if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
         raise ValueError("must be one line without control characters")
     return text
 
 
-def is_visible(text: str) -> bool:
+def has_visible_character(text: str) -> bool:
     """Return whether a text contains a visible character."""
     return not all(unicodedata.category(c) in _UNSEEN_CATEGORIES or _UNSEEN_OTHERS.match(c) for c in text)
 
 
 def require_visible_character(text: str) -> str:
     """Return the text if it contains a visible character. Otherwise raise the error for text that is too short."""
-    if not is_visible(text):
+    if not has_visible_character(text):
         raise PydanticKnownError("string_too_short", {"min_length": 1})
     return text
 
@@ -166,7 +166,7 @@ def _validate_web_url(text: str) -> str:
     return text
 
 
-def _validate_link(text: str) -> str:
+def _require_web_mailto_or_path_link(text: str) -> str:
     if not LINK.fullmatch(text):
         raise ValueError(LINK_ADVICE)
     return text
@@ -201,12 +201,12 @@ def out_of_range_error(message: str) -> PydanticCustomError:
     return PydanticCustomError("out_of_range", "{message}", {"message": message})
 
 
-def lower_case_if_text(value: object) -> object:
+def ascii_lower_if_text(value: object) -> object:
     """Return text with its ASCII letters in lower case, and any other value unchanged."""
     return ascii_lower(value) if isinstance(value, str) else value
 
 
-def pattern_field_metadata(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
+def pattern_validator_and_schema(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
     """Return the metadata that requires text to match a pattern.
 
     Use it as `Annotated[str, *pattern_field_metadata(…)]`. `advice` is the message to the caller.
@@ -222,8 +222,8 @@ def pattern_field_metadata(pattern: str, advice: str) -> tuple[AfterValidator, A
 
 Uuid = Annotated[
     str,
-    BeforeValidator(lower_case_if_text),
-    *pattern_field_metadata(UUID_PATTERN, "must be a UUID"),
+    BeforeValidator(ascii_lower_if_text),
+    *pattern_validator_and_schema(UUID_PATTERN, "must be a UUID"),
     Field(json_schema_extra={"format": "uuid"}),
 ]
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-20T09:30:00.000Z"])]
@@ -231,30 +231,30 @@ DateTime = Annotated[str, AfterValidator(_normalize_datetime), Field(json_schema
 Name = Annotated[
     str,
     StringConstraints(min_length=1, max_length=200),
-    AfterValidator(_require_one_line),
+    AfterValidator(_reject_line_breaks_and_controls),
     AfterValidator(require_visible_character),
     Field(json_schema_extra={"pattern": r"^\s*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"}),
 ]
 Text = Annotated[
     str,
     StringConstraints(max_length=4000),
-    AfterValidator(_reject_control_characters),
+    AfterValidator(_reject_non_whitespace_controls),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
 ]
 LongText = Annotated[
     str,
     StringConstraints(strip_whitespace=False),
-    AfterValidator(_reject_control_characters),
+    AfterValidator(_reject_non_whitespace_controls),
     Field(json_schema_extra={"pattern": _PRINTABLE}),
 ]
 """Text of any length. Leading and trailing spaces are kept."""
 Slug = Annotated[
-    str, *pattern_field_metadata(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(reject_double_hyphen_or_reserved_slug)
+    str, *pattern_validator_and_schema(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(reject_double_hyphen_or_reserved_slug)
 ]
 Locale = Annotated[
     str,
     StringConstraints(max_length=100),
-    *pattern_field_metadata(
+    *pattern_validator_and_schema(
         # Language with extended subtags, script, region, variants, extensions, private use (RFC 5646, section 2.1).
         r"^(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
         r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*"
@@ -268,7 +268,7 @@ WebUrl = Annotated[
     AfterValidator(_validate_web_url),
     Field(json_schema_extra={"format": "uri"}),
 ]
-Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_validate_link)]
+Link = Annotated[str, StringConstraints(max_length=2000), AfterValidator(_require_web_mailto_or_path_link)]
 Email = Annotated[
     str,
     StringConstraints(max_length=254),
@@ -298,7 +298,7 @@ def unique_by(field_name: str) -> AfterValidator:
 IDENTIFIER_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
 Identifier = Annotated[
     str,
-    *pattern_field_metadata(
+    *pattern_validator_and_schema(
         IDENTIFIER_PATTERN, "must be 1 to 128 letters, digits, dots, _, : and hyphens, with a letter or a digit first"
     ),
 ]

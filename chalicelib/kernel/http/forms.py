@@ -19,7 +19,11 @@ def parse_form(content_type: str, body: bytes) -> dict[str, str]:
     """Return the fields of a form by name, the last of repeated ones. Raises ValidationProblem if it is invalid."""
     media_type = case_folding.ascii_lower(content_type.partition(";")[0].strip())
     try:
-        fields = _parse_multipart(content_type, body) if media_type == MULTIPART else _parse_url_encoded(body)
+        fields = (
+            _parse_multipart_to_dict(content_type, body)
+            if media_type == MULTIPART
+            else _parse_url_encoded_to_dict(body)
+        )
     except (ValueError, LookupError):
         fields = {}
     if not fields or len(fields) > _MAX_FIELDS:
@@ -27,11 +31,11 @@ def parse_form(content_type: str, body: bytes) -> dict[str, str]:
     return fields
 
 
-def _parse_url_encoded(body: bytes) -> dict[str, str]:
+def _parse_url_encoded_to_dict(body: bytes) -> dict[str, str]:
     return dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=_MAX_FIELDS))
 
 
-def _parse_multipart(content_type: str, body: bytes) -> dict[str, str]:
+def _parse_multipart_to_dict(content_type: str, body: bytes) -> dict[str, str]:
     head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=policy.HTTP).parsebytes(head + body)
     fields: dict[str, str] = {}

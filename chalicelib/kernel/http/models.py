@@ -67,7 +67,7 @@ class Input(BaseModel):
                 field.annotation = declared | None
                 field.metadata = [AfterValidator(_use_default_if_null)]
 
-    def to_stored_fields(self) -> dict[str, Any]:
+    def to_stored_fields_with_defaults(self) -> dict[str, Any]:
         """Return the values as stored, by Python name."""
         return self.model_dump(mode="json")
 

@@ -42,7 +42,7 @@ class Request:
         return self.headers.get("user-agent", "")[:256] or None
 
     @property
-    def unvalidated_json_object(self) -> Mapping[str, Any]:
+    def unvalidated_json_object_or_empty(self) -> Mapping[str, Any]:
         """Return the body before validation, or nothing if it is not a JSON object."""
         try:
             body = from_json(self.body)
@@ -65,7 +65,7 @@ class Request:
         )
         return preference is not None and preference[0] > 0 and preference > other_preference
 
-    def url_with_changed_query(self, **changed: str) -> str:
+    def path_with_changed_query(self, **changed: str) -> str:
         """Return the request's own URL with some query parameters changed."""
         query = {name: values[-1] for name, values in self.query.items()} | changed
         return f"{self.base}{self.path}" + (f"?{urlencode(query)}" if query else "")

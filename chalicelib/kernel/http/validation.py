@@ -75,7 +75,7 @@ def validate_body(
             return _merge_and_validate_patch(model, raw, public_record or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _to_validation_problem(error) from None
+        raise _to_malformed_or_validation_problem(error) from None
 
 
 def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
@@ -218,7 +218,7 @@ def _unknown_field_error(name: str, public_record: Mapping[str, Any]) -> FieldEr
     return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
 
 
-def _to_validation_problem(error: ValidationError) -> Problem:
+def _to_malformed_or_validation_problem(error: ValidationError) -> Problem:
     details = error.errors(include_url=False)
     if details[0]["type"] == "json_invalid":
         return _malformed_body_problem(details[0]["msg"].removeprefix("Invalid JSON: "))

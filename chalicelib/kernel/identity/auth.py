@@ -13,7 +13,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.identity.jwt import User, verify_token
 from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.permissions.roles import Role, api_key_role_by_general_scope
+from chalicelib.kernel.permissions.roles import Role, role_of_general_scopes_or_member
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -58,9 +58,9 @@ class ApiKeyPrincipal:
         return self.credential.id
 
     @property
-    def role(self) -> Role:
+    def role_from_scopes(self) -> Role:
         """Return the role that the API key has in its organization."""
-        return api_key_role_by_general_scope(self.credential.scopes)
+        return role_of_general_scopes_or_member(self.credential.scopes)
 
     @property
     def actor(self) -> dict[str, str | None]:
@@ -102,7 +102,7 @@ def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
     if ascii_lower(scheme) != "bearer" or not secret:
         raise unauthenticated()
     if secret.startswith(api_key_format.PREFIX):
-        return _look_up_api_key(secret, request.ip)
+        return _unverified_api_key_from_pointer(secret, request.ip)
     return verify_token(secret)
 
 
@@ -117,7 +117,7 @@ def build_api_key_pointer(digest: str, record_key: ItemKey) -> Item:
     return {"pk": pk, "sk": sk, "record_pk": record_key[0], "record_sk": record_key[1]}
 
 
-def pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey:
+def organization_pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey:
     """Return the key of the item that lists revoked API keys of an organization whose records are not updated yet.
 
     More API keys can be revoked at once than one transaction can write. `api_key_record_key`: the key of any of the
@@ -126,7 +126,7 @@ def pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey:
     return api_key_record_key[0], "ENDING-KEYS"
 
 
-def _look_up_api_key(secret: str, ip: str) -> UnverifiedApiKey:
+def _unverified_api_key_from_pointer(secret: str, ip: str) -> UnverifiedApiKey:
     # A pointer never changes, so it is cached. The record is read for each request.
     unknown = unauthenticated("The API key is unknown. Check that it was copied completely.")
     if not api_key_format.is_well_formed(secret):
@@ -153,7 +153,7 @@ def verify_api_key(
 
     Raises Problem 401 if it is unknown, revoked or expired, and 403 if the address is not allowed. A rejected request
     counts against the limits of its secret and client network, not against the quota of the key. `pending_revocations`:
-    the item at `pending_revocations_key`.
+    the item at `organization_pending_revocations_key`.
     """
     try:
         principal = _valid_principal_or_raise(api_key, item, pending_revocations, ip)

@@ -68,13 +68,13 @@ class IssuerKeys:
         Without an id, return the only key for the algorithm, or None if there are several. Raises Problem `unavailable`
         if no keys are cached and none can be fetched.
         """
-        self._refresh_if_stale()
+        self._refresh_if_stale_and_require_keys()
         if kid is not None and not self._has_key(kid):
             self._refetch_for_unknown_key_id(kid)
         matching = [key for key in self._keys if algorithm in list_token_algorithms(key) and kid in (None, key.key_id)]
         return None if not matching or (kid is None and len(matching) > 1) else matching[0]
 
-    def _refresh_if_stale(self) -> None:
+    def _refresh_if_stale_and_require_keys(self) -> None:
         if now_ms() >= self._next_fetch and self._fetching.acquire(blocking=not self._keys):
             try:
                 if now_ms() >= self._next_fetch:
@@ -88,11 +88,11 @@ class IssuerKeys:
         fetches_before = self._fetches
         with self._fetching:
             # Another thread may have fetched the set while this one waited.
-            if fetches_before == self._fetches and not self._has_key(kid) and self._is_refetch_allowed():
+            if fetches_before == self._fetches and not self._has_key(kid) and self._is_within_refetch_limit():
                 self._refetches.append(now_ms())
                 self._fetch_keys()
 
-    def _is_refetch_allowed(self) -> bool:
+    def _is_within_refetch_limit(self) -> bool:
         return len(self._refetches) < MAX_REFETCHES or now_ms() >= self._refetches[0] + REFETCH_WINDOW_MS
 
     def _has_key(self, kid: str) -> bool:

@@ -22,10 +22,10 @@ def note_last_used(principal: Principal) -> None:
     minute = now()[:_MINUTE_LENGTH] + ":00.000Z"
     if (principal.credential.last_used_at or "") < minute and _written_minutes.get(principal.id) != minute:
         _written_minutes[principal.id] = minute
-        Thread(target=_write_last_used_at, args=(principal.record_key, minute), daemon=True).start()
+        Thread(target=_try_write_last_used_at, args=(principal.record_key, minute), daemon=True).start()
 
 
-def _write_last_used_at(key: ItemKey, minute: str) -> None:
+def _try_write_last_used_at(key: ItemKey, minute: str) -> None:
     update = ItemUpdate(key, set={"last_used_at": minute}).to_write("attribute_exists(#pk)")
     try:
         table.write_transaction([update])

@@ -74,14 +74,14 @@ class RequireRole:
     allow_descendant_role: DescendantRule | None = None
 
     @property
-    def parameter(self) -> str:
+    def container_or_record_parameter(self) -> str:
         """Path parameter of the container. With `in_body`, only the paths of other operations have it."""
         if self.via_record:
             return self.via_record.parameter
         return "slug" if self.by_slug else self.container_type.parameter
 
     @property
-    def body_field(self) -> str:
+    def container_id_body_field(self) -> str:
         """Field of the body with the container's id, with `in_body`."""
         return to_camel(self.container_type.parameter)
 
@@ -111,7 +111,7 @@ class RequireRecordToken:
     header: str
     verify: Callable[[str], str]
 
-    def verify_token(self, request: Request) -> str | None:
+    def verified_record_id_or_none(self, request: Request) -> str | None:
         """Return the id of the record of the request's token, or None without a token. Raises Problem 401."""
         token = request.headers.get(ascii_lower(self.header))
         return None if token is None else self.verify(token.strip())

@@ -117,8 +117,8 @@ class Operation:
     @property
     def returns_target(self) -> bool:
         """Whether it returns the record in its path instead of a new one."""
-        return self.response_model is not None and any(
-            record.output_model is self.response_model for record in self.records.values()
+        return self.response_or_item_model is not None and any(
+            record.output_model is self.response_or_item_model for record in self.records.values()
         )
 
     @property
@@ -149,7 +149,7 @@ class Operation:
 
     def _path_parameter_pattern_or_raise(self, name: str) -> str:
         rule = self.access
-        if isinstance(rule, RequireRole) and name == rule.parameter:
+        if isinstance(rule, RequireRole) and name == rule.container_or_record_parameter:
             return SLUG_PATTERN if rule.by_slug else (rule.via_record or rule.container_type).parameter_pattern
         for record in self.records.values():
             if record.parameter == name:
@@ -185,12 +185,12 @@ class Operation:
         }
 
     @cached_property
-    def body(self) -> type[Input] | None:
+    def body_model(self) -> type[Input] | None:
         """The model of the request body, if there is one."""
         return next(iter(self._parameter_types_with_base(Input).values()), None)
 
     @cached_property
-    def query(self) -> type[Query] | None:
+    def query_model(self) -> type[Query] | None:
         """The model of the query, if there is one."""
         return next(iter(self._parameter_types_with_base(Query).values()), None)
 
@@ -230,7 +230,7 @@ class Operation:
         return tuple(name for name in self.path_parameter_names if name in self._handler_signature.parameters)
 
     @cached_property
-    def response_model(self) -> type[Output] | None:
+    def response_or_item_model(self) -> type[Output] | None:
         """The model of the response or, for a list, of its items; None if there is none."""
         annotation = self._handler_signature.return_annotation
         alternatives = [annotation, *get_args(annotation)]

@@ -26,25 +26,25 @@ class RouteGroup:
 
     def get(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Add a read."""
-        return self._build_operation_decorator("GET", path, OK, **options)
+        return self._build_decorator_returning_operation("GET", path, OK, **options)
 
     def post(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Add a creation (201) or, with `success`, an action (200, 202, 204)."""
-        return self._build_operation_decorator("POST", path, options.pop("success", CREATED), **options)
+        return self._build_decorator_returning_operation("POST", path, options.pop("success", CREATED), **options)
 
     def patch(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Add a change by JSON Merge Patch (RFC 7396)."""
-        return self._build_operation_decorator("PATCH", path, OK, **options)
+        return self._build_decorator_returning_operation("PATCH", path, OK, **options)
 
     def put(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Add a replacement."""
-        return self._build_operation_decorator("PUT", path, OK, **options)
+        return self._build_decorator_returning_operation("PUT", path, OK, **options)
 
     def delete(self, path: str, **options: Any) -> Callable[[Callable[..., Any]], Operation]:
         """Add a removal."""
-        return self._build_operation_decorator("DELETE", path, NO_CONTENT, **options)
+        return self._build_decorator_returning_operation("DELETE", path, NO_CONTENT, **options)
 
-    def _build_operation_decorator(
+    def _build_decorator_returning_operation(
         self,
         method: str,
         path: str,

@@ -103,7 +103,9 @@ class _Network(httpcore.NetworkBackend):
         exchange = _current_exchange.get()
         exchange.connected = True
         deadline = min(exchange.deadline, monotonic() + CONNECT_SECONDS)
-        return _Stream(_connect_to_first_address(_resolve_allowed_addresses(host, deadline), port, deadline), deadline)
+        return _Stream(
+            _connect_to_first_address(_resolve_and_filter_allowed_addresses(host, deadline), port, deadline), deadline
+        )
 
 
 class _Stream(httpcore.NetworkStream):
@@ -152,7 +154,7 @@ class _Stream(httpcore.NetworkStream):
             )
         except OSError as error:
             self.close()
-            raise _tls_error(error) from error
+            raise _to_unreachable_from_tls_error(error) from error
 
     def get_extra_info(self, info: str) -> Any:
         if info != "is_readable":
@@ -170,7 +172,7 @@ def _seconds_until_deadline(deadline: float) -> float:
     return seconds
 
 
-def _resolve_allowed_addresses(host: str, deadline: float) -> list[str]:
+def _resolve_and_filter_allowed_addresses(host: str, deadline: float) -> list[str]:
     """Return the addresses of a host that may be connected to. Raises Unreachable if there is none."""
     try:
         addresses = resolve_host(host, deadline)
@@ -195,7 +197,7 @@ def _connect_to_first_address(candidates: list[str], port: int, deadline: float)
         except OSError as error:
             failures.append(error)
     failure = next((failure for failure in failures if isinstance(failure, TimeoutError)), failures[0])
-    raise _connection_error(failure) from failure
+    raise _to_unreachable_from_connect_error(failure) from failure
 
 
 def _open_socket(address: str, port: int, seconds: float) -> socket.socket:
@@ -204,7 +206,7 @@ def _open_socket(address: str, port: int, seconds: float) -> socket.socket:
     return connection
 
 
-def _connection_error(error: OSError) -> Unreachable:
+def _to_unreachable_from_connect_error(error: OSError) -> Unreachable:
     if isinstance(error, TimeoutError):
         return Unreachable(f"No connection was made within {CONNECT_SECONDS:g} s.", timed_out=True)
     if isinstance(error, ConnectionRefusedError):
@@ -212,7 +214,7 @@ def _connection_error(error: OSError) -> Unreachable:
     return Unreachable("The address cannot be reached.")
 
 
-def _tls_error(error: OSError) -> Unreachable:
+def _to_unreachable_from_tls_error(error: OSError) -> Unreachable:
     if isinstance(error, TimeoutError):
         return Unreachable(f"TLS was not ready within {CONNECT_SECONDS:g} s.", timed_out=True)
     if isinstance(error, ssl.SSLCertVerificationError):

@@ -65,7 +65,7 @@ def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = No
     It does not retry, because a mail whose response was lost may have been sent. Raises EmailRejected, and Problem
     `unavailable` if the service or the account cannot send now.
     """
-    body = {"Text": _utf8(email.text), "Html": _utf8(email.html)}
+    body = {"Text": _ses_utf8_content(email.text), "Html": _ses_utf8_content(email.html)}
     headers = [{"Name": "Auto-Submitted", "Value": "auto-generated"}]  # RFC 3834: suppresses automatic replies
     if unsubscribe_url:
         headers += [
@@ -77,11 +77,11 @@ def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = No
             aws.client("sesv2").send_email(
                 FromEmailAddress=settings().mail_from,
                 Destination={"ToAddresses": [recipient]},
-                Content={"Simple": {"Subject": _utf8(email.subject), "Body": body, "Headers": headers}},
+                Content={"Simple": {"Subject": _ses_utf8_content(email.subject), "Body": body, "Headers": headers}},
             )
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        reason = f"{code}: {_WORD.sub(_redact_email_address, message)}"
+        reason = f"{code}: {_WORD.sub(_redact_word_if_email, message)}"
         if code in _REJECTED_MAIL_CODES and _NOT_VERIFIED not in message:
             raise EmailRejected(reason) from error
         add_fields(mail=reason)
@@ -126,9 +126,9 @@ def _single_line_subject(text: str) -> str:
     return line if len(line) <= MAX_SUBJECT_CHARACTERS else line[: MAX_SUBJECT_CHARACTERS - 1].rstrip() + "…"
 
 
-def _utf8(text: str) -> dict[str, str]:
+def _ses_utf8_content(text: str) -> dict[str, str]:
     return {"Data": text, "Charset": "UTF-8"}
 
 
-def _redact_email_address(match: re.Match[str]) -> str:
+def _redact_word_if_email(match: re.Match[str]) -> str:
     return "…" if "@" in match[0] else match[0]

@@ -39,7 +39,7 @@ def _normalize_target_url(text: str) -> str:
     if not parts or not parts[3].isascii():
         raise ValueError("must be a URL such as https://example.com/hooks, in ASCII except for its host")
     scheme, (host, port) = ascii_lower(parts[1]), _parse_host_and_port(parts[2])
-    _check_stage(scheme, port)
+    _check_deployed_scheme_and_port(scheme, port)
     _reject_disallowed_host(host)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port and f':{port}'}{parts[3]}"
 
@@ -51,11 +51,15 @@ def _parse_host_and_port(text: str) -> tuple[str, str]:
     parts = _AUTHORITY.fullmatch(text)
     if not parts or int(parts[2] or 1) > _MAX_PORT:
         raise ValueError("must have a host and, optionally, a port from 1 to 65535")
-    host = _parse_unbracketed_ipv6_address(parts[1][1:-1]) if parts[1].startswith("[") else _normalize_host(parts[1])
+    host = (
+        _normalize_ipv6_or_raise(parts[1][1:-1])
+        if parts[1].startswith("[")
+        else _normalize_name_or_ipv4_or_raise(parts[1])
+    )
     return host, parts[2] or ""
 
 
-def _parse_unbracketed_ipv6_address(text: str) -> str:
+def _normalize_ipv6_or_raise(text: str) -> str:
     try:
         address = IPv6Address(text)
     except ValueError:
@@ -65,7 +69,7 @@ def _parse_unbracketed_ipv6_address(text: str) -> str:
     return str(address)
 
 
-def _normalize_host(text: str) -> str:
+def _normalize_name_or_ipv4_or_raise(text: str) -> str:
     name = ascii_lower(_internationalized_name_to_ascii(text)).removesuffix(".")
     if _NUMBER.fullmatch(name):
         try:
@@ -89,7 +93,7 @@ def _internationalized_name_to_ascii(name: str) -> str:
         raise ValueError("must have a host that is a valid internationalized domain name") from None
 
 
-def _check_stage(scheme: str, port: str) -> None:
+def _check_deployed_scheme_and_port(scheme: str, port: str) -> None:
     if settings().stage == "local":
         return
     if scheme != "https":

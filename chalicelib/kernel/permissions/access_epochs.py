@@ -2,9 +2,9 @@
 
 Each user and API key of an organization has an access epoch there, and one more epoch stands for everyone. A change
 that lowers somebody's rights sets a new epoch in its own transaction. A change that deletes a container, or changes its
-visibility, sets a new epoch of everyone (`subjects_losing_access`). A mutation that grants access reads the epochs of
-its caller and of everyone together with its authorization, and its transaction requires them to be unchanged. If they
-have changed, the mutation is authorized again.
+visibility, sets a new epoch of everyone (`epoch_subjects_losing_access`). A mutation that grants access reads the
+epochs of its caller and of everyone together with its authorization, and its transaction requires them to be unchanged.
+If they have changed, the mutation is authorized again.
 
 An epoch is stored in several items (shards), and a check uses a random one of them. Two transactions that include the
 same item conflict, even with condition checks only. If the condition were on the membership, the key or the container,
@@ -68,7 +68,7 @@ class EpochSubject(NamedTuple):
         return self.pk, f"CLOSING-EPOCH#{self._subject_digest}"
 
     @property
-    def epoch_item_keys(self) -> list[ItemKey]:
+    def random_shard_and_closing_mark_keys(self) -> list[ItemKey]:
         """Return the item keys that determine the epoch: a random shard, and the announcement."""
         return [secrets.choice(self.shard_keys), self.closing_mark_key]
 
@@ -160,7 +160,7 @@ def _expires_at_seconds() -> int:
     return int(time.time()) + _RETENTION_SECONDS
 
 
-def subjects_losing_access(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[EpochSubject]:
+def epoch_subjects_losing_access(changes: Iterable[tuple[Entity | None, Entity | None]]) -> set[EpochSubject]:
     """Return the subjects whose epochs end with changes of records, or `EVERYONE` if there are many."""
     subjects = {
         EpochSubject(organization_partition(record.audit_log_id), subject_id)
@@ -200,7 +200,7 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
     return None
 
 
-def unfenced_record_kinds(
+def unfenced_granting_record_kinds(
     changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[EpochSubject]
 ) -> set[str]:
     """Return the kinds of records that grant access and change without a check of these epochs.

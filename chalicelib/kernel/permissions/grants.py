@@ -24,7 +24,7 @@ class DescendantMembership(Membership):
     """The memberships of a user in all organizations."""
 
     @classmethod
-    def user_membership_sort_key_prefix(cls, user_id: str) -> str:
+    def membership_listing_sort_key_prefix(cls, user_id: str) -> str:
         """Return the sort key prefix, in the ancestor's partition, of the items that list a user's memberships."""
         raise NotImplementedError
 

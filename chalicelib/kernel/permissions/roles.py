@@ -51,7 +51,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     return frozenset(expanded)
 
 
-def api_key_role_by_general_scope(scopes: Iterable[str]) -> Role:
+def role_of_general_scopes_or_member(scopes: Iterable[str]) -> Role:
     """Return the role of an API key with these scopes: admin with `admin`, editor with `write`, otherwise member."""
     expanded = expand_scopes(scopes)
     if "admin" in expanded:

@@ -40,25 +40,25 @@ _counters: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
 _counters_lock: Final = Lock()
 
 
-def count_and_limit_request(principal: str) -> RateLimitState | None:
+def count_and_limit_request(principal_id: str) -> RateLimitState | None:
     """Count a request of a principal and return the state of its bucket, or None if there is no limit.
 
     Raises Problem `rate_limited` if the bucket is exhausted. If the table is unavailable, requests are not counted.
     """
-    rate_limit = _principal_limit()
+    rate_limit = _principal_limit_or_none()
     if rate_limit is None:
         return None
-    state = _get_or_create_counter(rate_limit, principal).count_request_and_return_prior_state(rate_limit)
+    state = _get_or_create_counter(rate_limit, principal_id).count_request_and_return_prior_state(rate_limit)
     if state.used >= rate_limit.limit:
-        add_fields(limited=principal)
+        add_fields(limited=principal_id)
         raise state.problem
     return state
 
 
-def refund(principal: str) -> None:
+def refund(principal_id: str) -> None:
     """Undo the counting of a request that turned out not to be the principal's."""
-    if rate_limit := _principal_limit():
-        _get_or_create_counter(rate_limit, principal).refund()
+    if rate_limit := _principal_limit_or_none():
+        _get_or_create_counter(rate_limit, principal_id).refund()
 
 
 def count_and_limit_anonymous_request(network: str) -> None:
@@ -66,7 +66,7 @@ def count_and_limit_anonymous_request(network: str) -> None:
 
     Raises Problem `rate_limited` if the network's bucket is exhausted.
     """
-    if rate_limit := _network_limit(_ANONYMOUS):
+    if rate_limit := _network_limit_or_none(_ANONYMOUS):
         state = _get_or_create_counter(rate_limit, network).count_request_and_return_prior_state(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
@@ -85,7 +85,7 @@ def check_rejected_key_rate(secret: str, network: str) -> None:
     It counts nothing. Raises Problem `rate_limited`.
     """
     for rate_limit, subject in _rejected_key_limits(secret, network):
-        state = _get_or_create_counter(rate_limit, subject).peek(rate_limit)
+        state = _get_or_create_counter(rate_limit, subject).state_without_counting(rate_limit)
         if state.used >= rate_limit.limit:
             add_fields(limited="network")
             detail = f"Too many requests were sent with a rejected API key. Try again in {state.reset_after_seconds} s."
@@ -104,14 +104,14 @@ def reset() -> None:
     _counters.clear()
 
 
-def _principal_limit() -> RateLimit | None:
+def _principal_limit_or_none() -> RateLimit | None:
     limit = settings().requests_per_minute
     return RateLimit(REQUESTS, limit=limit, seconds=WINDOW_SECONDS, per="principal") if limit else None
 
 
-def _network_limit(name: str, shares: int = 1) -> RateLimit | None:
+def _network_limit_or_none(name: str, divisor: int = 1) -> RateLimit | None:
     limit = settings().network_requests_per_minute
-    return RateLimit(name, limit=max(1, limit // shares), seconds=WINDOW_SECONDS, per="network") if limit else None
+    return RateLimit(name, limit=max(1, limit // divisor), seconds=WINDOW_SECONDS, per="network") if limit else None
 
 
 def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str]]:
@@ -119,7 +119,10 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
 
     A secret counts within its network only, because its rightful owner may be in another.
     """
-    by_secret, by_network = _network_limit(_REJECTED_KEY, _SHARES_PER_NETWORK), _network_limit(_REJECTED_KEYS)
+    by_secret, by_network = (
+        _network_limit_or_none(_REJECTED_KEY, _SHARES_PER_NETWORK),
+        _network_limit_or_none(_REJECTED_KEYS),
+    )
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
@@ -179,7 +182,7 @@ class _WindowCounter:
                 self.unreported += 1
             return state
 
-    def peek(self, rate_limit: RateLimit) -> RateLimitState:
+    def state_without_counting(self, rate_limit: RateLimit) -> RateLimitState:
         """Return the state of the bucket as far as this process knows."""
         with self.lock:
             now_milliseconds = now_ms()

@@ -68,7 +68,7 @@ class Collection:
         """Return every shard's partition of the list with these field values."""
         return [self.partition(**names, shard=shard) for shard in range(self.shards)]
 
-    def partition_key_of(self, field_values: Item) -> str | None:
+    def partition_key_or_none(self, field_values: Item) -> str | None:
         """Return the partition key under which an item is listed, or None if the item lacks a field of the template."""
         shard = {"shard": crc32(str(field_values["id"]).encode()) % self.shards} if self.shards else {}
         return render_or_none(self.pk, {**field_values, **shard})
@@ -106,7 +106,7 @@ class Quota:
         """Maximum number of records."""
         return self.limit if isinstance(self.limit, int) else int(getattr(settings(), self.limit))
 
-    def counting_partition_key(self, record: "Entity") -> str:
+    def counter_partition_key(self, record: "Entity") -> str:
         """Return the partition key in which a record is counted: `partition` with the record's values."""
         return self.partition.format_map({name: getattr(record, name) for name in fields_of(self.partition)})
 
@@ -141,7 +141,7 @@ class Entity:
     child_partition: ClassVar[str] = ""
     """Key template of the partition with the record's child items, which are deleted with it; empty: none."""
     computed_fields: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are not stored: `hydrate_or_none` computes them from other records."""
+    """Fields that are not stored: `with_computed_fields_or_none` computes them from other records."""
     fields_omitted_from_lists: ClassVar[frozenset[str]] = frozenset()
     """Large fields that lists neither read nor show. They have a default."""
     json_fields: ClassVar[frozenset[str]] = frozenset()
@@ -184,9 +184,9 @@ class Entity:
     _stored_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def stored_name(cls, name: str) -> str:
+    def stored_name(cls, field_name: str) -> str:
         """Return the stored attribute of a field."""
-        return cls.attribute_names.get(name, name)
+        return cls.attribute_names.get(field_name, field_name)
 
     @property
     def domain_fields(self) -> dict[str, Any]:
@@ -256,9 +256,8 @@ class Entity:
     def item(self) -> Item:
         """Return the record as it is stored, with its index keys and without fields that are None."""
         values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
-        values |= {
-            name: json_documents.to_json_or_compressed(values[name]) for name in self.json_fields if name in values
-        }
+        json_fields = self.json_fields & values.keys()
+        values |= {name: json_documents.to_json_or_compressed(values[name]) for name in json_fields}
         stored = {self.stored_name(name): value for name, value in values.items()}
         stored["pk"], stored["sk"] = self.item_key
         stored["kind"] = self.kind
@@ -267,7 +266,7 @@ class Entity:
         for collection in self.collections.values():
             if (
                 collection.index
-                and (pk := collection.partition_key_of(values))
+                and (pk := collection.partition_key_or_none(values))
                 and (sk := render_or_none(collection.sk, values))
             ):
                 stored[f"{collection.index}pk"], stored[f"{collection.index}sk"] = pk, sk
@@ -293,18 +292,17 @@ class Entity:
     def _from_current_item(cls, item: Item) -> Self:
         attributes = {name: cls.stored_name(name) for name in cls._stored_fields}
         values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
-        values |= {
-            name: json_documents.from_json_or_compressed(values[name]) for name in cls.json_fields if name in values
-        }
+        json_fields = cls.json_fields & values.keys()
+        values |= {name: json_documents.from_json_or_compressed(values[name]) for name in json_fields}
         return cls(**values)
 
     @property
-    def item_attributes_owned_by_record(self) -> Item:
+    def owned_item_attribute_values(self) -> Item:
         """Attributes of the item that belong to the record: all of them unless the item has an older schema version."""
         if self.legacy_item is None:
             return self.item()
         upcast = schema_versions.upcast(self.legacy_item, self.schema_version, self.upcasters)
-        return schema_versions.legacy_attributes_owned_by_record(self.legacy_item, upcast, self.item())
+        return schema_versions.owned_legacy_attribute_values(self.legacy_item, upcast, self.item())
 
     @classmethod
     def find_item_by_key_or_alias(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
@@ -319,7 +317,7 @@ class Entity:
         """Return a copy of the record with some fields changed."""
         return schema_versions.attach_legacy_item_if_any(replace(self, **changed), self.legacy_item)
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if it counts as missing. It can add to `prefetched`."""
         return self
 
@@ -365,18 +363,17 @@ class Container(Entity):
     @property
     def ancestor_keys_by_type(self) -> dict[type["Container"], ItemKey]:
         """Item keys of the ancestors by type, nearest first."""
-        return {kind: kind.make_item_key(id=getattr(self, kind.parameter)) for kind in self.ancestor_types()}
+        types = self.ancestor_types_nearest_first()
+        return {kind: kind.make_item_key(id=getattr(self, kind.parameter)) for kind in types}
 
     @property
     def ids_by_parameter(self) -> dict[str, Any]:
         """Ids that the container's contents store: its own and those of its ancestors, by path parameter."""
-        return {
-            self.parameter: self.id,
-            **{kind.parameter: getattr(self, kind.parameter) for kind in self.ancestor_types()},
-        }
+        types = self.ancestor_types_nearest_first()
+        return {self.parameter: self.id, **{kind.parameter: getattr(self, kind.parameter) for kind in types}}
 
     @classmethod
-    def ancestor_types(cls) -> Iterator[type["Container"]]:
+    def ancestor_types_nearest_first(cls) -> Iterator[type["Container"]]:
         """Yield the types of the ancestors, nearest first."""
         container = cls.parent_type
         while container:

@@ -25,12 +25,12 @@ def start_upload(bucket: str, key: str, content_type: str) -> str:
     return str(response["UploadId"])
 
 
-def upload_part(bucket: str, key: str, upload_id: str, number: int, data: bytes) -> None:
+def upload_part(bucket: str, key: str, upload_id: str, part_number: int, data: bytes) -> None:
     """Upload a part, numbered from 1 to 10,000. Raises FileNotFound."""
-    _call_s3("upload_part", Bucket=bucket, Key=key, UploadId=upload_id, PartNumber=number, Body=data)
+    _call_s3("upload_part", Bucket=bucket, Key=key, UploadId=upload_id, PartNumber=part_number, Body=data)
 
 
-def complete_upload(bucket: str, key: str, upload_id: str, numbers: Collection[int]) -> None:
+def complete_upload(bucket: str, key: str, upload_id: str, part_numbers: Collection[int]) -> None:
     """Complete a file from its parts, in the order of their numbers.
 
     Raises FileNotFound if a part or the upload does not exist, for example because the upload is complete already.
@@ -40,8 +40,8 @@ def complete_upload(bucket: str, key: str, upload_id: str, numbers: Collection[i
     while page["IsTruncated"]:
         after = {"PartNumberMarker": page["NextPartNumberMarker"]} if "NextPartNumberMarker" in page else {}
         page = _call_s3("list_parts", Bucket=bucket, Key=key, UploadId=upload_id, **after)
-        parts += [_completed_part_fields(part) for part in page.get("Parts", []) if part["PartNumber"] in numbers]
-    if len(parts) < len(numbers):
+        parts += [_completed_part_fields(part) for part in page.get("Parts", []) if part["PartNumber"] in part_numbers]
+    if len(parts) < len(part_numbers):
         raise FileNotFound(key)
     _call_s3("complete_multipart_upload", Bucket=bucket, Key=key, UploadId=upload_id, MultipartUpload={"Parts": parts})
 
@@ -97,10 +97,10 @@ def _completed_part_fields(part: dict[str, Any]) -> dict[str, Any]:
     return {name: part[name] for name in ("PartNumber", "ETag", "ChecksumCRC32") if name in part}
 
 
-def _call_s3(operation: str, **arguments: Any) -> Any:
+def _call_s3(operation_name: str, **arguments: Any) -> Any:
     try:
         with aws.raise_unavailable_on_aws_outage("file store"):
-            return getattr(aws.client("s3"), operation)(**arguments)
+            return getattr(aws.client("s3"), operation_name)(**arguments)
     except ClientError as error:
         if error.response["Error"]["Code"] in _NOT_FOUND_CODES:
             raise FileNotFound(arguments["Key"]) from error

@@ -21,19 +21,19 @@ _LIMITS: Final = {
 
 def is_valid_key_length(partition_key: str, sort_key: str | None = None) -> bool:
     """Return whether a key is valid: not empty and not too long. Without `sort_key`, it is the key of a partition."""
-    sort_key_fits = sort_key is None or _is_within_limit(sort_key, MAX_SORT_KEY_BYTES)
-    return sort_key_fits and _is_within_limit(partition_key, MAX_PARTITION_KEY_BYTES)
+    sort_key_fits = sort_key is None or _is_nonempty_within_byte_limit(sort_key, MAX_SORT_KEY_BYTES)
+    return sort_key_fits and _is_nonempty_within_byte_limit(partition_key, MAX_PARTITION_KEY_BYTES)
 
 
 def reject_too_long_keys(attributes: Mapping[str, Any]) -> None:
     """Raise Problem `validation_failed` if an attribute is a key of the table or an index and too long."""
     for name, limit in _LIMITS.items():
-        if name in attributes and not _is_within_limit(attributes[name], limit):
+        if name in attributes and not _is_nonempty_within_byte_limit(attributes[name], limit):
             detail = f"A value is too long for a key, which has at most {limit} bytes in UTF-8 with its fixed parts."
             raise ValidationProblem([FieldError("", "too_long", f"{detail} Send a shorter one.")])
 
 
-def _is_within_limit(key: str, limit: int) -> bool:
+def _is_nonempty_within_byte_limit(key: str, limit: int) -> bool:
     try:
         return 0 < len(key) <= limit and len(key.encode()) <= limit
     except UnicodeEncodeError:

@@ -39,7 +39,7 @@ class MembershipGroup:
         """Return whether a membership with this sort key is in a later group."""
         return bool(self.until) and sort_key > self.until
 
-    def query_page_continuing_in_next_group(
+    def query_page_with_next_position(
         self, partitions: Sequence[str | Partition], *, limit: int, **options: Any
     ) -> table.QueryResult:
         """Return a page of the group's lists, oldest first.
@@ -48,11 +48,11 @@ class MembershipGroup:
         """
         result = table.query_merged(partitions, limit=limit, after=self.position, newest_first=False, **options)
         if result.last_evaluated_key:
-            return table.QueryResult(result.items, self._position_with_group_bounds(result.last_evaluated_key))
+            return table.QueryResult(result.items, self._with_group_bounds(result.last_evaluated_key))
         next_position = {"after": self.until} if self.until else None
         return table.QueryResult(result.items, next_position)
 
-    def _position_with_group_bounds(self, position: Item) -> Item:
+    def _with_group_bounds(self, position: Item) -> Item:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 

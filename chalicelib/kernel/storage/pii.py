@@ -35,9 +35,9 @@ class PersonalData:
         """Return whether a text contains the person."""
         return self.redact(text) != text
 
-    def may_appear_in(self, text: str) -> bool:
+    def may_appear_in(self, canonical_json: str) -> bool:
         """Return whether canonical JSON (RFC 8785) may contain the person. It is faster than an exact check."""
-        lowered = lower_without_new_ascii(text)
+        lowered = lower_without_new_ascii(canonical_json)
         return any(identifier in lowered for identifier in self._json_escaped_identifiers)
 
     def appears_in_value(self, value: Any) -> bool:

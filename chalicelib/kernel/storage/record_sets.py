@@ -39,13 +39,13 @@ class RecordSet(Entity):
             items=tuple(records),
         )
 
-    def split_public_view_by_item(self, public_view: Mapping[str, Any]) -> dict[str, Any]:
+    def flattened_items_for_diff(self, public_view: Mapping[str, Any]) -> dict[str, Any]:
         """Return a field for each item of the public set and one for their order. Log entries then show each change."""
         items = {str(item[self.item_key_field]): item for item in public_view["items"]}
         return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 
     @classmethod
-    def reject_oversized_set(cls, records: Sequence[Entity]) -> None:
+    def reject_too_many_or_large_records(cls, records: Sequence[Entity]) -> None:
         """Raise Problem `limit_exceeded` if the records exceed the limits of the set."""
         noun = cls.kind.rpartition(".")[2].replace("_", " ")
         if len(records) > cls.max_items:

@@ -20,41 +20,41 @@ class UnknownRecordType(LookupError):
     """There is no record type of this kind."""
 
 
-def register_types(targets: Mapping[str, str]) -> None:
+def register_import_targets(targets_by_kind: Mapping[str, str]) -> None:
     """Register the record types: `module:Class` by kind."""
-    _targets.update(targets)
+    _targets.update(targets_by_kind)
 
 
-def find_record_type(name: str) -> type[Entity] | None:
+def find_record_type(kind_name: str) -> type[Entity] | None:
     """Return the record type of a kind, or None."""
-    if name not in KINDS and name in _targets:
-        module, _, class_name = _targets[name].partition(":")
-        KINDS[name] = getattr(import_module(module), class_name)
-    return KINDS.get(name)
+    if kind_name not in KINDS and kind_name in _targets:
+        module, _, class_name = _targets[kind_name].partition(":")
+        KINDS[kind_name] = getattr(import_module(module), class_name)
+    return KINDS.get(kind_name)
 
 
-def record_type(name: str) -> type[Entity]:
+def get_record_type(kind_name: str) -> type[Entity]:
     """Return the record type of a kind. Raises UnknownRecordType."""
-    if kind := find_record_type(name):
+    if kind := find_record_type(kind_name):
         return kind
-    raise UnknownRecordType(f"no kind of record is named {name!r}; if it is new, run `make generate`")
+    raise UnknownRecordType(f"no kind of record is named {kind_name!r}; if it is new, run `make generate`")
 
 
-def get_record_type_of_base(name: str, base: type[E]) -> type[E]:
+def get_record_type_of_base(kind_name: str, base: type[E]) -> type[E]:
     """Return the record type of a kind, a subclass of `base`.
 
     A feature that must not import another one declares the base class itself and finds the subclass by kind. Raises
     UnknownRecordType, and TypeError if the type is not a subclass of `base`.
     """
-    subtype = record_type(name)
+    subtype = get_record_type(kind_name)
     if not issubclass(subtype, base):
-        raise TypeError(f"{name!r} is not a kind of {base.__name__}")
+        raise TypeError(f"{kind_name!r} is not a kind of {base.__name__}")
     return subtype
 
 
 def all_record_types() -> list[type[Entity]]:
     """Return all record types."""
-    return [record_type(name) for name in sorted({*KINDS, *_targets})]
+    return [get_record_type(name) for name in sorted({*KINDS, *_targets})]
 
 
 def child_container_types(container_type: type[Container]) -> list[type[Container]]:
@@ -64,4 +64,4 @@ def child_container_types(container_type: type[Container]) -> list[type[Containe
 
 def record_from_item(item: Item) -> Entity:
     """Return the record in an item, of its own type. Raises UnknownRecordType."""
-    return record_type(item["kind"]).from_item(item)
+    return get_record_type(item["kind"]).from_item(item)

@@ -52,7 +52,7 @@ def attach_legacy_item_if_any(record: T, legacy_item: Item | None) -> T:
     return record
 
 
-def legacy_attributes_owned_by_record(legacy_item: Item, upcast_item: Item, current_item: Item) -> Item:
+def owned_legacy_attribute_values(legacy_item: Item, upcast_item: Item, current_item: Item) -> Item:
     """Return the attributes of a legacy item that belong to its record. A change of the record replaces them.
 
     `upcast_item`: the legacy item in the current schema. `current_item`: the record as it would be stored now. All

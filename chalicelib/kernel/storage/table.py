@@ -62,7 +62,7 @@ def get(key: ItemKey) -> Item | None:
     """Return one item, or None. A key longer than DynamoDB's maximum has no item."""
     if not key_lengths.is_valid_key_length(*key):
         return None
-    response = _call_dynamodb(
+    response = _call_with_retries(
         "get_item", TableName=settings().table_name, Key=key_to_dynamodb_json(key), ConsistentRead=True
     )
     return item_from_dynamodb_json(response["Item"]) if "Item" in response else None
@@ -94,7 +94,7 @@ def _projection_arguments(attributes: Sequence[str]) -> dict[str, Any]:
 def _get_batch(keys: list[dict[str, Any]], projection: Mapping[str, Any]) -> dict[ItemKey, Item]:
     name, items = settings().table_name, {}
     for attempt in range(_MAX_ATTEMPTS):
-        response = _call_dynamodb(
+        response = _call_with_retries(
             "batch_get_item", RequestItems={name: {"Keys": keys, "ConsistentRead": True, **projection}}
         )
         for wire_item in response["Responses"].get(name, []):
@@ -132,7 +132,7 @@ def query(
     arguments |= projection
     arguments |= {"Limit": limit} if limit else {}
     arguments |= {"ExclusiveStartKey": item_to_dynamodb_json(after)} if after else {}
-    response = _call_dynamodb("query", **arguments)
+    response = _call_with_retries("query", **arguments)
     last_key = response.get("LastEvaluatedKey")
     return QueryResult(
         [item_from_dynamodb_json(item) for item in response["Items"]],
@@ -151,7 +151,7 @@ def read_current(items: Iterable[Item], partition: Partition | None = None) -> l
     return [
         item
         for item in current_items
-        if partition is None or item.get(_key_attribute_names(partition.index)[0]) == partition.pk
+        if partition is None or item.get(_partition_and_sort_key_names(partition.index)[0]) == partition.pk
     ]
 
 
@@ -207,7 +207,7 @@ def _merge_results(results: Sequence[tuple[str, QueryResult]], limit: int, *, ne
     return QueryResult([item for _, item in page], {"at": page[-1][0]} if has_more else None)
 
 
-def query_filtered(
+def query_newest_matching(
     partitions: Sequence[str | Partition],
     predicate: Callable[[Item], bool],
     *,
@@ -250,7 +250,7 @@ def lower_bound_after(sort_key: str) -> str:
     return sort_key + " "
 
 
-def iter_pages(partition: str | Partition, **options: Any) -> Iterator[list[Item]]:
+def iter_item_pages(partition: str | Partition, **options: Any) -> Iterator[list[Item]]:
     """Yield the items of `query` page by page, to the end. There is at least one page, possibly empty."""
     last_key = None
     while True:
@@ -262,14 +262,14 @@ def iter_pages(partition: str | Partition, **options: Any) -> Iterator[list[Item
 
 def query_all(pk: str, prefix: str) -> list[Item]:
     """Return all items of a partition whose sort key has a prefix: one Query for each 1 MB."""
-    return [item for items in iter_pages(pk, prefix=prefix) for item in items]
+    return [item for items in iter_item_pages(pk, prefix=prefix) for item in items]
 
 
 def count_items_in_one_read(partition: str | Partition, *, since: str | None = None, until: str | None = None) -> int:
     """Return the number of items of a partition within the first 1 MB."""
     if _is_empty_range(partition, "", since, until):
         return 0
-    response = _call_dynamodb("query", Select="COUNT", **_key_condition_arguments(partition, "", since, until))
+    response = _call_with_retries("query", Select="COUNT", **_key_condition_arguments(partition, "", since, until))
     return int(response["Count"])
 
 
@@ -287,7 +287,7 @@ def _key_condition_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of a Query that select a partition and a range of sort keys."""
     partition = _to_partition(partition_or_pk)
-    pk_name, sk_name = _key_attribute_names(partition.index)
+    pk_name, sk_name = _partition_and_sort_key_names(partition.index)
     names, values = {"#pk": pk_name}, {":pk": partition.pk}
     condition = "#pk = :pk"
     if prefix:
@@ -312,7 +312,7 @@ def _to_partition(partition_or_pk: str | Partition) -> Partition:
 
 def sort_key_attribute_name(partition: str | Partition) -> str:
     """Return the name of the sort key attribute of a partition."""
-    return _key_attribute_names(_to_partition(partition).index)[1]
+    return _partition_and_sort_key_names(_to_partition(partition).index)[1]
 
 
 def delete_batch(pk: str) -> bool:
@@ -331,7 +331,7 @@ def write_transaction(writes: Sequence[Write]) -> None:
     """
     for attempt in range(_MAX_ATTEMPTS):
         try:
-            _call_dynamodb("transact_write_items", TransactItems=[w.to_transact_action() for w in writes])
+            _call_with_retries("transact_write_items", TransactItems=[w.to_transact_action() for w in writes])
         except ClientError as error:
             if error.response["Error"]["Code"] != "TransactionCanceledException":
                 raise
@@ -351,7 +351,7 @@ def increment(key: ItemKey, name: str, amount: int, *, ttl: int) -> int:
     it twice.
     """
     update = ItemUpdate(key, set={"ttl": ttl}, add={name: amount}).to_write()
-    response = _call_dynamodb("update_item", ReturnValues="UPDATED_NEW", **update.to_transact_action()["Update"])
+    response = _call_with_retries("update_item", ReturnValues="UPDATED_NEW", **update.to_transact_action()["Update"])
     return int(response["Attributes"][name]["N"])
 
 
@@ -376,7 +376,7 @@ def _dynamodb_client() -> Any:
     return aws.client("dynamodb")
 
 
-def _call_dynamodb(method: str, **arguments: Any) -> Any:
+def _call_with_retries(method_name: str, **arguments: Any) -> Any:
     """Call DynamoDB and return the response. Retries single-item writes that a transaction blocked.
 
     Raises Problem `unavailable`, and ClientError for what only the caller can handle: a cancelled transaction or a
@@ -385,7 +385,7 @@ def _call_dynamodb(method: str, **arguments: Any) -> Any:
     for attempt in range(_MAX_ATTEMPTS):
         try:
             with aws.raise_unavailable_on_aws_outage("database"):
-                return getattr(_dynamodb_client(), method)(**arguments)
+                return getattr(_dynamodb_client(), method_name)(**arguments)
         except ClientError as error:
             if error.response["Error"]["Code"] not in _CONFLICTS:
                 raise
@@ -393,7 +393,7 @@ def _call_dynamodb(method: str, **arguments: Any) -> Any:
     raise unavailable("The database is busy.")
 
 
-def _key_attribute_names(index: str | None) -> tuple[str, str]:
+def _partition_and_sort_key_names(index: str | None) -> tuple[str, str]:
     if index is None:
         return "pk", "sk"
     return f"{index}pk", "sk" if index.startswith("facet") else f"{index}sk"

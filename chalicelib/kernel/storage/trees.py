@@ -76,12 +76,12 @@ class TreeReader:
         """Return the state of the tree, empty if there is no tree yet."""
         return self.items.get(self.tree.state_key, {})
 
-    def find_read_node(self, node_id: str) -> Item | None:
+    def undeleted_read_node_or_none(self, node_id: str) -> Item | None:
         """Return a node that was read and is not deleted, or None."""
         item = self.items.get(self.tree.node_key(node_id))
         return item if item and item.get("listed") else None
 
-    def load(self, keys: Iterable[ItemKey]) -> None:
+    def load_with_state(self, keys: Iterable[ItemKey]) -> None:
         """Read the state of the tree and the items at some keys, even those that were read before."""
         wanted_keys = {self.tree.state_key, *keys}
         items = table.get_all(sorted(wanted_keys))  # Sorted, so that equal reads make equal requests.
@@ -101,65 +101,67 @@ class TreeReader:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
         is_retry = False
         for _ in range(_MAX_TRIES):
-            while missing_keys := {key for node_id in node_ids for key in self._missing_ancestor_keys(node_id)}:
-                self.load(missing_keys)
-            if all(self._has_consistent_chain(node_id, is_retry=is_retry) for node_id in node_ids):
+            while missing_keys := {key for node_id in node_ids for key in self._unread_chain_and_state_keys(node_id)}:
+                self.load_with_state(missing_keys)
+            if all(self._has_consistent_chain(node_id, accepts_missing_parent=is_retry) for node_id in node_ids):
                 return
             is_retry = True
-            self.load(
+            self.load_with_state(
                 key
                 for key in self.requested_keys
                 if key[0] == self.tree.partition and key[1].startswith(NODE_SORT_KEY[:2])
             )
         raise unavailable(CONCURRENT_MOVES)
 
-    def nodes_from_root(self, node_id: str) -> list[Item] | None:
+    def nodes_from_root_or_none(self, node_id: str) -> list[Item] | None:
         """Return the nodes from the root to a node, or None if the node or an ancestor is gone."""
-        chain = [*self._iter_upwards(node_id)]
+        chain = [*self._iter_read_nodes_upwards(node_id)]
         return chain[::-1] if chain and not chain[-1].get("parent_id") else None
 
-    def unsettled_node_keys(self) -> list[ItemKey]:
+    def inconsistent_node_keys(self) -> list[ItemKey]:
         """Return the keys of nodes that disagree with the state of the tree."""
-        return [key for key, item in self.items.items() if "placed" in item and not self._has_settled_item(item)]
+        return [
+            key for key, item in self.items.items() if "placed" in item and not self._is_consistent_with_state(item)
+        ]
 
     def has_all_moves_since(self, version: int) -> bool:
         """Return whether the state still lists all moves since a version of the tree."""
         moved = self.state.get("moved", {})
         return len(moved) < MAX_REMEMBERED_MOVES or min(moved.values()) <= version
 
-    def _iter_upwards(self, node_id: str | None) -> Iterator[Item]:
+    def _iter_read_nodes_upwards(self, node_id: str | None) -> Iterator[Item]:
         """Yield a node and its ancestors that were read. Items from different times can form a cycle."""
         seen: set[str] = set()
-        while node_id and node_id not in seen and (item := self.find_read_node(node_id)):
+        while node_id and node_id not in seen and (item := self.undeleted_read_node_or_none(node_id)):
             yield item
             seen.add(node_id)
             node_id = item.get("parent_id")
 
-    def _missing_ancestor_keys(self, node_id: str) -> set[ItemKey]:
+    def _unread_chain_and_state_keys(self, node_id: str) -> set[ItemKey]:
         parent_id: str | None = node_id
         hints: Sequence[str] = ()
         levels = 0
-        for item in self._iter_upwards(node_id):
+        for item in self._iter_read_nodes_upwards(node_id):
             parent_id, hints, levels = item.get("parent_id"), item["lineage"], levels + 1
         keys = {self.tree.state_key} if levels > 1 else set[ItemKey]()
         if parent_id is not None and self.tree.node_key(parent_id) not in self.requested_keys:
             keys |= {self.tree.node_key(parent_id), *map(self.tree.node_key, hints)}
         return keys - self.requested_keys
 
-    def _has_consistent_chain(self, node_id: str, *, is_retry: bool) -> bool:
+    def _has_consistent_chain(self, node_id: str, *, accepts_missing_parent: bool) -> bool:
         """Return whether a node and its ancestors are from one state of the tree."""
-        chain = [*self._iter_upwards(node_id)]
+        chain = [*self._iter_read_nodes_upwards(node_id)]
         if self.tree.state_key not in self.requested_keys:
             return True  # It is a root, which has no ancestors that could have moved.
-        if not all(map(self._has_settled_item, chain)):
+        if not all(map(self._is_consistent_with_state, chain)):
             return False
         parent_id = chain[-1].get("parent_id") if chain else node_id
         parent = self.items.get(self.tree.node_key(parent_id)) if parent_id else None
         # A deleted node is marked. A missing node is read again once, because it may have been removed concurrently
         # while its children moved elsewhere.
-        return parent_id is None or (self._has_settled_item(parent) if parent else is_retry)
+        return parent_id is None or (self._is_consistent_with_state(parent) if parent else accepts_missing_parent)
 
-    def _has_settled_item(self, item: Item) -> bool:
+    def _is_consistent_with_state(self, item: Item) -> bool:
         return has_consistent_last_move(item, item["id"], self.state)
 
 
@@ -168,22 +170,22 @@ def scan_tree_for_children(tree: TreePartition, node_id: str) -> list[Item]:
 
     An index would be faster, but lags.
     """
-    nodes = (item for page in table.iter_pages(tree.partition, prefix=STATE_SORT_KEY[0]) for item in page)
+    nodes = (item for page in table.iter_item_pages(tree.partition, prefix=STATE_SORT_KEY[0]) for item in page)
     return [node for node in nodes if node.get("listed") and node.get("parent_id") == node_id]
 
 
-def read_consistent_tree(tree: TreePartition, min_version: int) -> TreeReader:
+def read_consistent_tree_into_reader(tree: TreePartition, min_version: int) -> TreeReader:
     """Return all nodes of a tree in one state at or after a version: a query for each megabyte.
 
     Nodes that move meanwhile are read once more. Raises Problem `unavailable` if that does not succeed.
     """
     for _ in range(_MAX_WHOLE_TREE_TRIES):
         reader = TreeReader(tree)
-        for page in table.iter_pages(tree.partition, prefix=STATE_SORT_KEY[0]):
+        for page in table.iter_item_pages(tree.partition, prefix=STATE_SORT_KEY[0]):
             reader.add_items(page)
-        if unsettled := reader.unsettled_node_keys():
-            reader.load(unsettled)
-        if reader.has_all_moves_since(min_version) and not reader.unsettled_node_keys():
+        if unsettled := reader.inconsistent_node_keys():
+            reader.load_with_state(unsettled)
+        if reader.has_all_moves_since(min_version) and not reader.inconsistent_node_keys():
             return reader
         min_version = reader.state.get("version", 0)
     raise unavailable(CONCURRENT_MOVES)

@@ -92,8 +92,8 @@ class ItemUpdate:
             values={**values_by_placeholder, **zero, **values},
         )
 
-    def _iter_update_clauses(self, placeholders: Mapping[str, str]) -> Iterator[str]:
-        of = placeholders
+    def _iter_update_clauses(self, placeholder_by_attribute: Mapping[str, str]) -> Iterator[str]:
+        of = placeholder_by_attribute
         assignments = [
             *(f"#{of[name]} = :{of[name]}" for name in self.set),
             *(f"#{of[name]} = if_not_exists(#{of[name]}, :{of[name]})" for name in self.set_missing),

@@ -11,7 +11,7 @@ def add_quota_change(before: Entity | None, after: Entity | None, counts: Counts
     """Add the effect of a record's change to the counts of its quota."""
     for record, delta in ((before, -1), (after, 1)):
         if record and (quota := record.quota) and quota.counts(record):
-            key = (quota, quota.counting_partition_key(record))
+            key = (quota, quota.counter_partition_key(record))
             counts[key] = counts.get(key, 0) + delta
 
 

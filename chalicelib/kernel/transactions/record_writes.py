@@ -8,12 +8,15 @@ from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 
-def update_write(before: Entity, after: Entity, ignored_fields: Container[str]) -> Write:
-    """Return the write that updates a record. `ignored_fields`: fields that may have changed since it was read."""
-    old, new = before.item_attributes_owned_by_record, after.item()
+def update_if_unchanged_write(before: Entity, after: Entity, unchecked_version_fields: Container[str]) -> Write:
+    """Return the write that updates a record.
+
+    `unchecked_version_fields`: version fields that may have changed since the record was read.
+    """
+    old, new = before.owned_item_attribute_values, after.item()
     changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     removed = [name for name in old if name not in new]
-    condition, old_values = _unchanged_condition_and_values(before, ignored_fields)
+    condition, old_values = _unchanged_condition_and_values(before, unchecked_version_fields)
     return ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values)
 
 
@@ -24,21 +27,23 @@ def delete_or_check_if_unchanged_write(action: Literal["Delete", "ConditionCheck
         action,
         record.item_key,
         condition=condition,
-        names=list(_attributes_required_unchanged(record)),
+        names=list(_version_attribute_values(record)),
         values=old_values,
     )
 
 
-def _attributes_required_unchanged(record: Entity, ignored_fields: Container[str] = ()) -> dict[str, Any]:
+def _version_attribute_values(record: Entity, unchecked_version_fields: Container[str] = ()) -> dict[str, Any]:
     """Return the attributes that must be unchanged. For an older schema version, that version is one of them."""
-    guards = {record.stored_name(name): name for name in record.version_fields if name not in ignored_fields}
+    guards = {record.stored_name(name): name for name in record.version_fields if name not in unchecked_version_fields}
     if record.legacy_item is None:
         return {attribute: getattr(record, name) for attribute, name in guards.items()}
     return {attribute: record.legacy_item.get(attribute) for attribute in (*guards, "shape")}
 
 
-def _unchanged_condition_and_values(record: Entity, ignored_fields: Container[str] = ()) -> tuple[str, dict[str, Any]]:
-    old_values = _attributes_required_unchanged(record, ignored_fields)
+def _unchanged_condition_and_values(
+    record: Entity, unchecked_version_fields: Container[str] = ()
+) -> tuple[str, dict[str, Any]]:
+    old_values = _version_attribute_values(record, unchecked_version_fields)
     terms = [
         f"attribute_not_exists(#{name})" if value is None else f"#{name} = :was_{name}"
         for name, value in old_values.items()

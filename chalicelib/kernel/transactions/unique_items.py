@@ -59,9 +59,9 @@ def unique_item_writes_with_problems(
                 yield _release_write(key, unique, before, 0, timestamp), None
 
 
-def reserving_record_id(guard: Item | None) -> str | None:
+def unexpired_reservation_record_id(guard_item: Item | None) -> str | None:
     """Return the id of the record that reserves a value, currently or formerly; None if the reservation has expired."""
-    return None if guard is None or table.is_expired(guard) else str(guard["ref"])
+    return None if guard_item is None or table.is_expired(guard_item) else str(guard_item["ref"])
 
 
 def former_name_changes(before: Entity, after: Entity, timestamp: str) -> dict[str, Any]:
@@ -76,11 +76,13 @@ def former_name_changes(before: Entity, after: Entity, timestamp: str) -> dict[s
     }
 
 
-def _former_names_after(unique: Unique, before: Entity, name: str | None, timestamp: str) -> list[FormerName]:
+def _former_names_after(unique: Unique, before: Entity, new_name: str | None, timestamp: str) -> list[FormerName]:
     """Return the former names of a record after its name changes or is removed. The oldest is dropped first."""
     current_name = getattr(before, _value_field_name(unique))
     remaining = [
-        each for each in _unexpired_former_names(unique, before, timestamp) if each["name"] not in (name, current_name)
+        each
+        for each in _unexpired_former_names(unique, before, timestamp)
+        if each["name"] not in (new_name, current_name)
     ]
     former_name: FormerName = {"name": current_name, "until": after(timestamp, days=FORMER_NAME_DAYS)}
     return [*remaining, former_name][-MAX_FORMER_NAMES:]
@@ -154,4 +156,4 @@ def _release_write(key: ItemKey, unique: Unique, record: Entity, days: int, time
 def _taken_problem(unique: Unique, record: Entity) -> Problem:
     value = unique.key.format_map(_Values(record, {}))
     detail = f"Another {record.noun} has the {unique.field} {value!r}. {unique.advice}"
-    return Problem.for_field(f"/{unique.field}", unique.error_code, detail)
+    return Problem.create_with_field_error(f"/{unique.field}", unique.error_code, detail)

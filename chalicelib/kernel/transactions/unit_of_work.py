@@ -22,7 +22,7 @@ from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_chan
 from chalicelib.kernel.transactions.record_writes import (
     delete_or_check_if_unchanged_write,
     derived_item_writes,
-    update_write,
+    update_if_unchanged_write,
 )
 
 R = TypeVar("R", bound=Entity)
@@ -79,7 +79,7 @@ class UnitOfWork:
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         self._event_subject = self._event_subject or record.item_key
-        return self._apply_field_changes(change, record, changed)
+        return self._apply_changes_and_bump_version(change, record, changed)
 
     def replace_set(
         self,
@@ -100,7 +100,7 @@ class UnitOfWork:
             self.delete(record)
         if not self.is_empty:
             self.set_event_subject_to_record_set(
-                create_set(container, existing), create_set(self.touch_if_changed(container), records)
+                create_set(container, existing), create_set(self.bump_version_unless_empty(container), records)
             )
         return records
 
@@ -108,17 +108,17 @@ class UnitOfWork:
         """Make a set of records the subject of the log entry, with its state before and after."""
         self._record_sets = before, after
 
-    def touch_if_changed(self, container: P) -> P:
+    def bump_version_unless_empty(self, container: P) -> P:
         """Raise the version of a container if anything else changes, so that its sets cannot change concurrently."""
         return (
             container
             if self.is_empty
-            else self._apply_field_changes(self._get_or_add_pending_update(container), container, {})
+            else self._apply_changes_and_bump_version(self._get_or_add_pending_update(container), container, {})
         )
 
     def bump_version(self, record: R, **changed: Any) -> R:
         """Raise the version of a record, optionally changing fields, without a log entry about it."""
-        return self._apply_field_changes(self._get_or_add_pending_update(record), record, changed)
+        return self._apply_changes_and_bump_version(self._get_or_add_pending_update(record), record, changed)
 
     def replace_expired_record(self, expired_record: Entity, record: R) -> R:
         """Replace an expired record by a new one with the same key. The log entry is that of a creation."""
@@ -138,7 +138,7 @@ class UnitOfWork:
         self._add_pending_write(record, _PendingWrite(record, updated))
         return updated
 
-    def overwrite_untracked_fields_without_conflict(self, record: R, **changed: Any) -> R:
+    def overwrite_untracked_fields(self, record: R, **changed: Any) -> R:
         """Set internal fields without a condition on their stored values, so that concurrent requests do not conflict.
 
         The new values must be unique. Then transactions that require these fields to be unchanged detect each request.
@@ -174,7 +174,7 @@ class UnitOfWork:
             raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
         return change
 
-    def _apply_field_changes(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
+    def _apply_changes_and_bump_version(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
@@ -202,12 +202,14 @@ class UnitOfWork:
     @property
     def unfenced_access_granting_kinds(self) -> set[str]:
         """Return the kinds of records that grant access and change without a check of the epoch of everyone."""
-        return access_epochs.unfenced_record_kinds([(c.before, c.after) for c in self._records.values()], self._epochs)
+        return access_epochs.unfenced_granting_record_kinds(
+            [(c.before, c.after) for c in self._records.values()], self._epochs
+        )
 
     @property
-    def subjects_losing_access(self) -> set[EpochSubject]:
+    def epoch_subjects_losing_access(self) -> set[EpochSubject]:
         """Return the subjects whose access epochs change with the commit."""
-        return access_epochs.subjects_losing_access(
+        return access_epochs.epoch_subjects_losing_access(
             (c.before, c.after) for c in self._records.values() if not c.was_ended
         )
 
@@ -228,7 +230,7 @@ class UnitOfWork:
         )
 
     @property
-    def write_count_without_log_entry(self) -> int:
+    def write_count_without_pipeline_writes(self) -> int:
         """Return the number of writes, without the log entry and the other writes of the pipeline."""
         return len(self._writes_with_problems_except_extra()) + len(self._extra_writes)
 
@@ -244,7 +246,7 @@ class UnitOfWork:
         return self._diff_base or before, change.after
 
     @property
-    def effective_at(self) -> str:
+    def latest_change_at(self) -> str:
         """Return the time of the changes, after the last change of all records involved."""
         timestamps = [change.after.updated_at for change in self._records.values() if change.after]
         removed = [
@@ -258,22 +260,25 @@ class UnitOfWork:
         Raises Problem if a value is taken or a quota is exceeded, ConcurrentModification if a record changed
         concurrently, and IdempotencyKeyConflict if the condition of `idempotency_write` failed.
         """
-        if any(epoch.closing_until > self.now for epoch in self._epochs.values()) and not self.subjects_losing_access:
+        if (
+            any(epoch.closing_until > self.now for epoch in self._epochs.values())
+            and not self.epoch_subjects_losing_access
+        ):
             raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
         epochs_closed = False
         for attempt in range(_MAX_TRIES):
             try:
-                return self._try_commit(idempotency_write, event)
+                return self._commit_once_or_raise(idempotency_write, event)
             except TransactionCancelled as cancelled:
                 if cancelled.is_contended and attempt and not epochs_closed:
                     access_epochs.mark_epochs_as_closing(
-                        self.subjects_losing_access
+                        self.epoch_subjects_losing_access
                     )  # Revocations take precedence over mutations that grant access.
                     epochs_closed = True
                 sleep_with_jittered_backoff(attempt, first_seconds=_PAUSE_SECONDS)
         raise ConcurrentModification
 
-    def _try_commit(self, idempotency_write: Write | None, event: Event | None) -> None:
+    def _commit_once_or_raise(self, idempotency_write: Write | None, event: Event | None) -> None:
         """Try to commit once.
 
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
@@ -287,9 +292,10 @@ class UnitOfWork:
         except TransactionCancelled as cancelled:
             if entry and _has_existing_item(cancelled, len(planned) - len(entry)):
                 return  # An earlier attempt succeeded, but its response was lost.
-            failed_positions = {*cancelled.failed_items} - (
-                {self._use_other_chain_and_return_position(cancelled, len(planned) - 1)} if entry else set()
-            )
+            failed_positions = {*cancelled.failed_items}
+            if entry:
+                failed_positions.discard(len(planned) - 1)
+                self._use_other_chain(cancelled, len(planned) - 1)
             if not failed_positions:
                 raise
             if idempotency_write and 0 in failed_positions:
@@ -313,12 +319,12 @@ class UnitOfWork:
             raise ValueError("the chains of the log were not read")
         return self.chains
 
-    def _use_other_chain_and_return_position(self, cancelled: TransactionCancelled, position: int) -> int:
-        """Extend another chain in the next attempt. Return the position of the failed write."""
+    def _use_other_chain(self, cancelled: TransactionCancelled, chain_write_position: int) -> None:
+        """Extend another chain in the next attempt. The write of the chain is at a position of the transaction."""
+        failed = cancelled.failed_items
         self._chains_or_raise.use_other_chain(
-            *([cancelled.failed_items[position]] if position in cancelled.failed_items else [])
+            *([failed[chain_write_position]] if chain_write_position in failed else [])
         )
-        return position
 
     def _writes_with_problems_except_extra(self) -> list[tuple[Write, Problem | None]]:
         writes: list[tuple[Write, Problem | None]] = []
@@ -338,7 +344,7 @@ class UnitOfWork:
         ]
         writes += [
             (write, None)
-            for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.subjects_losing_access)
+            for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.epoch_subjects_losing_access)
         ]
         return _with_merged_transfers(writes)
 
@@ -369,7 +375,7 @@ def _record_write(change: _PendingWrite) -> Write:
     if before is not None and after is None:
         return delete_or_check_if_unchanged_write("Delete", before)
     assert before is not None and after is not None  # noqa: S101, PT018 - `_writes_with_problems_except_extra` omits unchanged records
-    return update_write(before, after, change.ignored_fields)
+    return update_if_unchanged_write(before, after, change.ignored_fields)
 
 
 def _with_merged_transfers(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:

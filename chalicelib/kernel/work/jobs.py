@@ -71,7 +71,7 @@ def claim(kind: type[J], message: dict[str, Any]) -> J | None:
         return None
 
 
-def save_progress(job: J, accompanying_changes: UnitOfWork | None = None, **progress: Any) -> J:
+def save_progress_and_extend_lease(job: J, accompanying_changes: UnitOfWork | None = None, **progress: Any) -> J:
     """Store the progress of a job and extend its lease, in one transaction with `accompanying_changes`.
 
     Raises ConcurrentModification if another worker holds the job, or if a record in `accompanying_changes` has changed.
@@ -82,7 +82,7 @@ def save_progress(job: J, accompanying_changes: UnitOfWork | None = None, **prog
 
 
 def finish(job: J, accompanying_changes: UnitOfWork | None = None, **result: Any) -> J:
-    """Mark a job as done and store its result. Raises as `save_progress` does."""
+    """Mark a job as done and store its result. Raises as `save_progress_and_extend_lease` does."""
     return _store_job_changes(job, accompanying_changes, lease_until=None, **result)
 
 

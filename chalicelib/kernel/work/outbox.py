@@ -34,7 +34,7 @@ class Origin:
         """Return the origin of changes that a task makes. Raises UnknownTask."""
         return cls({"type": "system", "id": None, "name": None}, task, tasks.get_task(task).emits)
 
-    def to_entry_context(self) -> dict[str, str | None]:
+    def operation_and_request_context(self) -> dict[str, str | None]:
         """Return the entry's `context`."""
         return {
             "operationId": self.operation_id,
@@ -69,23 +69,25 @@ def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Ev
         raise ValueError("the changes have no event subject")
     public = public_view(record)
     return Event(
-        id=new_id(changes.effective_at),
+        id=new_id(changes.latest_change_at),
         type=event_type,
-        occurred_at=changes.effective_at,
+        occurred_at=changes.latest_change_at,
         log=record.audit_log_id,
         actor=origin.actor,
         target={"type": record.kind, "id": record.id, "name": record.audit_log_label},
-        context=origin.to_entry_context(),
-        changes=list_field_changes(_public_view_for_diff(before), _public_view_for_diff(after), record.untracked_fields)
+        context=origin.operation_and_request_context(),
+        changes=list_field_changes(
+            _public_view_with_flattened_items(before), _public_view_with_flattened_items(after), record.untracked_fields
+        )
         if before and after
         else [],
         data=public,
     )
 
 
-def _public_view_for_diff(record: Entity) -> Mapping[str, Any]:
+def _public_view_with_flattened_items(record: Entity) -> Mapping[str, Any]:
     return (
-        record.split_public_view_by_item(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
+        record.flattened_items_for_diff(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import current_request_ids, log_and_ignore_aws_errors
+from chalicelib.kernel.core.logs import log_and_ignore_aws_errors, originating_request_ids
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import ItemKey
@@ -46,7 +46,7 @@ def enqueue(task: str, record_key: ItemKey) -> None:
     enqueue_message(_build_task_message(task, record_key))
 
 
-def enqueue_at(task: str, record_key: ItemKey, at: str) -> None:
+def enqueue_at_if_soon(task: str, record_key: ItemKey, at: str) -> None:
     """Queue a task with a delay if its time is soon. Otherwise, or if that fails, the record's schedule starts it."""
     seconds = math.ceil((timestamp_ms(at) - now_ms()) / 1000)
     if seconds <= MAX_DELAY_SECONDS:
@@ -98,13 +98,13 @@ def _build_task_message(task: str, record_key: ItemKey) -> Message:
 
 
 def _to_json_with_request_ids(message: Message) -> str:
-    return json.dumps({"requestIds": current_request_ids(), **message} if current_request_ids() else message)
+    return json.dumps({"requestIds": originating_request_ids(), **message} if originating_request_ids() else message)
 
 
-def ping(url: str) -> None:
+def require_reachable_queue(queue_url: str) -> None:
     """Send a request to a queue. Raises Problem `unavailable`."""
     with aws.raise_unavailable_on_aws_outage("queue"):
-        aws.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        aws.client("sqs").get_queue_attributes(QueueUrl=queue_url, AttributeNames=["QueueArn"])
 
 
 def queue_urls_by_name() -> Mapping[str, str]:

@@ -64,7 +64,7 @@ class Backlog:
     entry_since: str | None
 
 
-def read_oldest_backlog_times() -> Backlog:
+def read_oldest_due_task_and_entry_times() -> Backlog:
     """Return the backlog, from the first hundred due items of each shard.
 
     The sweep moves the due time of a pending entry, by one lease at most. So the age of an entry follows from its id.

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.record_types import find_record_type, record_type
+from chalicelib.kernel.storage.record_types import find_record_type, get_record_type
 
 E = TypeVar("E", bound=Entity)
 TaskFunction = Callable[[dict[str, Any]], None]
@@ -28,7 +28,7 @@ class Task:
     def emits(self) -> Mapping[str, type[Entity]]:
         """Return the events that it can emit, with the class of the record."""
         return {
-            event: record_type(record) if isinstance(record, str) else record
+            event: get_record_type(record) if isinstance(record, str) else record
             for event, record in self.event_records.items()
         }
 

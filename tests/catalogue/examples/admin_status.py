@@ -19,4 +19,4 @@ def add_neighbours(_world: TenantFixture, count: int) -> None:
     """Add entries to logs outside of organizations."""
     put_items(build_pending_items(build_notice_event() for _ in range(count)))
     for log in SYSTEM_LOGS:
-        ledger.append_pending_and_return_lag_ms(log)
+        ledger.append_pending_and_return_longest_wait_ms(log)

@@ -20,7 +20,7 @@ def add_neighbours(world: TenantFixture, count: int) -> None:
     """Add entries to the log of the organization."""
     timestamp = now()
     put_items(build_pending_items(_rename_event(world, timestamp, f"Name {n}") for n in range(count)))
-    ledger.append_pending_and_return_lag_ms(world.id)
+    ledger.append_pending_and_return_longest_wait_ms(world.id)
 
 
 def _rename_event(world: TenantFixture, timestamp: str, name: str) -> Event:

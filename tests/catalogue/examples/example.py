@@ -56,11 +56,11 @@ class Example:
 
     def in_container(self, access: RequireRole, name: str | None = None) -> "Example":
         """Return the same call in another container. Without a name, the container does not exist."""
-        name = name or _unknown_value(access.parameter)
+        name = name or _unknown_value(access.container_or_record_parameter)
         return (
-            replace(self, body={**self.body, access.body_field: name})
+            replace(self, body={**self.body, access.container_id_body_field: name})
             if access.in_body
-            else self.with_parameters(**{access.parameter: name})
+            else self.with_parameters(**{access.container_or_record_parameter: name})
         )
 
 

@@ -39,7 +39,11 @@ def add_neighbours(world: TenantFixture, count: int) -> None:
             url=URL,
             events=["*"],
             enabled=False,
-            secrets=[webhook_secrets.build_stored_secret(common_fields["id"], standard_webhooks.generate_secret())],
+            secrets=[
+                webhook_secrets.encrypted_secret_without_expiry(
+                    common_fields["id"], standard_webhooks.generate_secret()
+                )
+            ],
         )
         for common_fields in new_records_fields(count)
     )

@@ -86,20 +86,20 @@ class TestGetStatus:
     def test_each_queue_is_checked_and_the_failed_one_is_named(
         self, api: ApiClient, queue: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        ping = queues.ping
+        ping = queues.require_reachable_queue
 
         def ping_unless_selected(url: str) -> None:
             if url.endswith(queue):
                 raise unavailable("The queue is busy.")
             ping(url)
 
-        monkeypatch.setattr(queues, "ping", ping_unless_selected)
+        monkeypatch.setattr(queues, "require_reachable_queue", ping_unless_selected)
         name = queue.removesuffix(".fifo")
         assert failed_checks(api.get("/status")) == {"queues": f"{name}: The queue is busy. Try again in a moment."}
 
     def test_a_slow_check_times_out_after_a_second(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
         release = Event()
-        monkeypatch.setattr(queues, "ping", lambda _url: release.wait(10))
+        monkeypatch.setattr(queues, "require_reachable_queue", lambda _url: release.wait(10))
         started_at = time.monotonic()
         answer = api.get("/status")
         elapsed_seconds = time.monotonic() - started_at
@@ -113,7 +113,7 @@ class TestGetStatus:
         def fail(_url: str) -> None:
             raise PermissionError("arn:aws:sqs:eu-central-1:123456789012:atrium-jobs is out of bounds")
 
-        monkeypatch.setattr(queues, "ping", fail)
+        monkeypatch.setattr(queues, "require_reachable_queue", fail)
         answer = api.get("/status")
         assert "The check failed. See the log for the reason." in failed_checks(answer)["queues"]
         assert "arn:aws" not in answer.text

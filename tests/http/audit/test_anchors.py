@@ -158,7 +158,7 @@ class TestAnchorLog:
         self, organization_with_ten_entries: CreatedOrganization, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store_anchor, concurrent_calls = (
-            anchors.store_anchor,
+            anchors.store_anchor_if_absent,
             [lambda: tasks.anchor_log(anchor_message(organization_with_ten_entries.id))],
         )
 
@@ -167,7 +167,7 @@ class TestAnchorLog:
                 concurrent_calls.pop()()
             return store_anchor(log_id, newest)
 
-        monkeypatch.setattr(anchors, "store_anchor", store_after_the_others)
+        monkeypatch.setattr(anchors, "store_anchor_if_absent", store_after_the_others)
         run_anchoring(workers)
         assert concurrent_calls == []
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
@@ -176,15 +176,15 @@ class TestAnchorLog:
     def test_a_log_that_grows_meanwhile_is_anchored_again_in_the_next_hour(
         self, organization_with_ten_entries: CreatedOrganization, workers: Workers, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        store_anchor = anchors.store_anchor
+        store_anchor = anchors.store_anchor_if_absent
 
         def store_after_an_append(log_id: str, newest: Head) -> bool:
             create_logged_parcel("meanwhile", log_id)
-            ledger.append_pending_and_return_lag_ms(log_id)
+            ledger.append_pending_and_return_longest_wait_ms(log_id)
             return store_anchor(log_id, newest)
 
         with monkeypatch.context() as with_append:
-            with_append.setattr(anchors, "store_anchor", store_after_an_append)
+            with_append.setattr(anchors, "store_anchor_if_absent", store_after_an_append)
             run_anchoring(workers)
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
         assert awaits_anchor(organization_with_ten_entries.id)
@@ -208,7 +208,9 @@ class TestAnchorLog:
     def test_an_anchor_of_a_crashed_worker_is_marked_as_written(
         self, organization_with_ten_entries: CreatedOrganization, workers: Workers
     ) -> None:
-        anchors.store_anchor(organization_with_ten_entries.id, Head.from_item(head_item(organization_with_ten_entries)))
+        anchors.store_anchor_if_absent(
+            organization_with_ten_entries.id, Head.from_item_or_empty(head_item(organization_with_ten_entries))
+        )
         run_anchoring(workers)
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
         assert not awaits_anchor(organization_with_ten_entries.id)

@@ -87,7 +87,7 @@ class TestSavedCheckpoints:
             )
             pk, sk = chain_key(organization_with_ten_entries.id, link.shard)
             memory_aws.put_item({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
-        ledger.append_pending_and_return_lag_ms(organization_with_ten_entries.id)
+        ledger.append_pending_and_return_longest_wait_ms(organization_with_ten_entries.id)
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint)[0] == "forked"
         assert workers.deliver() == []

@@ -93,7 +93,7 @@ def test_only_signing_decrypts_the_signing_key(api: ApiClient, ada: Person, conf
         }
 
     with record_calls() as calls:
-        ledger.append_pending_and_return_lag_ms(organization.id)
+        ledger.append_pending_and_return_longest_wait_ms(organization.id)
     assert get_decrypted_purposes(calls) >= {KeyPurpose.AUDIT_SIGNING_KEY, KeyPurpose.SEAL_KEY}
     reset_key_cache()
     answer = api.get(f"{organization.path}/audit-log/verify-integrity", caller=organization.owner)
@@ -111,7 +111,7 @@ def test_a_signing_key_without_published_public_key_is_rejected(
     configure(audit_public_keys=public_keys_of(OTHER_KEY))
     assert api.get("/status").json["auditPublicKey"] == public_keys_of(OTHER_KEY)
     with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: its first key is not that of AUDIT_SIGNING_KEY"):
-        ledger.append_pending_and_return_lag_ms(organization.id)
+        ledger.append_pending_and_return_longest_wait_ms(organization.id)
     configure(audit_public_keys=public_keys_of(settings().audit_signing_key))
     workers.deliver()
     assert verification_failure(api, organization) == (None, None)

@@ -116,7 +116,7 @@ class TestUnreadableEntries:
         self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
     ) -> None:
         export = create_export(api, organization_with_ten_entries)
-        ledger.append_pending_and_return_lag_ms(organization_with_ten_entries.id)
+        ledger.append_pending_and_return_longest_wait_ms(organization_with_ten_entries.id)
         memory_aws.delete_item(audit_logs.entry_item(organization_with_ten_entries, 11))
         assert await_end(api, workers, clock, export)["error"] == UNREADABLE.format(11)
 
@@ -124,7 +124,7 @@ class TestUnreadableEntries:
         self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
     ) -> None:
         export = create_export(api, organization_with_ten_entries)
-        ledger.append_pending_and_return_lag_ms(organization_with_ten_entries.id)
+        ledger.append_pending_and_return_longest_wait_ms(organization_with_ten_entries.id)
         audit_logs.alter_item(audit_logs.head_item(organization_with_ten_entries), peaks=b"short")
         workers.try_deliver()
         assert export.get(api)["error"].startswith("The head of the log was altered.")

@@ -275,7 +275,7 @@ class TestTampering:
                 "sk": sk,
                 "id": sk,
                 "sequence": 11,
-                "index1sk": ledger.sequence_index_key(organization_with_ten_entries.id, 11)[1],
+                "index1sk": ledger.sequence_index_or_batch_key(organization_with_ten_entries.id, 11)[1],
             }
         )
         assert verification_failure(api, organization_with_ten_entries)[0] is not None

@@ -78,7 +78,7 @@ def test_a_batch_with_forged_ids_hides_no_missing_entry(
 ) -> None:
     add_entries(api, workers, new_organization, 2)
     ids = [entry_item(new_organization, sequence)["sk"] for sequence in (1, 2, 3)]
-    key = ledger.sequence_index_key(new_organization.id, 3)
+    key = ledger.sequence_index_or_batch_key(new_organization.id, 3)
     forged = {"pk": key[0], "sk": key[1], "ids": [ids[1], ids[0]]}
     table.write_transaction(
         [writes.Write("Put", key, item=forged), writes.Write("Delete", (f"A#{new_organization.id}", ids[1]))]

@@ -19,7 +19,7 @@ from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 ORGANIZATIONS = 2 * MAX_MEMBERSHIPS + 5
 LIST_PATHS = ["/platforms", "/project-blocks/showcase/platforms", "/research/artefacts", "/research/outputs"]
@@ -36,9 +36,9 @@ def _put_platform(number: int, member: Person, owner: Person) -> CreatedPlatform
     timestamp = after(now(), seconds=number - 2 * ORGANIZATIONS)
     name_fields: dict[str, Any] = {"name": f"Guild {number}", "slug": f"guild-{number}"}
     organization = Organization(
-        **new_record_fields(timestamp), **name_fields, owner_id=owner.id, counts_toward_quota=True
+        **new_id_and_time_fields(timestamp), **name_fields, owner_id=owner.id, counts_toward_quota=True
     )
-    platform = Platform(**new_record_fields(timestamp), **name_fields, organization_id=organization.id)
+    platform = Platform(**new_id_and_time_fields(timestamp), **name_fields, organization_id=organization.id)
     block_fields: dict[str, Any] = {
         "project_block_id": "showcase",
         "title": None,
@@ -54,12 +54,14 @@ def _put_platform(number: int, member: Person, owner: Person) -> CreatedPlatform
     for record in (
         organization,
         platform,
-        Member.create_for_organization(new_record_fields(timestamp), organization.id, owner.to_user(), Role.OWNER),
-        Member.create_for_organization(new_record_fields(timestamp), organization.id, member.to_user(), Role.MEMBER),
-        ProjectBlock(**new_record_fields(timestamp), **platform.ids_by_parameter, **block_fields),
-        ResearchOutput(**new_record_fields(timestamp), **library_fields),
+        Member.create_for_organization(new_id_and_time_fields(timestamp), organization.id, owner.to_user(), Role.OWNER),
+        Member.create_for_organization(
+            new_id_and_time_fields(timestamp), organization.id, member.to_user(), Role.MEMBER
+        ),
+        ProjectBlock(**new_id_and_time_fields(timestamp), **platform.ids_by_parameter, **block_fields),
+        ResearchOutput(**new_id_and_time_fields(timestamp), **library_fields),
         Artefact(
-            **new_record_fields(timestamp),
+            **new_id_and_time_fields(timestamp),
             **library_fields,
             source="dblp",
             source_id=organization.id,

@@ -15,7 +15,7 @@ from tests.harness.api import MAX_ENVELOPE_BYTES, ApiClient
 from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform, create_platform
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 from tests.harness.webhooks import create_webhook
 
 
@@ -31,12 +31,14 @@ class TestTree:
             "listed": ALL_NODES_LIST,
         }
         memory_aws.put_item(
-            Taxonomy(**new_record_fields(timestamp), organization_id=organization.id, platform_id=platform.id).item()
+            Taxonomy(
+                **new_id_and_time_fields(timestamp), organization_id=organization.id, platform_id=platform.id
+            ).item()
         )
         text = '"' * 3900
         for n in range(5):
             root = TaxonomyNode(
-                **new_record_fields(timestamp),
+                **new_id_and_time_fields(timestamp),
                 **container_fields,
                 name=f"R{n}",
                 slug=f"r{n}",
@@ -53,7 +55,7 @@ class TestTree:
             }
             for m in range(110):
                 leaf = TaxonomyNode(
-                    **new_record_fields(timestamp),
+                    **new_id_and_time_fields(timestamp),
                     **container_fields,
                     **leaf_fields,
                     name=f"L{m}",
@@ -107,7 +109,7 @@ class TestList:
         ids: list[str] = []
         for n in range(90):
             timestamp = after(now(), seconds=n - 1000)
-            record_fields = new_record_fields(timestamp)
+            record_fields = new_id_and_time_fields(timestamp)
             submissions = [
                 {
                     "id": f"{record_fields['id'][:-2]}{m:02}",

@@ -135,12 +135,17 @@ class TestHostRateLimit:
     def test_each_organization_has_its_own_limit(self, api: ApiClient, organization: CreatedOrganization) -> None:
         other_organization = create_organization(api, organization.owner)
         granted_slots = [
-            host_rate_limit.acquire_send_slots(each.id, url, 10)
+            host_rate_limit.acquire_send_slots_and_retry_at(each.id, url, 10)
             for each in (organization, other_organization)
             for url in (URL, URL + "?again")
         ]
         assert [each.granted for each in granted_slots] == [10, 0, 10, 0]
-        assert host_rate_limit.acquire_send_slots(organization.id, "https://elsewhere.example.com", 10).granted == 10
+        assert (
+            host_rate_limit.acquire_send_slots_and_retry_at(
+                organization.id, "https://elsewhere.example.com", 10
+            ).granted
+            == 10
+        )
 
 
 class TestMisconfiguredTarget:

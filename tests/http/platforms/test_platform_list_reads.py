@@ -12,7 +12,7 @@ from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform, create_platform
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 BLOCK = {"id": "welcome", "type": "hero", "settings": {f"n{n}": [n, n, n, {"deep": True}] for n in range(1300)}}
 LARGE_HOME: dict[str, Any] = {"layout": None, "blocks": [BLOCK], "space_id": None, "site_id": None}
@@ -24,7 +24,7 @@ def store_platforms(organization: CreatedOrganization, home: dict[str, Any]) -> 
     timestamps = [after(now(), seconds=n - 100) for n in range(25)]
     platforms = [
         Platform(
-            **new_record_fields(timestamp), organization_id=organization.id, name=f"P{n}", slug=f"p-{n}", home=home
+            **new_id_and_time_fields(timestamp), organization_id=organization.id, name=f"P{n}", slug=f"p-{n}", home=home
         )
         for n, timestamp in enumerate(timestamps)
     ]

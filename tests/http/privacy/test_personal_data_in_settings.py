@@ -10,7 +10,7 @@ from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.pii import PersonalData
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 SOPHIE = PersonalData(frozenset(), frozenset({"sophie@example.org"}))
 SETTINGS: dict[str, Any] = {"contact": ["Ask sophie@example.org.", {"sophie@example.org": True}], "most": 3}
@@ -19,7 +19,7 @@ IN_PLATFORM: dict[str, Any] = {"organization_id": "o", "platform_id": "p"}
 
 
 def build_records(settings: dict[str, Any]) -> list[Entity]:
-    new_fields, space_fields = new_record_fields(now()), {**IN_PLATFORM, "space_id": "s"}
+    new_fields, space_fields = new_id_and_time_fields(now()), {**IN_PLATFORM, "space_id": "s"}
     return [
         PlatformModule(**new_fields, **IN_PLATFORM, module_id="m", settings=settings),
         ModuleOverride(**new_fields, **space_fields, module_id="m", settings=settings),
@@ -40,6 +40,6 @@ def test_settings_without_personal_data_stay(record: Entity) -> None:
 
 def test_personal_data_in_a_title_is_redacted() -> None:
     block = ProjectBlock(
-        **new_record_fields(now()), **IN_PLATFORM, project_block_id="b", position=0, title="By sophie@example.org"
+        **new_id_and_time_fields(now()), **IN_PLATFORM, project_block_id="b", position=0, title="By sophie@example.org"
     )
     assert block.redaction_changes_or_none_to_delete(SOPHIE) == {"title": "By …"}

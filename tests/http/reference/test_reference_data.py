@@ -364,7 +364,7 @@ class TestNewerDataset:
         load_small_dataset()
         cursor = api.get("/reference/countries", query={"limit": 1}).json["nextCursor"]
         (dataset_item,) = [item for item in memory_aws.all_items() if item["pk"] == "DATA"]
-        dataset = cache.current_dataset()
+        dataset = cache.load_current_dataset_cache()
         monkeypatch.setattr(dataset, "data", dataset.data.replace(id="2027-01-01"))
         response = api.get("/reference/countries", query={"limit": 1, "cursor": cursor})
         assert (dataset_item["id"], response.status_and_code) == (LATEST_VERSION, "400 invalid_cursor")

@@ -85,7 +85,7 @@ def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def raise_assertion(*_: Any, **__: Any) -> None:
             raise AssertionError("the page is rendered again")
 
-        monkeypatch.setattr(content, "render_blocks", raise_assertion)
+        monkeypatch.setattr(content, "render_blocks_to_safe_html", raise_assertion)
         if "all" in targets:
             monkeypatch.setattr(page_document, "get_template", raise_assertion)
             monkeypatch.setattr(templates, "get_template", raise_assertion)
@@ -105,7 +105,7 @@ class TestPublishedPage:
     def test_is_served_from_its_stored_rendering(
         self, api: ApiClient, home: CreatedPage, forbid_rendering: Any
     ) -> None:
-        assert get_rendering(home).load_html() == content.render_blocks([text_block("They **weave**.")])
+        assert get_rendering(home).load_html() == content.render_blocks_to_safe_html([text_block("They **weave**.")])
         forbid_rendering()
         answer = get_html(api, home)
         assert "They <strong>weave</strong>." in answer.text
@@ -225,7 +225,7 @@ class TestPageWithoutRendering:
         workers.deliver()
         rendering_before = get_rendering(home)
         monkeypatch.setattr(renderings, "RENDERER", "another")
-        monkeypatch.setattr(content, "render_blocks", lambda *_, **__: "<p>Quite another.</p>")
+        monkeypatch.setattr(content, "render_blocks_to_safe_html", lambda *_, **__: "<p>Quite another.</p>")
         assert "Quite another." in get_html(api, home).text
         assert get_rendering(home) == rendering_before
         workers.deliver()

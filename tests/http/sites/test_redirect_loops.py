@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.invitations import run_before_next_transaction
@@ -223,7 +223,7 @@ def put_redirects(site: CreatedSite, count: int) -> None:
     container_fields: dict[str, Any] = {"organization_id": site.record["organizationId"], "site_id": site.id}
     for n in range(count):
         record = Redirect(
-            **new_record_fields(now()), **container_fields, from_path=f"/crowd/{n}", to_path=f"/elsewhere/{n % 7}"
+            **new_id_and_time_fields(now()), **container_fields, from_path=f"/crowd/{n}", to_path=f"/elsewhere/{n % 7}"
         )
         for item in (record.item(), *record.derived_items):
             memory_aws.put_item(item)

@@ -25,7 +25,7 @@ from tests.harness.sites import (
     publish_page,
     update_page,
 )
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 MAX_PAGES = 10_000
 PAST = "2020-01-01T00:00:00.000Z"
@@ -76,7 +76,7 @@ def _store_page(large_site: LargeSite, number: int) -> None:
         "tree_version": 1,
     }
     page = Page(
-        **new_record_fields(timestamp),
+        **new_id_and_time_fields(timestamp),
         **position,
         **{f"published_{name}": value for name, value in position.items()},
         title=f"Book {number}",

@@ -13,7 +13,7 @@ from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.platforms import CreatedPlatform, create_platform
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 from tests.harness.taxonomy import CreatedNode, create_node_chain, delete_node, move_node, post_node, resolve_node
 
 MAX_NODES = 10_000
@@ -53,7 +53,7 @@ def _create_large_taxonomy(api: ApiClient, organization: CreatedOrganization, nu
     for n in range(number - 6):
         name = f"Leaf number {n}"
         node = TaxonomyNode(
-            **new_record_fields(timestamp),
+            **new_id_and_time_fields(timestamp),
             **container_fields,
             **position_fields,
             name=name,

@@ -6,9 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from chalicelib.kernel.audit_log.authenticity import is_authentic, make_pending_mac
+from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item, make_pending_mac
 from chalicelib.kernel.audit_log.entries import EntryItem, build_pending_pointer, pending_key
-from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, append_pending_and_return_lag_ms, count_pending
+from chalicelib.kernel.audit_log.ledger import (
+    HEAD_SORT_KEY,
+    append_pending_and_return_longest_wait_ms,
+    count_pending_in_one_read,
+)
 from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, Link
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
@@ -80,10 +84,10 @@ def test_an_entry_without_a_mac_is_quarantined_with_its_pointer() -> None:
     create_logged_parcel("before")
     item = put_forged_entry()
     create_logged_parcel("behind")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert len(appended_entry_ids()) == 2
     assert item["sk"] not in appended_entry_ids()
-    assert (get_entry_item(item), count_pending(LOG_ID)) == (None, 0)
+    assert (get_entry_item(item), count_pending_in_one_read(LOG_ID)) == (None, 0)
     (quarantined,) = quarantined_items()
     assert quarantined["reason"] == "not_authentic"
     assert json.loads(quarantined["pointer"])["sk"]["S"] == item["sk"]
@@ -93,14 +97,14 @@ def test_an_entry_without_a_mac_is_quarantined_with_its_pointer() -> None:
 
 def test_quarantined_entries_are_named_in_the_log_record(log_fields: dict[str, Any]) -> None:
     items = [put_forged_entry(), put_forged_entry()]
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert sorted(log_fields["quarantined"]) == sorted(item["sk"] for item in items)
 
 
 @pytest.mark.parametrize("mac", [b"", b"short", bytes(36)])
 def test_a_made_up_mac_is_not_authentic(mac: bytes) -> None:
     put_forged_entry(mac or b"\0")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert appended_entry_ids() == []
     assert len(quarantined_items()) == 1
 
@@ -109,7 +113,7 @@ def test_a_mac_is_valid_for_its_entry_only() -> None:
     create_logged_parcel("a")
     (other,) = pending_pointers()
     put_forged_entry(other["mac"], other["link"])
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert appended_entry_ids() == [other["sk"]]
 
 
@@ -119,7 +123,7 @@ def test_a_mac_is_valid_in_its_log_only() -> None:
         item for item in memory_aws.all_items() if item["pk"] == f"Q#{LOG_ID.replace('a', 'b')}" and "leaf" in item
     )
     memory_aws.put_item({**foreign_pointer, "pk": f"Q#{LOG_ID}"})
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert appended_entry_ids() == []
 
 
@@ -154,18 +158,18 @@ def test_a_malformed_pointer_does_not_block_the_log(description: str) -> None:
     create_logged_parcel("before")
     memory_aws.put_item(MALFORMED_POINTERS[description]())
     create_logged_parcel("behind")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     create_logged_parcel("later")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert len(appended_entry_ids()) == 3
-    assert count_pending(LOG_ID) == 0
+    assert count_pending_in_one_read(LOG_ID) == 0
 
 
 def test_many_malformed_pointers_do_not_block_the_log() -> None:
     for n in range(120):
         memory_aws.put_item({"pk": f"Q#{LOG_ID}", "sk": f"0{n:03d}", "leaf": bytes(32)})
     create_logged_parcel("behind")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert len(appended_entry_ids()) == 1
     assert len(quarantined_items()) == 120
 
@@ -188,7 +192,7 @@ def test_an_entry_with_an_altered_pointer_is_appended(changes: Item) -> None:
     create_logged_parcel("a")
     (original,) = pending_pointers()
     memory_aws.put_item({**original, **changes})
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert appended_entry_ids() == [original["sk"]]
     entry = table.get((f"A#{LOG_ID}", original["sk"]))
     assert entry is not None
@@ -201,36 +205,36 @@ def test_a_pointer_without_an_entry_is_quarantined_and_reported(log_fields: dict
         create_logged_parcel(str(n))
     orphaned = sorted(pending_pointers(), key=lambda item: str(item["sk"]))[1]
     memory_aws.delete_item({"pk": f"A#{LOG_ID}", "sk": orphaned["sk"]})
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert len(appended_entry_ids()) == 2
-    assert (count_pending(LOG_ID), log_fields["quarantined"]) == (0, [orphaned["sk"]])
+    assert (count_pending_in_one_read(LOG_ID), log_fields["quarantined"]) == (0, [orphaned["sk"]])
     assert [quarantined["reason"] for quarantined in quarantined_items()] == ["no_entry"]
 
 
 def test_a_restored_old_pointer_is_quarantined() -> None:
     create_logged_parcel("a")
     (old,) = pending_pointers()
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     memory_aws.put_item(old)
     create_logged_parcel("b")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert len(appended_entry_ids()) == 2
     assert [quarantined["reason"] for quarantined in quarantined_items()] == ["sealed_before"]
 
 
 def test_a_pointer_does_not_change_an_appended_entry() -> None:
     create_logged_parcel("a")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     (entry,) = appended_entry_ids()
     memory_aws.put_item({"pk": f"Q#{LOG_ID}", "sk": entry, "leaf": bytes(32)})
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     assert appended_entry_ids() == [entry]
-    assert count_pending(LOG_ID) == 0
+    assert count_pending_in_one_read(LOG_ID) == 0
 
 
 def test_an_appended_entry_has_an_entry_mac_and_no_pending_mac() -> None:
     create_logged_parcel("a")
-    append_pending_and_return_lag_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
     (entry,) = (item for item in memory_aws.all_items() if item["pk"] == f"A#{LOG_ID}")
     assert {"mac", "link", "seal"} & set(entry) == {"seal"}
 
@@ -241,9 +245,9 @@ def test_a_crash_during_quarantine_has_no_effect(fault: Fault, at: int) -> None:
     create_logged_parcel("a")
     put_forged_entry()
     with inject_fault(fault, first_call=at), pytest.raises(ProcessDied):
-        append_pending_and_return_lag_ms(LOG_ID)
-    append_pending_and_return_lag_ms(LOG_ID)
-    assert (len(appended_entry_ids()), len(quarantined_items()), count_pending(LOG_ID)) == (1, 1, 0)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
+    assert (len(appended_entry_ids()), len(quarantined_items()), count_pending_in_one_read(LOG_ID)) == (1, 1, 0)
 
 
 class TestMigrationFromUnauthenticatedEntries:
@@ -253,11 +257,11 @@ class TestMigrationFromUnauthenticatedEntries:
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
         first = put_forged_entry(link=None)
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == [first["sk"]]
         clock.shift(minutes=15)
         put_forged_entry(link=None)
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == [first["sk"]]
         assert len(quarantined_items()) == 1
 
@@ -265,22 +269,22 @@ class TestMigrationFromUnauthenticatedEntries:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         put_forged_entry(bytes(36))
         put_forged_entry(bytes(36), None)
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == []
 
     def test_a_link_without_a_mac_is_never_accepted(self, configure: SettingsOverride) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         put_forged_entry()
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == []
 
     def test_a_malformed_pointer_is_never_accepted(self, configure: SettingsOverride) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         for create_item in MALFORMED_POINTERS.values():
             memory_aws.put_item(create_item())
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == []
-        assert count_pending(LOG_ID) == 0
+        assert count_pending_in_one_read(LOG_ID) == 0
 
     def test_no_stored_timestamp_extends_the_configured_time(self, configure: SettingsOverride) -> None:
         configure(unauthenticated_entries_until=after(now(), seconds=-1))
@@ -288,7 +292,7 @@ class TestMigrationFromUnauthenticatedEntries:
         memory_aws.put_item(
             {**item, "created_at": "2020-01-01T00:00:00.000Z", "occurred_at": "2020-01-01T00:00:00.000Z"}
         )
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == []
 
 
@@ -298,24 +302,24 @@ class TestKeys:
         configure(entry_key=old)
         create_logged_parcel("a")
         configure(entry_key=f"{new},{old}")
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert len(appended_entry_ids()) == 1
         configure(entry_key=old)
         create_logged_parcel("b")
         configure(entry_key=new)
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         assert len(appended_entry_ids()) == 1
 
     def test_the_mac_covers_log_id_leaf_and_link(self) -> None:
         leaf = leaf_hash(b"body")
         item = {"sk": "e", "leaf": leaf, "link": LINK.to_bytes(), "mac": make_pending_mac("log", "e", leaf, LINK)}
-        assert is_authentic("log", item)
-        assert not is_authentic("other", item)
-        assert not is_authentic("log", {**item, "sk": "f"})
-        assert not is_authentic("log", {**item, "leaf": leaf_hash(b"other")})
+        assert is_authentic_pending_item("log", item)
+        assert not is_authentic_pending_item("other", item)
+        assert not is_authentic_pending_item("log", {**item, "sk": "f"})
+        assert not is_authentic_pending_item("log", {**item, "leaf": leaf_hash(b"other")})
         for other in (Link(1, 1, b""), Link(0, 2, b""), Link(0, 1, bytes(36))):
-            assert not is_authentic("log", {**item, "link": other.to_bytes()})
-        assert not is_authentic("log\ne", {**item, "sk": ""})
+            assert not is_authentic_pending_item("log", {**item, "link": other.to_bytes()})
+        assert not is_authentic_pending_item("log\ne", {**item, "sk": ""})
 
 
 class TestScheduledSweep:

@@ -125,12 +125,12 @@ def test_a_claim_may_contain_an_address_that_cannot_be_invited() -> None:
 
 
 def test_an_address_stored_with_a_unicode_domain_is_found() -> None:
-    assert case_folding.email_address_spellings("ada@xn--bcher-kva.example") == [
+    assert case_folding.email_spellings_by_domain_encoding("ada@xn--bcher-kva.example") == [
         "ada@xn--bcher-kva.example",
         "ada@bücher.example",
     ]
-    assert case_folding.email_address_spellings("ada@example.com") == ["ada@example.com"]
-    assert case_folding.email_address_spellings("ada@xn--a.example") == ["ada@xn--a.example"]
+    assert case_folding.email_spellings_by_domain_encoding("ada@example.com") == ["ada@example.com"]
+    assert case_folding.email_spellings_by_domain_encoding("ada@xn--a.example") == ["ada@xn--a.example"]
 
 
 def test_case_folding_does_not_change_a_domain_to_another() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.core.ip_networks import is_in_networks, parse_dns_server_endpoints, parse_network
+from chalicelib.kernel.core.ip_networks import is_in_networks, parse_dns_server_endpoints, parse_ip_network
 
 OFFICE = ["192.0.2.0/24", "2001:db8:1::/48", "203.0.113.7"]
 
@@ -59,7 +59,7 @@ def test_an_address_is_in_each_network_around_it(address: IPv4Address | IPv6Addr
 @pytest.mark.parametrize("text", ["", "office", "192.0.2.7/24", "192.0.2.0/33", "2001:db8::/129", "192.0.2.0/-1"])
 def test_text_that_is_no_network_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be "):
-        parse_network(text)
+        parse_ip_network(text)
 
 
 def test_dns_servers_are_addresses_with_an_optional_port() -> None:

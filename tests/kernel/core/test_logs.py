@@ -76,7 +76,7 @@ class TestMetrics:
         self, configure: SettingsOverride, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         quiet = Logger(service="quiet", level="WARNING")
-        monkeypatch.setattr(logs, "logger", lambda: quiet)
+        monkeypatch.setattr(logs, "powertools_logger", lambda: quiet)
         configure(log_level="WARNING")
         with logs.log_scope("request", "get_status"):
             pass

@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -43,13 +43,13 @@ for kind in ("room", "room.chair", "room.chairs"):
 @pytest.fixture
 def room() -> Room:
     changes = UnitOfWork(now())
-    room = changes.create(Room(**new_record_fields(now())))
+    room = changes.create(Room(**new_id_and_time_fields(now())))
     changes.commit()
     return room
 
 
 def build_chair(room: Room, label: str, **settings: Any) -> Chair:
-    return Chair(**new_record_fields(now()), room_id=room.id, label=label, settings=settings)
+    return Chair(**new_id_and_time_fields(now()), room_id=room.id, label=label, settings=settings)
 
 
 def load_chairs(room: Room) -> list[Chair]:
@@ -98,7 +98,7 @@ def test_the_event_describes_the_whole_set(room: Room) -> None:
 def test_a_set_is_compared_item_by_item(room: Room) -> None:
     chairs = Chairs.from_container_and_records(room, [])
     public_fields = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
-    assert chairs.split_public_view_by_item(public_fields) == {
+    assert chairs.flattened_items_for_diff(public_fields) == {
         "items": ["a", "b.c"],
         "items.a": {"label": "a"},
         "items.b.c": {"label": "b.c"},
@@ -121,8 +121,8 @@ def test_one_of_two_concurrent_replacements_conflicts(room: Room) -> None:
 
 def test_the_number_and_size_of_items_are_limited(room: Room) -> None:
     chairs = [build_chair(room, label) for label in "abc"]
-    Chairs.reject_oversized_set(chairs)
+    Chairs.reject_too_many_or_large_records(chairs)
     with pytest.raises(Problem, match="At most 3 chairs are allowed"):
-        Chairs.reject_oversized_set([*chairs, build_chair(room, "d")])
+        Chairs.reject_too_many_or_large_records([*chairs, build_chair(room, "d")])
     with pytest.raises(Problem, match="400 are allowed"):
-        Chairs.reject_oversized_set([build_chair(room, "a", text="x" * 400)])
+        Chairs.reject_too_many_or_large_records([build_chair(room, "a", text="x" * 400)])

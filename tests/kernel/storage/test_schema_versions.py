@@ -13,7 +13,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import memory_aws
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 SHELF = "01939d3c-0000-7000-8000-00000000000b"
@@ -48,7 +48,7 @@ del KINDS["crate"]
 
 def put_version_1(**fields: Any) -> Item:
     """Store a crate of schema version 1 with its former index keys and an attribute of another writer."""
-    base_fields = new_record_fields(now())
+    base_fields = new_id_and_time_fields(now())
     item = {
         **base_fields,
         "version": 1,
@@ -84,7 +84,7 @@ class TestReading:
 
     def test_a_list_contains_records_of_all_versions(self) -> None:
         first = put_version_1()
-        new = Crate(**new_record_fields(now()), shelf_id=SHELF, title="New", grams=1)
+        new = Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title="New", grams=1)
         memory_aws.put_item(new.item())
         crates = {crate.id: crate for crate in map(Crate.from_item, table.query(f"P#{SHELF}").items)}
         base_fields = {name: first[name] for name in ("id", "created_at", "updated_at")}
@@ -107,8 +107,8 @@ class TestReading:
             kind, pk, sk = "box", "P#{id}", "#"
 
         del KINDS["box"]
-        assert "shape" not in Box(**new_record_fields(now())).item()
-        assert Crate(**new_record_fields(now()), shelf_id=SHELF, title="x", grams=1).item()["shape"] == 3
+        assert "shape" not in Box(**new_id_and_time_fields(now())).item()
+        assert Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title="x", grams=1).item()["shape"] == 3
 
     def test_an_entity_without_all_upcasters_is_an_error(self) -> None:
         with pytest.raises(TypeError, match="from each version from 1 to 1"):

@@ -144,7 +144,7 @@ class TestQuery:
         assert list_sort_keys(table.query("P", until="a#2")) == ["a#1", "a#2"]
 
     def test_a_reversed_range_is_empty_without_a_call(self) -> None:
-        with aws.count_calls() as usage:
+        with aws.collect_aws_usage() as usage:
             assert table.query("P", since="b#1", until="a#2") == table.QueryResult([], None)
         assert usage.calls == []  # DynamoDB rejects a reversed range; the emulation in memory does not.
 
@@ -201,7 +201,7 @@ class TestQueryFiltered:
     def read_all(limit: int, max_scanned: int) -> tuple[list[str], int]:
         sort_keys, pages, position = [], 0, None
         while True:
-            result = table.query_filtered(
+            result = table.query_newest_matching(
                 ["P"], lambda item: item["n"] % 3 == 0, limit=limit, max_scanned=max_scanned, after=position
             )
             assert len(result.items) <= limit
@@ -302,7 +302,7 @@ class TestQueryMerged:
         assert calls.call_names == ["dynamodb:Query"] * 16
 
     def test_the_calls_are_counted_for_the_request(self) -> None:
-        with aws.count_calls() as usage:
+        with aws.collect_aws_usage() as usage:
             table.query_merged(["P0", "P1", "P2"], limit=1)
         assert usage.calls == ["dynamodb:Query"] * 3
 

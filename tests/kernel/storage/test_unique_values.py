@@ -15,7 +15,7 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import memory_aws
 from tests.harness.clock import Clock
 from tests.harness.sample_entity import Parcel, build_parcel, create_parcel
-from tests.harness.stored_records import new_record_fields
+from tests.harness.stored_records import new_id_and_time_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -47,7 +47,7 @@ del KINDS["seat"]
 
 def create_seat(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
     changes = UnitOfWork(now())
-    seat = Seat(**new_record_fields(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
+    seat = Seat(**new_id_and_time_fields(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
     changes.create(seat)
     changes.commit()
     return seat

@@ -110,7 +110,7 @@ class TestUpdate:
         clock.shift(seconds=-30)
         changes = UnitOfWork(now())
         changed = changes.update(record, weight=2)
-        assert changed.updated_at == changes.effective_at == "2026-11-20T09:30:00.001Z"
+        assert changed.updated_at == changes.latest_change_at == "2026-11-20T09:30:00.001Z"
 
 
 class TestUpdateUntracked:
@@ -199,7 +199,7 @@ class TestDelete:
         clock.shift(seconds=-30)
         changes = UnitOfWork(now())
         changes.delete(record)
-        assert changes.effective_at == "2026-11-20T09:30:00.001Z"
+        assert changes.latest_change_at == "2026-11-20T09:30:00.001Z"
 
 
 class TestQuota:
@@ -307,7 +307,7 @@ class TestCommit:
         changes = UnitOfWork(now())
         changes.create(build_parcel("a", hints=["x", "y"]))
         changes.add_write(Write("Put", ("X#1", "#"), item={"pk": "X#1", "sk": "#"}))
-        assert changes.write_count_without_log_entry == 6  # with its guard, its derived items and the count
+        assert changes.write_count_without_pipeline_writes == 6  # with its guard, its derived items and the count
         changes.commit()
         assert len(memory_aws.all_items()) == 6
 

@@ -22,7 +22,7 @@ from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.sample_entity import LOG_ID, build_parcel
 from tests.harness.sample_entity import create_parcel as stored_parcel
-from tests.harness.stored_records import new_record_fields, system_origin
+from tests.harness.stored_records import new_id_and_time_fields, system_origin
 from tests.harness.workers import Workers, queued_bodies
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -56,7 +56,7 @@ def create_engine(lease_until: str | None = "now") -> Engine:
     """Store an engine whose job can be claimed from a time on."""
     changes = UnitOfWork(now())
     engine = changes.create(
-        Engine(**new_record_fields(now()), lease_until=now() if lease_until == "now" else lease_until)
+        Engine(**new_id_and_time_fields(now()), lease_until=now() if lease_until == "now" else lease_until)
     )
     changes.commit()
     return engine
@@ -127,14 +127,17 @@ class TestCheckpoint:
         clock.freeze()
         engine = claim(create_engine())
         clock.shift(seconds=100)
-        engine = jobs.save_progress(engine, wheels=1)
+        engine = jobs.save_progress_and_extend_lease(engine, wheels=1)
         assert engine == load(engine)
         assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
         assert engine.lease_until == after(now(), seconds=LEASE_SECONDS)
 
     def test_a_change_of_public_fields_increases_the_version(self) -> None:
-        engine = jobs.save_progress(claim(create_engine()), status="running")
-        assert (engine.version, jobs.save_progress(engine, status="running", wheels=1).version) == (2, 2)
+        engine = jobs.save_progress_and_extend_lease(claim(create_engine()), status="running")
+        assert (engine.version, jobs.save_progress_and_extend_lease(engine, status="running", wheels=1).version) == (
+            2,
+            2,
+        )
         assert engine.updated_at > engine.created_at
         assert jobs.finish(load(engine), status="completed") == load(engine)
         assert load(engine).version == 3
@@ -142,20 +145,20 @@ class TestCheckpoint:
     def test_several_checkpoints_are_stored_in_order(self) -> None:
         engine = claim(create_engine())
         for wheels in (1, 2, 3):
-            engine = jobs.save_progress(engine, wheels=wheels)
+            engine = jobs.save_progress_and_extend_lease(engine, wheels=wheels)
         assert load(engine).wheels == 3
 
     def test_a_worker_whose_lease_ended_stores_nothing(self, clock: Clock) -> None:
         outdated = claim(create_engine())
         clock.shift(seconds=LEASE_SECONDS)
-        current = jobs.save_progress(claim(outdated), wheels=2)
+        current = jobs.save_progress_and_extend_lease(claim(outdated), wheels=2)
         changes = UnitOfWork(now())
         changes.create(build_parcel("a"))
-        for store in (jobs.save_progress, jobs.finish, jobs.release):
+        for store in (jobs.save_progress_and_extend_lease, jobs.finish, jobs.release):
             with pytest.raises(ConcurrentModification):
                 store(outdated, wheels=1)
         with pytest.raises(ConcurrentModification):
-            jobs.save_progress(outdated, changes, wheels=1)
+            jobs.save_progress_and_extend_lease(outdated, changes, wheels=1)
         assert load(outdated) == current
         assert [item["pk"] for item in memory_aws.all_items()] == [current.item_key[0]]
         assert queued_bodies("jobs") == []
@@ -163,7 +166,7 @@ class TestCheckpoint:
     def test_other_changes_are_written_with_the_checkpoint(self) -> None:
         changes = UnitOfWork(now())
         created = changes.create(build_parcel("a"))
-        engine = jobs.save_progress(claim(create_engine()), changes, wheels=1)
+        engine = jobs.save_progress_and_extend_lease(claim(create_engine()), changes, wheels=1)
         assert load(engine).wheels == 1
         assert table.get(created.item_key)
 
@@ -175,7 +178,7 @@ class TestCheckpoint:
         changes = UnitOfWork(now())
         changes.update(created, weight=3)
         with pytest.raises(ConcurrentModification):
-            jobs.save_progress(engine, changes, wheels=1)
+            jobs.save_progress_and_extend_lease(engine, changes, wheels=1)
         assert load(engine) == engine
 
 
@@ -211,14 +214,14 @@ class TestRelease:
             engine = claim(engine)
             assert engine.failures == failures
             engine = jobs.release(engine)
-        engine = jobs.release(jobs.save_progress(claim(engine), wheels=1))
+        engine = jobs.release(jobs.save_progress_and_extend_lease(claim(engine), wheels=1))
         assert claim(engine).failures == 1
 
 
 class TestRetryLater:
     def test_a_checkpoint_in_the_slice_resets_the_backoff(self, clock: Clock) -> None:
         timestamp = clock.freeze()
-        engine = jobs.save_progress(claim(create_engine()), wheels=1)
+        engine = jobs.save_progress_and_extend_lease(claim(create_engine()), wheels=1)
         jobs.release_with_growing_delay(engine)
         lease_until = load(engine).lease_until
         assert lease_until is not None
@@ -258,7 +261,7 @@ class TestSweep:
     def test_a_queued_job_can_also_be_claimed_by_an_earlier_message(self) -> None:
         engine = create_engine()
         assert scheduler.enqueue_due_tasks() == 1
-        assert jobs.save_progress(claim(engine), wheels=1) == load(engine)
+        assert jobs.save_progress_and_extend_lease(claim(engine), wheels=1) == load(engine)
         assert jobs.claim(Engine, job_message(engine)) is None
 
 
@@ -268,7 +271,7 @@ class TestEnqueueAfterCommit:
     @staticmethod
     def _create_engine() -> Engine:
         changes = UnitOfWork(now())
-        engine = changes.create(Engine(**new_record_fields(now()), lease_until=now()))
+        engine = changes.create(Engine(**new_id_and_time_fields(now()), lease_until=now()))
         changes.enqueue_after_commit(Engine.task, engine)
         outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
         return engine

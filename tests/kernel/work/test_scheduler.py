@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
-from chalicelib.kernel.audit_log.ledger import append_pending_and_return_lag_ms
+from chalicelib.kernel.audit_log.ledger import append_pending_and_return_longest_wait_ms
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
@@ -58,14 +58,14 @@ class TestEnqueueDue:
 
     def test_an_appended_entry_is_due_until_it_is_consumed(self, clock: Clock) -> None:
         create_logged_parcel("a")
-        append_pending_and_return_lag_ms(LOG_ID)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
         clock.shift(seconds=11)
         assert scheduler.enqueue_due_tasks() == 1
         assert queued_bodies("events.fifo")[-1] == f'{{"log": "{LOG_ID}"}}'
-        table.write_transaction([ConsumerOffset().advance(LOG_ID, ConsumerOffset(1), 1)])
+        table.write_transaction([ConsumerOffset().advance_write(LOG_ID, ConsumerOffset(1), 1)])
         clock.shift(seconds=61)
         assert scheduler.enqueue_due_tasks() == 0
-        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, None)
+        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
 
     def test_an_unresponsive_queue_loses_nothing(self, clock: Clock) -> None:
         create_parcel("a", due_at=now())
@@ -105,12 +105,14 @@ class TestEnqueueDue:
 class TestBacklog:
     def test_it_returns_the_longest_overdue_task(self, clock: Clock) -> None:
         timestamp = clock.freeze()
-        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, None)
+        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
             create_parcel(
                 str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG_ID[:-1]}{n}"
             )
-        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(after(timestamp, seconds=-60), None)
+        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(
+            after(timestamp, seconds=-60), None
+        )
 
     def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock: Clock) -> None:
         timestamp = clock.freeze()
@@ -119,9 +121,9 @@ class TestBacklog:
             clock.shift(seconds=61)
             scheduler.enqueue_due_tasks()
             create_logged_parcel(later)
-        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, timestamp)
-        append_pending_and_return_lag_ms(LOG_ID)
-        assert scheduler.read_oldest_backlog_times() == scheduler.Backlog(None, None)
+        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, timestamp)
+        append_pending_and_return_longest_wait_ms(LOG_ID)
+        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
 
 
 class TestQueues:

@@ -9,7 +9,7 @@ from typing import Final
 
 from chalicelib.features.admin.status.models import Check
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
-from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.core.logs import powertools_logger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work import queues, scheduler
@@ -36,14 +36,14 @@ def load_recent_checks() -> list[Check]:
 def _run_all_checks() -> list[Check]:
     probes: dict[str, Callable[[], Backlog | None]] = {
         "table": _probe_table,
-        "backlog": scheduler.read_oldest_backlog_times,
+        "backlog": scheduler.read_oldest_due_task_and_entry_times,
     }
-    probes |= {name: partial(queues.ping, url) for name, url in queues.queue_urls_by_name().items()}
+    probes |= {name: partial(queues.require_reachable_queue, url) for name, url in queues.queue_urls_by_name().items()}
     threads = ThreadPoolExecutor(len(probes), table.PARALLEL_READ_THREAD_PREFIX)
     futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
     threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
     wait(futures.values(), TIMEOUT_SECONDS)
-    errors = {name: _find_probe_error_text(name, future) for name, future in futures.items()}
+    errors = {name: _timeout_or_error_text(name, future) for name, future in futures.items()}
     queue_errors = [
         f"{name}: {error}" for name, error in errors.items() if name in queues.queue_urls_by_name() and error
     ]
@@ -58,14 +58,14 @@ def _probe_table() -> None:
     table.get(("STATUS", "#"))
 
 
-def _find_probe_error_text(probe_name: str, future: "Future[Backlog | None]") -> str | None:
+def _timeout_or_error_text(probe_name: str, future: "Future[Backlog | None]") -> str | None:
     """Return what is wrong with a dependency, without internal details; None if it is healthy."""
     if not future.done():
         return f"It did not respond within {TIMEOUT_SECONDS:g} s."
     error = future.exception()
     if error is None or isinstance(error, Problem):
         return error.detail if error else None
-    logger().error("check", extra={"check": probe_name}, exc_info=error)
+    powertools_logger().error("check", extra={"check": probe_name}, exc_info=error)
     return "The check failed. See the log for the reason."
 
 

@@ -4,7 +4,7 @@ from chalicelib.features.admin.status.logic import load_recent_checks
 from chalicelib.features.admin.status.models import ServiceStatus
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.models import AuditEntry, AuditQuery
-from chalicelib.kernel.audit_log.entry_macs import public_keys
+from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.version import API_VERSION, VERSION
 from chalicelib.kernel.execution.context import Context
@@ -19,7 +19,7 @@ routes = RouteGroup("system")
 @routes.get("/status", access=Caller.PUBLIC, scope=None, emits=None)
 def get_status(ctx: Context) -> ServiceStatus:
     """Get the status of the service and the keys that sign its checkpoints."""
-    check_results, keys = load_recent_checks(), [to_base64(key) for key in public_keys()]
+    check_results, keys = load_recent_checks(), [to_base64(key) for key in current_and_former_public_keys()]
     is_healthy = all(check.status == "ok" for check in check_results)
     return ServiceStatus(
         status="ok" if is_healthy else "degraded",
@@ -42,5 +42,7 @@ def list_system_audit_log(ctx: Context, query: AuditQuery) -> ListPage[AuditEntr
     lag for a moment.
     """
     target_logs = query.target_id and [system_log_id(query.target_id)]
-    entries, last = logs.list_entries(target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit)
-    return ctx.build_page(logs.entries_to_json_bytes(entries), last, query)
+    entries, last = logs.list_entries_newest_first(
+        target_logs or SYSTEM_LOGS, query, ctx.decode_cursor(query), query.limit
+    )
+    return ctx.build_page(logs.load_entries_as_json_bytes(entries), last, query)

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.audit.exports.logic.entry_formats import MEDIA_TYPES
-from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge, build_inline_export
+from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge, build_inline_export_text
 from chalicelib.features.audit.exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.clock import after
@@ -40,7 +40,7 @@ def export_audit_log(
     `export_too_large`. Start a background export in that case.
     """
     try:
-        text = build_inline_export(organization.audit_log_id, query, query.format)
+        text = build_inline_export_text(organization.audit_log_id, query, query.format)
     except ExportTooLarge as error:
         async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error
@@ -63,7 +63,7 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
     """
     filters = (body.filters or EntrySelection()).model_dump(by_alias=True)
     export = AuditExport(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         organization_id=organization.id,
         format=body.format,
         filters=filters,

@@ -46,7 +46,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
     if export.failures > jobs.MAX_FAILURES:
         _fail_export_and_schedule_deletion(export, _GIVEN_UP_ERROR)
     else:
-        _write_file_until(export, jobs.slice_deadline_monotonic())
+        _advance_export_until(export, jobs.slice_deadline_monotonic())
 
 
 @task("audit_exports.clear")
@@ -62,7 +62,7 @@ def delete_audit_export_files(message: dict[str, Any]) -> None:
         changes.commit()
 
 
-def _write_file_until(export: AuditExport, deadline_monotonic: float) -> None:
+def _advance_export_until(export: AuditExport, deadline_monotonic: float) -> None:
     if not export.upload_id:
         try:
             export = _start_export(export)
@@ -77,20 +77,20 @@ def _write_file_until(export: AuditExport, deadline_monotonic: float) -> None:
             _retry_later_or_fail(writer.export, unreadable)
             return
     if export.is_uploaded:
-        _complete_export(export)
+        _complete_upload_and_export(export)
 
 
 def _start_export(export: AuditExport) -> AuditExport:
     """Return the export with the current head of the log and a new upload. Raises BrokenHead."""
-    head = Head.from_item(table.get(head_key(export.organization_id)))
+    head = Head.from_item_or_empty(table.get(head_key(export.organization_id)))
     is_verifiable = export.format == "ndjson"
-    return jobs.save_progress(
+    return jobs.save_progress_and_extend_lease(
         export,
         status="running",
         last_sequence=head.tree.size,
         checkpoint=head.note or None,
         entry_count=0,
-        upload_id=async_export.start_upload(export),
+        upload_id=async_export.start_upload_and_return_id(export),
         omitted_runs=OmittedRuns([], CompactRange()).to_item() if is_verifiable else None,
     )
 
@@ -102,7 +102,7 @@ def _retry_later_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> No
         _fail_export_and_schedule_deletion(export, _UNREADABLE_ERROR.format(unreadable.sequence))
 
 
-def _complete_export(export: AuditExport) -> None:
+def _complete_upload_and_export(export: AuditExport) -> None:
     """Complete the file, and read it once for its SHA-256, which can't be computed from the parts."""
     digest, size, checkpoint_due = sha256(), 0, time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS
     for chunk in async_export.complete_upload_and_iter_content(export):
@@ -110,7 +110,7 @@ def _complete_export(export: AuditExport) -> None:
         size += len(chunk)
         if time.monotonic() > checkpoint_due:
             export, checkpoint_due = (
-                jobs.save_progress(export),
+                jobs.save_progress_and_extend_lease(export),
                 time.monotonic() + async_export.CHECKPOINT_INTERVAL_SECONDS,
             )
     expires_at = after(now(), days=RETENTION_DAYS)
@@ -119,7 +119,7 @@ def _complete_export(export: AuditExport) -> None:
         "completed",
         size_bytes=size,
         sha256=digest.hexdigest(),
-        evidence=OmittedRuns.from_item(export.omitted_runs).finish(),
+        evidence=OmittedRuns.from_item(export.omitted_runs).close_last_run_and_return_runs(),
         expires_at=expires_at,
         delete_files_at=expires_at,
     )

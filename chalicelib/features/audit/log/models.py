@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from chalicelib.kernel.core.encoding import from_base64url
-from chalicelib.kernel.http.fields import Timestamp, Uuid, lower_case_if_text, pattern_field_metadata
+from chalicelib.kernel.http.fields import Timestamp, Uuid, ascii_lower_if_text, pattern_validator_and_schema
 from chalicelib.kernel.http.models import CursorQuery, ListQuery, Output, TimeRange
 
 Failure = Literal["modified", "missing", "reordered", "truncated", "forked", "bad_signature"]
@@ -22,11 +22,11 @@ def _decode_note(text: str) -> str:
 EventTypeFilter = Annotated[
     str,
     StringConstraints(max_length=100),
-    *pattern_field_metadata(
+    *pattern_validator_and_schema(
         _EVENT_TYPE_PATTERN, "must be an event type such as organization.updated, or organization.*"
     ),
 ]
-LowercaseId = Annotated[str, StringConstraints(max_length=128), BeforeValidator(lower_case_if_text)]
+LowercaseId = Annotated[str, StringConstraints(max_length=128), BeforeValidator(ascii_lower_if_text)]
 CheckpointNote = Annotated[str, StringConstraints(min_length=1, max_length=8192), AfterValidator(_decode_note)]
 
 

@@ -30,8 +30,10 @@ def list_audit_log(ctx: Context, organization: Organization, query: AuditQuery) 
     With a filter by type, actor or target the list may lag for a moment, because it reads an index. Without a filter it
     never lags, and an export is always complete.
     """
-    entries, last = logs.list_entries([organization.audit_log_id], query, ctx.decode_cursor(query), query.limit)
-    return ctx.build_page(logs.entries_to_json_bytes(entries), last, query)
+    entries, last = logs.list_entries_newest_first(
+        [organization.audit_log_id], query, ctx.decode_cursor(query), query.limit
+    )
+    return ctx.build_page(logs.load_entries_as_json_bytes(entries), last, query)
 
 
 @routes.get(

@@ -52,8 +52,8 @@ def anchor_log(message: dict[str, Any]) -> None:
         return
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
-        latest_head = anchors.load_latest_anchor(log_id) or Head.from_item(None)
-        head = Head.from_item(table.get(ledger.head_key(log_id)))
+        latest_head = anchors.load_latest_anchor(log_id) or Head.from_item_or_empty(None)
+        head = Head.from_item_or_empty(table.get(ledger.head_key(log_id)))
     except (BrokenAnchor, BrokenHead):
         _report_refused_anchor(Fault("bad_signature", None))
         return
@@ -67,7 +67,7 @@ def anchor_log(message: dict[str, Any]) -> None:
     elif result.tree.size < head.tree.size:
         cursor = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
         queues.enqueue_message({**message, "reached": cursor})
-    elif head.tree == latest_head.tree or anchors.store_anchor(log_id, head):
+    elif head.tree == latest_head.tree or anchors.store_anchor_if_absent(log_id, head):
         ledger.mark_anchored_if_size_unchanged(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
 

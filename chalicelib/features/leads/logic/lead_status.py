@@ -74,7 +74,7 @@ def sender_change_fields(lead: Lead, submission_id: str, status: LeadStatusCode,
 
     Raises Problem `invalid_transition`, and `limit_exceeded` after too many changes.
     """
-    own_submission = lead.get_submission(submission_id)
+    own_submission = lead.existing_submission(submission_id)
     allowed = [
         each
         for each in NEXT_STATUSES[own_submission["status"]]

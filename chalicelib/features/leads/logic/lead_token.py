@@ -26,7 +26,7 @@ def sign_lead_token(submission_id: str, submitted_at: str) -> str:
 
 def verify_lead_token(token: str) -> str:
     """Return the submission id in a token. Raises Problem `unauthenticated` or `token_expired`."""
-    payload = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
+    payload = signatures.verified_payload_or_none(token, _LAYOUT.size, _CONTEXT)
     if payload is None:
         raise unauthenticated(f"The {LEAD_TOKEN_HEADER} is invalid. Check that it was copied completely.")
     submission_id, expires_at_ms = _LAYOUT.unpack(payload)

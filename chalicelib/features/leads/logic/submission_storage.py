@@ -18,7 +18,7 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 def open_lead_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the email address in the body to its open lead, for prefetching."""
-    value = request.unvalidated_json_object.get("contactEmail")
+    value = request.unvalidated_json_object_or_empty.get("contactEmail")
     email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
     return [_open_lead_reference_key(email_address)] if email_address else []
 
@@ -62,7 +62,7 @@ def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
 
 def _build_submission(ctx: Context, body: LeadCreate, after_timestamp: str = "") -> StoredSubmission:
     """Return the submission in a body, received now but later than `after_timestamp`."""
-    record_fields = ctx.new_record_fields(later_than=after_timestamp)
+    record_fields = ctx.new_id_and_time_fields(later_than=after_timestamp)
     submitted_at = record_fields["created_at"]
     fields = body.model_dump(include={"contact_name", "company_name", "message", "source", "consent"})
     if consent := fields["consent"]:

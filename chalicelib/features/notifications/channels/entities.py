@@ -56,7 +56,7 @@ class IntegrationChannel(Subscriber):
     free_at: str | None = None
 
     @property
-    def endpoint_identity(self) -> object:
+    def stored_url(self) -> object:
         """Return the encrypted URL that receives the messages."""
         return self.sealed_url
 

@@ -4,7 +4,10 @@ from typing import Any
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
 from chalicelib.features.notifications.channels.logic.chat_messages import MessageContent
-from chalicelib.features.notifications.channels.logic.message_delivery import record_channel_response, send_message
+from chalicelib.features.notifications.channels.logic.message_delivery import (
+    update_channel_after_response,
+    wait_and_send_message,
+)
 from chalicelib.features.notifications.channels.logic.provider_rules import (
     HEALTHY_FIELDS,
     failure_reason,
@@ -14,7 +17,7 @@ from chalicelib.features.notifications.channels.models import MASK, ChannelCreat
 from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import (
     check_exact_events_and_get_readable_areas,
-    set_caller_areas_if_changed,
+    limit_changed_subscriber_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
@@ -57,9 +60,9 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     Messages use the provider's format; at most one is sent each second. The provider `webhook` stands for any other
     program, which receives `{text, event}`. The URL is a secret: later responses show it masked.
     """
-    _reject_unsuitable_url(body.provider, body.config.webhook_url)
+    _reject_mismatched_or_masked_url(body.provider, body.config.webhook_url)
     areas = check_exact_events_and_get_readable_areas(ctx, body.events)
-    record_fields = ctx.new_record_fields()
+    record_fields = ctx.new_id_and_time_fields()
     channel = IntegrationChannel(
         **record_fields,
         organization_id=organization.id,
@@ -106,7 +109,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
         enabled=body.enabled,
         **_validated_url_and_status_changes(channel, body),
     )
-    return ChannelOut.of(set_caller_areas_if_changed(ctx, changed, channel))
+    return ChannelOut.of(limit_changed_subscriber_to_caller_areas(ctx, changed, channel))
 
 
 @routes.delete(
@@ -141,8 +144,8 @@ def test_integration_channel(ctx: Context, channel: IntegrationChannel) -> Trial
     A success clears the status `needs_attention`. A permanent failure sets it, with the reason in `lastError`.
     """
     content = MessageContent.create_test_message(ctx.principal_or_anonymous.actor, channel, ctx.now)
-    response = ctx.run_once(lambda: send_message(channel, content, TEST_TIMEOUT_SECONDS))
-    record_channel_response(ctx.changes, channel, response)
+    response = ctx.run_once(lambda: wait_and_send_message(channel, content, TEST_TIMEOUT_SECONDS))
+    update_channel_after_response(ctx.changes, channel, response)
     ctx.changes.set_event_subject_if_unset(channel)
     return TrialOut(
         delivered=response.succeeded,
@@ -158,13 +161,13 @@ def _validated_url_and_status_changes(channel: IntegrationChannel, body: Channel
     url = channel.decrypted_url if requested_url == channel.masked_url else requested_url
     has_new_target = url != channel.decrypted_url or body.provider != channel.provider
     if has_new_target:
-        _reject_unsuitable_url(body.provider, url)
+        _reject_mismatched_or_masked_url(body.provider, url)
     url_fields = {**encrypted_url_fields(channel.id, url), "free_at": None} if url != channel.decrypted_url else {}
     is_reset = has_new_target or (body.enabled and not channel.enabled)
     return {**url_fields, **(HEALTHY_FIELDS if is_reset else {})}
 
 
-def _reject_unsuitable_url(provider: Provider, url: str) -> None:
+def _reject_mismatched_or_masked_url(provider: Provider, url: str) -> None:
     """Raise ValidationProblem if the provider can't receive messages at a URL."""
     error = url_mismatch_reason(provider, url) if settings().stage != "local" else None
     if MASK in url:

@@ -6,7 +6,10 @@ from typing import Any
 
 from chalicelib.features.notifications.channels.entities import SEND_TASK, IntegrationChannel
 from chalicelib.features.notifications.channels.logic.chat_messages import MessageContent
-from chalicelib.features.notifications.channels.logic.message_delivery import record_channel_response, send_message
+from chalicelib.features.notifications.channels.logic.message_delivery import (
+    update_channel_after_response,
+    wait_and_send_message,
+)
 from chalicelib.features.notifications.channels.logic.provider_rules import (
     RETRY_SECONDS,
     is_permanent_failure,
@@ -29,15 +32,15 @@ def send_to_channel(message: dict[str, Any]) -> None:
         if not channel.enabled or channel.status != "active":
             delivery_attempts.skip_delivery(delivery)
         elif channel.free_at and channel.free_at > after(now(), seconds=channel.min_interval_seconds):
-            _postpone_delivery(delivery, channel.free_at)
+            _postpone_and_requeue_delivery(delivery, channel.free_at)
         else:
             return _send_event_and_store_attempt(channel, delivery, event)
         return channel
 
-    delivery_attempts.send_batch(IntegrationChannel, message, attempt_delivery)
+    delivery_attempts.send_due_deliveries(IntegrationChannel, message, attempt_delivery)
 
 
-def _postpone_delivery(delivery: Delivery, attempt_at: str) -> None:
+def _postpone_and_requeue_delivery(delivery: Delivery, attempt_at: str) -> None:
     """Move a delivery to a later time, without counting an attempt."""
     changes = UnitOfWork(now())
     postponed = changes.update(delivery, next_attempt_at=attempt_at, due_at=scheduler_due_at(attempt_at, changes.now))
@@ -48,10 +51,10 @@ def _postpone_delivery(delivery: Delivery, attempt_at: str) -> None:
 def _send_event_and_store_attempt(
     channel: IntegrationChannel, delivery: Delivery, event: DeliveryEvent
 ) -> IntegrationChannel:
-    response = send_message(channel, MessageContent.from_entry(event.entry, event.sequence))
+    response = wait_and_send_message(channel, MessageContent.from_entry(event.entry, event.sequence))
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, retry_after_seconds(response), RETRY_SECONDS)
     delivery_attempts.store_attempt(delivery, response, None if is_permanent_failure(response) else next_at)
     return delivery_attempts.update_subscriber_unless_endpoint_changed(
-        channel, partial(record_channel_response, response=response)
+        channel, partial(update_channel_after_response, response=response)
     )

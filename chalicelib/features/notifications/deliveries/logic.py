@@ -12,23 +12,23 @@ from chalicelib.kernel.storage.entity import Facet, Item
 _FILTERED_PAGE_SIZE: Final = 100
 
 
-def list_deliveries(
+def load_deliveries_and_next_position(
     webhook_id: str, filters: DeliveriesQuery, after_position: Item | None
 ) -> tuple[list[WebhookDelivery], Item | None]:
     """Return the newest deliveries that match, and the position to continue from.
 
     Runs one Query on the most selective index. With two filters it reads at least 100 items.
     """
-    facet = _likely_narrowest_index(filters)
+    facet = _most_selective_facet(filters)
     has_both_filters = filters.status is not None and filters.event_type is not None
     key_values = {"webhook_id": webhook_id, "status": filters.status, "event_type": filters.event_type}
-    result = table.query_filtered(
+    result = table.query_newest_matching(
         [facet.partition(**key_values) if facet else WebhookDelivery.pk.format_map(key_values)],
         lambda item: _is_visible_match(filters, WebhookDelivery.from_item(item)),
         limit=filters.limit,
         max_scanned=max(filters.limit, _FILTERED_PAGE_SIZE) if has_both_filters else filters.limit,
         after=after_position,
-        **_delivery_id_range(filters.since, filters.until),
+        **_delivery_id_query_arguments(filters.since, filters.until),
     )
     return [WebhookDelivery.from_item(item) for item in result.items], result.last_evaluated_key
 
@@ -45,13 +45,13 @@ def count_deliveries(webhook_id: str, statuses: Iterable[DeliveryStatus], since:
     )
 
 
-def _delivery_id_range(since: str | None, until: str | None) -> ids.IdRange:
+def _delivery_id_query_arguments(since: str | None, until: str | None) -> ids.IdRange:
     """Return the key range of delivery ids, without the deferral items, which sort before them."""
     id_range = ids.id_range_query_arguments(since, until)
     return {**id_range, "since": id_range["since"] or "0"}
 
 
-def _likely_narrowest_index(filters: DeliveriesQuery) -> Facet | None:
+def _most_selective_facet(filters: DeliveriesQuery) -> Facet | None:
     # Most deliveries succeeded, so the event type is more selective than that status.
     if filters.event_type and filters.status in (None, "succeeded"):
         return WebhookDelivery.by_event_type

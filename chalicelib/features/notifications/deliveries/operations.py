@@ -27,7 +27,7 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
 
     `from` and `to` refer to the time of the event. A delivery that is changing may be listed by its previous status.
     """
-    deliveries, last = logic.list_deliveries(webhook.id, query, ctx.decode_cursor(query))
+    deliveries, last = logic.load_deliveries_and_next_position(webhook.id, query, ctx.decode_cursor(query))
     return ctx.build_page([DeliveryOut.of(delivery) for delivery in deliveries], last, query)
 
 
@@ -58,7 +58,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     `invalid_transition`.
     """
     require_active_webhook(webhook)
-    if not webhook.may_receive(delivery.event_type):
+    if not webhook.has_scope_for_event_type(delivery.event_type):
         detail = f"The webhook may no longer receive events of {scope_area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
     requeued = ctx.changes.update(_require_unexpired(delivery), **requeue_fields(ctx.now))

@@ -50,7 +50,7 @@ def _request_ids_field(batch: Sequence[Delivery], request_ids_by_event: Mapping[
 def queue_delivery_at_next_attempt(delivery: Delivery) -> None:
     """Queue a delivery at the time of its next attempt, if there is one."""
     if delivery.next_attempt_at:
-        queues.enqueue_at(QUEUE_TASK, delivery.item_key, delivery.next_attempt_at)
+        queues.enqueue_at_if_soon(QUEUE_TASK, delivery.item_key, delivery.next_attempt_at)
 
 
 def build_queue_message(subscriber_item_key: ItemKey, deliveries: Sequence[Delivery]) -> QueueMessage:

@@ -50,7 +50,7 @@ class DeliveryEvent:
         request_id: str | None = self.entry["context"]["requestId"]
         return request_id
 
-    def to_request_body(self) -> bytes:
+    def encode_request_body(self) -> bytes:
         """Return the event as the body of a webhook request, with the same bytes in each attempt."""
         return to_json(
             {
@@ -63,7 +63,7 @@ class DeliveryEvent:
         )
 
 
-def send_batch(
+def send_due_deliveries(
     subscriber_type: type[S],
     message: dict[str, Any],
     attempt_delivery: Callable[[S, Delivery, DeliveryEvent], S],
@@ -76,7 +76,7 @@ def send_batch(
     not sent by the message's `until` (ms since 1970) are queued again, or stay deferred. Deliveries to a deleted
     subscriber are deleted. Erased events, and events that the subscriber may no longer receive, are skipped.
     """
-    subscriber, deliveries = _load_subscriber_and_deliveries(subscriber_type, message)
+    subscriber, deliveries = _load_subscriber_and_listed_or_deferred(subscriber_type, message)
     if subscriber is None:
         _delete_deliveries(deliveries)
         return None
@@ -90,7 +90,7 @@ def send_batch(
             break
         try:
             event = events.get(delivery.id)
-            if event and subscriber.may_receive(delivery.event_type):
+            if event and subscriber.has_scope_for_event_type(delivery.event_type):
                 with bind_originating_request_ids(event.request_id):
                     subscriber = attempt_delivery(subscriber, delivery, event)
             else:
@@ -125,7 +125,7 @@ def prune_and_load_first_deferred_deliveries(subscriber: Subscriber) -> list[Del
         obsolete = [deferral for deferral in deferrals if keys[deferral["sk"]] not in due]
         if obsolete:
             try:
-                table.write_transaction([_deferral_delete_write(deferral) for deferral in obsolete])
+                table.write_transaction([_delete_unchanged_deferral_write(deferral) for deferral in obsolete])
             except TransactionCancelled:  # One of them was deferred again meanwhile.
                 sleep_with_jittered_backoff(conflicts)
                 conflicts += 1
@@ -134,7 +134,7 @@ def prune_and_load_first_deferred_deliveries(subscriber: Subscriber) -> list[Del
     raise ConcurrentModification
 
 
-def _deferral_delete_write(deferral_item: Item) -> Write:
+def _delete_unchanged_deferral_write(deferral_item: Item) -> Write:
     return Write(
         "Delete",
         (deferral_item["pk"], deferral_item["sk"]),
@@ -160,7 +160,7 @@ def update_subscriber_unless_endpoint_changed(subscriber: S, apply_change: Calla
             sleep_with_jittered_backoff(attempt)
             item = table.get(subscriber.item_key)
             current = type(subscriber).from_item(item) if item else None
-            if current is None or current.endpoint_identity != subscriber.endpoint_identity:
+            if current is None or current.stored_url != subscriber.stored_url:
                 return current or subscriber
             subscriber = current
         else:
@@ -175,7 +175,7 @@ def skip_delivery(delivery: Delivery) -> None:
     changes.commit()
 
 
-def defer(subscriber: Subscriber, delivery: Delivery, scheduler_pause_seconds: int) -> None:
+def defer_until_subscriber_ready(subscriber: Subscriber, delivery: Delivery, scheduler_pause_seconds: int) -> None:
     """Defer a delivery until its subscriber is ready. The scheduler ignores it for a number of seconds.
 
     Raises ConcurrentModification if the delivery changed meanwhile.
@@ -197,20 +197,16 @@ def store_attempt(
     delivery: Delivery,
     response: WebhookResponse,
     next_at: str | None,
-    create_exhaustion_job: Callable[[UnitOfWork, Delivery, Delivery], Job] | None = None,
+    add_exhaustion_job: Callable[[UnitOfWork, Delivery, Delivery], Job] | None = None,
 ) -> Delivery:
     """Store the result of an attempt, and schedule the next one if there is any.
 
-    For a delivery that failed for good, `create_exhaustion_job` adds a job that records this in the log. It gets the
+    For a delivery that failed for good, `add_exhaustion_job` adds a job that records this in the log. It gets the
     unit of work and the delivery before and after. Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
-    changed = record_attempt(changes, delivery, response, next_at)
-    job = (
-        create_exhaustion_job(changes, delivery, changed)
-        if create_exhaustion_job and changed.status == "failed"
-        else None
-    )
+    changed = log_attempt_and_update_delivery(changes, delivery, response, next_at)
+    job = add_exhaustion_job(changes, delivery, changed) if add_exhaustion_job and changed.status == "failed" else None
     changes.commit()
     if job:
         with log_and_ignore_aws_errors("start"):
@@ -219,11 +215,13 @@ def store_attempt(
     return changed
 
 
-def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, next_at: str | None) -> Delivery:
+def log_attempt_and_update_delivery(
+    changes: UnitOfWork, delivery: Delivery, response: WebhookResponse, next_at: str | None
+) -> Delivery:
     """Add the result of an attempt to the unit of work, and return the changed delivery."""
     next_at = None if response.succeeded else next_at
     status: DeliveryStatus = "succeeded" if response.succeeded else "pending" if next_at else "failed"
-    attempts = _extended_attempt_list(delivery, response, changes.now)
+    attempts = _stored_and_new_attempts(delivery, response, changes.now)
     log_event(
         "attempt",
         tenant=delivery.organization_id,
@@ -248,7 +246,7 @@ def record_attempt(changes: UnitOfWork, delivery: Delivery, response: WebhookRes
     )
 
 
-def _extended_attempt_list(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
+def _stored_and_new_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
     responses = [*last_response.earlier_attempts, last_response]
@@ -276,7 +274,7 @@ def _delete_deliveries(deliveries: Sequence[Delivery]) -> None:
         changes.commit()
 
 
-def _load_subscriber_and_deliveries(
+def _load_subscriber_and_listed_or_deferred(
     subscriber_type: type[S], message: dict[str, Any]
 ) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:

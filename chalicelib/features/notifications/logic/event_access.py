@@ -21,7 +21,7 @@ def check_exact_events_and_get_readable_areas(ctx: Context, event_patterns: Sequ
     return areas
 
 
-def set_caller_areas_if_changed(ctx: Context, subscriber: S, previous: S) -> S:
+def limit_changed_subscriber_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:
     """Return a changed subscriber limited to the areas that the caller may read, if it was changed.
 
     The change may have pointed it to a server of the caller. Raises Problem 403 for exact event types outside the

@@ -12,7 +12,7 @@ from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.features.notifications.logic.subscriptions import SubscriptionSet, subscriptions_key
-from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_key
+from chalicelib.kernel.audit_log.ledger import head_key, sequence_index_or_batch_key
 from chalicelib.kernel.core.clock import now, now_ms, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import (
     add_fields,
@@ -61,7 +61,7 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
         offset, size = ConsumerOffset.from_head_item(head), int(head.get("size", 0))
         if offset.sequence == size:
             return
-        entries = _load_next_entries(log_id, offset, size)
+        entries = _load_next_entries_without_gap(log_id, offset, size)
         try:
             _commit_steps_and_queue_deliveries(
                 log_id, offset, size, SubscriptionSet.from_item(items.get(subscriptions_key(log_id))), entries
@@ -76,12 +76,12 @@ def fan_out(log_id: str, deadline_ms: int) -> None:
             sleep_with_jittered_backoff(tries)
 
 
-def _load_next_entries(log_id: str, offset: ConsumerOffset, log_size: int) -> list[StoredEntry]:
+def _load_next_entries_without_gap(log_id: str, offset: ConsumerOffset, log_size: int) -> list[StoredEntry]:
     """Return the next entries without a gap. Raises MissingEntry."""
     entries = next(
         logs.iter_sequenced_entry_chunks(log_id, offset.sequence, min(log_size, offset.sequence + _BATCH_SIZE)), []
     )
-    if not entries or entries[0].item["index1sk"] != sequence_index_key(log_id, offset.sequence + 1)[1]:
+    if not entries or entries[0].item["index1sk"] != sequence_index_or_batch_key(log_id, offset.sequence + 1)[1]:
         raise MissingEntry(f"log {log_id}: the entry with sequence {offset.sequence + 1} is not there")
     return entries
 
@@ -91,10 +91,10 @@ def _commit_steps_and_queue_deliveries(
 ) -> None:
     planned, request_ids = list[Delivery](), dict[str, str]()
     try:
-        for step in _plan_steps(offset, subscriptions, entries):
+        for step in _iter_transaction_sized_steps(offset, subscriptions, entries):
             table.write_transaction(
                 [
-                    offset.advance(log_id, step.offset, log_size),
+                    offset.advance_write(log_id, step.offset, log_size),
                     *([_put_write(step.subscriptions.to_item(log_id))] if step.subscriptions != subscriptions else []),
                     *(writes.put_if_absent_write(delivery.item()) for delivery in step.deliveries),
                 ]
@@ -104,15 +104,15 @@ def _commit_steps_and_queue_deliveries(
             request_ids |= step.request_ids
     finally:
         with log_and_ignore_aws_errors("deliver"):
-            _queue_planned_deliveries(planned, request_ids)
+            _queue_due_and_delay_later_deliveries(planned, request_ids)
 
 
-def _plan_steps(
+def _iter_transaction_sized_steps(
     offset: ConsumerOffset, subscriptions: SubscriptionSet, entries: Iterable[StoredEntry]
 ) -> Iterator[FanOutStep]:
     timestamp, batch, request_ids = now(), list[Delivery](), dict[str, str]()
     for sequence, entry in enumerate(entries, offset.sequence + 1):
-        event = _decode_entry(entry)
+        event = _decode_entry_or_empty_if_erased(entry)
         subscriptions = subscriptions.with_entry(event) if event else subscriptions
         recipient_ids = subscriptions.recipient_ids(event) if event else []
         if event and (request_id := event["context"]["requestId"]):
@@ -130,7 +130,7 @@ def _plan_steps(
     yield FanOutStep(batch, request_ids, offset, subscriptions)
 
 
-def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
+def _decode_entry_or_empty_if_erased(entry: StoredEntry) -> dict[str, Any]:
     """Return the entry's JSON, or an empty dict if its body was erased or removed."""
     if isinstance(entry.body, bytes):
         decoded: dict[str, Any] = from_json(entry.body)
@@ -139,7 +139,9 @@ def _decode_entry(entry: StoredEntry) -> dict[str, Any]:
     return {}
 
 
-def _queue_planned_deliveries(deliveries: Sequence[Delivery], request_ids_by_event: Mapping[str, str]) -> None:
+def _queue_due_and_delay_later_deliveries(
+    deliveries: Sequence[Delivery], request_ids_by_event: Mapping[str, str]
+) -> None:
     """Queue due deliveries by subscriber, and let SQS delay those that are due soon."""
     add_request_ids(request_ids_by_event.values())
     timestamp, ready = now(), dict[ItemKey, list[Delivery]]()

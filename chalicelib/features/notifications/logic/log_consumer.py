@@ -28,7 +28,7 @@ class ConsumerOffset:
         """Return the offset that the head of a log contains."""
         return cls(int(head.get("followed", 0)), int(head.get("followed_part", 0))) if head else cls()
 
-    def advance(self, log_id: str, new_offset: "ConsumerOffset", log_size: int) -> Write:
+    def advance_write(self, log_id: str, new_offset: "ConsumerOffset", log_size: int) -> Write:
         """Return the write that moves the offset, on condition that neither it nor the size of the log has changed.
 
         At the end of the log, the write also removes the head from the schedule.

@@ -14,7 +14,7 @@ from chalicelib.features.notifications.logic.retry_schedule import matches_any_p
 from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.record_types import find_record_type, record_type
+from chalicelib.kernel.storage.record_types import find_record_type, get_record_type
 
 _DELETED_SUFFIX: Final = ".deleted"
 _WEBHOOK_ID_FIELDS: Final = {
@@ -88,7 +88,7 @@ class SubscriptionSet:
     ) -> tuple[Delivery, "SubscriptionSet"]:
         """Return the delivery of an entry to a subscriber at the next free time, and the updated subscriptions."""
         subscription = self.by_subscriber_id[subscriber_id]
-        subscriber_type = record_type(subscription.kind)
+        subscriber_type = get_record_type(subscription.kind)
         assert issubclass(subscriber_type, Subscriber)  # noqa: S101 - `with_entry` accepts no other types
         attempt_at = max(now, subscription.free_at)
         delivery = subscriber_type.delivery_type.create_pending_or_skipped(

@@ -7,14 +7,14 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.features.notifications.models.event_types import EVENT_PATTERNS
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_field_metadata
+from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import ListQuery, Output, RecordOutput, TimeRange
 
 DeliveryStatus = Literal["pending", "succeeded", "failed", "skipped"]
 ExactEventType = Annotated[
     str,
     Field(max_length=100),
-    *pattern_field_metadata(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
+    *pattern_validator_and_schema(r"^[a-z_]+(\.[a-z_]+)+$", "must be an event type such as organization.updated"),
 ]
 
 _MAX_PATTERN_CHARACTERS: Final = 100

@@ -45,9 +45,9 @@ class Replay(Job):
     @property
     def selected_statuses(self) -> Sequence[ReplayableStatus]:
         """Return the statuses of the deliveries to replay."""
-        return statuses_to_replay(self.delivery_status)
+        return status_or_failed_and_skipped(self.delivery_status)
 
 
-def statuses_to_replay(status: ReplayableStatus | None) -> Sequence[ReplayableStatus]:
+def status_or_failed_and_skipped(status: ReplayableStatus | None) -> Sequence[ReplayableStatus]:
     """Return the statuses of the deliveries to replay. The default is `failed` and `skipped`."""
     return (status,) if status else ("failed", "skipped")

@@ -2,7 +2,7 @@
 
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import RETENTION_DAYS
-from chalicelib.features.notifications.replays.entities import Replay, statuses_to_replay
+from chalicelib.features.notifications.replays.entities import Replay, status_or_failed_and_skipped
 from chalicelib.features.notifications.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
@@ -35,14 +35,14 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     require_active_webhook(webhook)
     until = body.until or max(body.since, ctx.now)
     replay = Replay(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         organization_id=webhook.organization_id,
         webhook_id=webhook.id,
         lease_until=ctx.now,
         since=body.since,
         until=until,
         delivery_status=body.status,
-        requeued=logic.count_deliveries(webhook.id, statuses_to_replay(body.status), body.since, until),
+        requeued=logic.count_deliveries(webhook.id, status_or_failed_and_skipped(body.status), body.since, until),
         ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
     jobs.start(ctx.changes, replay)

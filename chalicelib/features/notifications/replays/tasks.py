@@ -50,22 +50,23 @@ def _process_next_page(replay: Replay) -> Replay:
     selected = [
         delivery
         for delivery in deliveries
-        if _is_selected_and_unexpired(replay, delivery) and webhook.may_receive(delivery.event_type)
+        if _is_unexpired_with_selected_status(replay, delivery)
+        and webhook.has_scope_for_event_type(delivery.event_type)
     ]
     for start in range(0, len(selected), batches.MAX_BATCH_SIZE):
-        replay = _requeue_batch_skipping_changed(replay, selected[start : start + batches.MAX_BATCH_SIZE])
+        replay = _requeue_unchanged_and_update_replay(replay, selected[start : start + batches.MAX_BATCH_SIZE])
     return (
-        jobs.save_progress(replay, status="running", position=result.last_evaluated_key)
+        jobs.save_progress_and_extend_lease(replay, status="running", position=result.last_evaluated_key)
         if result.last_evaluated_key
         else _end_replay(replay)
     )
 
 
-def _is_selected_and_unexpired(replay: Replay, delivery: WebhookDelivery) -> bool:
+def _is_unexpired_with_selected_status(replay: Replay, delivery: WebhookDelivery) -> bool:
     return delivery.status in replay.selected_statuses and not delivery.is_expired
 
 
-def _requeue_batch_skipping_changed(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
+def _requeue_unchanged_and_update_replay(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
     """Queue a batch again, except for deliveries that changed meanwhile. Raises what `jobs.save_progress` raises."""
     position = {"pk": batch[-1].item_key[0], "sk": batch[-1].item_key[1]}
     try:
@@ -80,7 +81,9 @@ def _requeue_batch_skipping_changed(replay: Replay, batch: Sequence[WebhookDeliv
 def _requeue_batch_and_save_position(replay: Replay, batch: Sequence[WebhookDelivery], position: Item) -> Replay:
     changes = UnitOfWork(now())
     requeued = [changes.update(delivery, **requeue_fields(changes.now)) for delivery in batch]
-    stored = jobs.save_progress(replay, changes, status="running", position=position, done=replay.done + len(batch))
+    stored = jobs.save_progress_and_extend_lease(
+        replay, changes, status="running", position=position, done=replay.done + len(batch)
+    )
     with log_and_ignore_aws_errors("replay"):
         batches.queue_delivery_batches([(batches.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
     return stored

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.features.notifications.models.schemas import DeliveryOut
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonalData
 from chalicelib.kernel.work.jobs import Job
@@ -81,7 +81,7 @@ class Webhook(Subscriber):
     pending_disable_reason: str | None = None
 
     @property
-    def endpoint_identity(self) -> object:
+    def stored_url(self) -> object:
         """Return the URL that receives the events."""
         return self.url
 
@@ -93,7 +93,7 @@ class Webhook(Subscriber):
         return "active" if self.enabled else "paused"
 
     @property
-    def accepts_events(self) -> bool:
+    def is_active_and_not_being_disabled(self) -> bool:
         """Return whether events are sent to it."""
         return self.status == "active" and self.pending_disable_reason is None
 
@@ -132,7 +132,7 @@ class DisabledNotice(Job):
         """Return the notice about a webhook that is disabled now."""
         organization_id = webhook.organization_id
         return cls(
-            **new_record_fields(timestamp),
+            **new_id_and_time_fields(timestamp),
             lease_until=timestamp,
             organization_id=organization_id,
             webhook_id=webhook.id,
@@ -159,7 +159,7 @@ class DisableJob(Job):
         """Return the job that disables a webhook."""
         organization_id = webhook.organization_id
         return cls(
-            **new_record_fields(timestamp),
+            **new_id_and_time_fields(timestamp),
             lease_until=timestamp,
             organization_id=organization_id,
             webhook_id=webhook.id,
@@ -192,7 +192,7 @@ class ExhaustionJob(Job):
     def create(cls, delivery_before: Delivery, failed_delivery: Delivery, timestamp: str) -> "ExhaustionJob":
         """Return the job that records a failed delivery in the log."""
         return cls(
-            **new_record_fields(timestamp),
+            **new_id_and_time_fields(timestamp),
             lease_until=timestamp,
             organization_id=failed_delivery.organization_id,
             webhook_id=failed_delivery.subscriber_id,

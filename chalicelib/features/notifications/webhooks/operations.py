@@ -8,13 +8,16 @@ from pydantic_core import to_json
 from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import (
     check_exact_events_and_get_readable_areas,
-    set_caller_areas_if_changed,
+    limit_changed_subscriber_to_caller_areas,
 )
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit, webhook_secrets
-from chalicelib.features.notifications.webhooks.logic.circuit_breaker import failure_reason, reset_to_half_open_fields
+from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
+    failure_reason,
+    half_open_fields_clearing_failures,
+)
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.features.notifications.webhooks.models.schemas import (
     SecretRotation,
@@ -68,7 +71,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     limited to these, and an exact type outside them is rejected.
     """
     areas = check_exact_events_and_get_readable_areas(ctx, body.events)
-    record_fields, secret = ctx.new_record_fields(), body.secret or standard_webhooks.generate_secret()
+    record_fields, secret = ctx.new_id_and_time_fields(), body.secret or standard_webhooks.generate_secret()
     webhook = Webhook(
         **record_fields,
         organization_id=organization.id,
@@ -76,7 +79,7 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
         events=body.events,
         description=body.description,
         enabled=body.enabled,
-        secrets=[webhook_secrets.build_stored_secret(record_fields["id"], secret)],
+        secrets=[webhook_secrets.encrypted_secret_without_expiry(record_fields["id"], secret)],
         areas=areas,
     )
     return WebhookOut.of(ctx.changes.create(webhook), secret=secret)
@@ -107,14 +110,14 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     even after the service disabled it, or changing its URL clears its recorded failures. After a change by an API key,
     the webhook receives only events that the key may read.
     """
-    fields, is_enabled_now = body.to_stored_fields(), body.enabled and not webhook.enabled
+    fields, is_enabled_now = body.to_stored_fields_with_defaults(), body.enabled and not webhook.enabled
     if is_enabled_now:
         fields["disabled_reason"] = None
     if is_enabled_now or body.url != webhook.url:
-        fields |= reset_to_half_open_fields(ctx.now, enabled=body.enabled)
+        fields |= half_open_fields_clearing_failures(ctx.now, enabled=body.enabled)
     elif webhook.enabled and not body.enabled and not webhook.backlog_drained:
         fields["probe_at"] = ctx.now  # The task then skips the backlog.
-    changed = set_caller_areas_if_changed(ctx, ctx.changes.update(webhook, **fields), webhook)
+    changed = limit_changed_subscriber_to_caller_areas(ctx, ctx.changes.update(webhook, **fields), webhook)
     if changed.probe_at == ctx.now:
         ctx.changes.enqueue_after_commit(PROBE_TASK, changed)
     return WebhookOut.of(changed)
@@ -154,7 +157,7 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     """
     body = _test_message_body(webhook, organization, ctx.now)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
-    response = ctx.run_once(lambda: _send_test_message(webhook, body, headers))
+    response = ctx.run_once(lambda: _count_and_send_test_message(webhook, body, headers))
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
@@ -178,9 +181,9 @@ def _test_message_body(webhook: Webhook, organization: Organization, timestamp: 
     return to_json(content)
 
 
-def _send_test_message(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+def _count_and_send_test_message(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
     """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
-    host_rate_limit.acquire_send_slots(webhook.organization_id, webhook.url, 1)
+    host_rate_limit.acquire_send_slots_and_retry_at(webhook.organization_id, webhook.url, 1)
     return webhook_client.post_webhook(webhook.url, body, headers, TEST_TIMEOUT_SECONDS)
 
 
@@ -204,6 +207,6 @@ def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) 
         for item in active_secrets
     ]
     rotated = ctx.changes.update(
-        webhook, secrets=[webhook_secrets.build_stored_secret(webhook.id, secret), *previous_secrets]
+        webhook, secrets=[webhook_secrets.encrypted_secret_without_expiry(webhook.id, secret), *previous_secrets]
     )
     return WebhookOut.of(rotated, secret=secret)

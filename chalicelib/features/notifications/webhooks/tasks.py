@@ -23,7 +23,7 @@ from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
     find_disable_reason,
     half_open_circuit_fields,
     next_misconfigured_since,
-    probe_at_after_timeouts,
+    next_probe_at_within_half_hour,
 )
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -65,7 +65,9 @@ class _HostAllowance:
     def try_acquire_slot(self, webhook: Webhook) -> bool:
         """Return whether one more request may be sent now. Raises Problem `unavailable`."""
         if self._remaining < 0:
-            slots = host_rate_limit.acquire_send_slots(webhook.organization_id, webhook.url, self._requested)
+            slots = host_rate_limit.acquire_send_slots_and_retry_at(
+                webhook.organization_id, webhook.url, self._requested
+            )
             self._remaining, self.next_at = slots.granted, slots.retry_at
         if self._remaining == 0:
             self.exhausted = True
@@ -84,22 +86,27 @@ def send_to_webhook(message: dict[str, Any]) -> None:
     is_probe, sends_backlog, allowance = bool(message.get("probe")), bool(message.get("catch_up")), _HostAllowance()
 
     def attempt_delivery(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
-        if not webhook.accepts_events:
+        if not webhook.is_active_and_not_being_disabled:
             delivery_attempts.skip_delivery(delivery)
         elif webhook.backlog_drained or is_probe or (sends_backlog and webhook.responsive):
             if allowance.try_acquire_slot(webhook):
-                return _send_event(webhook, delivery, event)
+                return _send_event_and_store_outcome(webhook, delivery, event)
             if not sends_backlog:  # A delivery of the backlog is deferred already.
-                delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
-            return _defer_new_events_until(webhook, allowance.next_at)
+                delivery_attempts.defer_until_subscriber_ready(webhook, delivery, _DEFERRAL_SECONDS)
+            return _defer_new_events_and_queue_probe(webhook, allowance.next_at)
         else:
-            delivery_attempts.defer(webhook, delivery, _DEFERRAL_SECONDS)
+            delivery_attempts.defer_until_subscriber_ready(webhook, delivery, _DEFERRAL_SECONDS)
             if webhook.probe_at is None:
                 return _queue_probe_and_store_timeout(webhook, delivery)
         return webhook
 
-    webhook = delivery_attempts.send_batch(Webhook, message, attempt_delivery, allowance.set_batch_size)
-    if webhook and sends_backlog and not allowance.exhausted and (webhook.responsive or not webhook.accepts_events):
+    webhook = delivery_attempts.send_due_deliveries(Webhook, message, attempt_delivery, allowance.set_batch_size)
+    if (
+        webhook
+        and sends_backlog
+        and not allowance.exhausted
+        and (webhook.responsive or not webhook.is_active_and_not_being_disabled)
+    ):
         _queue_backlog_or_mark_drained(webhook)
 
 
@@ -109,12 +116,12 @@ def queue_probe_or_backlog(message: dict[str, Any]) -> None:
     webhook = tasks.load_record(Webhook, message)
     if webhook is None or webhook.probe_at is None or webhook.probe_at > now():
         return
-    if webhook.responsive or not webhook.accepts_events:
-        _queue_next_backlog_batch(webhook)
+    if webhook.responsive or not webhook.is_active_and_not_being_disabled:
+        _claim_and_queue_backlog_batch(webhook)
     elif deferred := delivery_attempts.prune_and_load_first_deferred_deliveries(webhook):
         _queue_probe_and_store_timeout(webhook, deferred[0])
     else:
-        _set_probe_at_unless_changed(webhook, None)
+        _set_probe_at_unless_probe_changed(webhook, None)
 
 
 def _queue_probe_and_store_timeout(webhook: Webhook, delivery: Delivery) -> Webhook:
@@ -122,10 +129,10 @@ def _queue_probe_and_store_timeout(webhook: Webhook, delivery: Delivery) -> Webh
     queues.enqueue_delivery_to_slow_recipient(
         {**batches.build_queue_message(webhook.item_key, [delivery]), "probe": True}
     )
-    return _set_probe_at_unless_changed(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
+    return _set_probe_at_unless_probe_changed(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
 
 
-def _defer_new_events_until(webhook: Webhook, probe_at: str) -> Webhook:
+def _defer_new_events_and_queue_probe(webhook: Webhook, probe_at: str) -> Webhook:
     """Defer all new events of a webhook, in order, until its host can receive more requests."""
     if not webhook.backlog_drained and webhook.probe_at == probe_at:
         return webhook
@@ -135,14 +142,14 @@ def _defer_new_events_until(webhook: Webhook, probe_at: str) -> Webhook:
         return current.replace(backlog_drained=False, probe_at=probe_at)
 
     changed = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
-    queues.enqueue_at(PROBE_TASK, changed.item_key, probe_at)
+    queues.enqueue_at_if_soon(PROBE_TASK, changed.item_key, probe_at)
     return changed
 
 
-def _queue_next_backlog_batch(webhook: Webhook) -> None:
+def _claim_and_queue_backlog_batch(webhook: Webhook) -> None:
     """Queue the next batch of the backlog, after the messages that are queued already."""
     until = after(now(), seconds=_BACKLOG_TIMEOUT_SECONDS)
-    if _set_probe_at_unless_changed(webhook, until).probe_at == until:
+    if _set_probe_at_unless_probe_changed(webhook, until).probe_at == until:
         (pk, sk) = webhook.item_key
         queues.enqueue_deliveries([(webhook.id, {"task": SEND_TASK, "pk": pk, "sk": sk, "catch_up": True})])
 
@@ -154,12 +161,12 @@ def _queue_backlog_or_mark_drained(webhook: Webhook) -> None:
     deferred too.
     """
     if delivery_attempts.prune_and_load_first_deferred_deliveries(webhook):
-        _queue_next_backlog_batch(webhook)
+        _claim_and_queue_backlog_batch(webhook)
     else:
-        _mark_backlog_drained_if_responsive(webhook)
+        _clear_probe_and_set_drained_if_responsive(webhook)
 
 
-def _mark_backlog_drained_if_responsive(webhook: Webhook) -> None:
+def _clear_probe_and_set_drained_if_responsive(webhook: Webhook) -> None:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
         is_drained = current.responsive
         changes.update_untracked(current, backlog_drained=is_drained, probe_at=None)
@@ -168,7 +175,7 @@ def _mark_backlog_drained_if_responsive(webhook: Webhook) -> None:
     delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
 
 
-def _set_probe_at_unless_changed(webhook: Webhook, probe_at: str | None) -> Webhook:
+def _set_probe_at_unless_probe_changed(webhook: Webhook, probe_at: str | None) -> Webhook:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
         if (current.responsive, current.probe_at) != (webhook.responsive, webhook.probe_at):
             return current  # Another worker is handling it.
@@ -194,14 +201,14 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
             except Problem:
                 jobs.release_with_growing_delay(notice)
                 return
-            notice = jobs.save_progress(notice, last_notified_id=admin.id)
+            notice = jobs.save_progress_and_extend_lease(notice, last_notified_id=admin.id)
     jobs.remove(notice)
 
 
 @task(DisableJob.task, emits={final_outcomes.DISABLED_EVENT: Webhook})
 def disable_webhook(message: dict[str, Any]) -> None:
     """Disable a webhook that accepts no events, and notify the organization's admins."""
-    final_outcomes.commit_webhook_disabling(message)
+    final_outcomes.commit_disabling_if_still_pending(message)
 
 
 @task(ExhaustionJob.task, emits={final_outcomes.EXHAUSTED_EVENT: WebhookDelivery})
@@ -210,8 +217,8 @@ def log_exhausted_delivery(message: dict[str, Any]) -> None:
     final_outcomes.commit_exhaustion_entry(message)
 
 
-def _send_event(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
-    body = event.to_request_body()
+def _send_event_and_store_outcome(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
+    body = event.encode_request_body()
     headers = webhook_secrets.signed_headers(webhook, delivery.event_id, body, now())
     headers |= {"x-request-id": event.request_id} if event.request_id else {}
     response = webhook_client.post_webhook(webhook.url, body, headers)
@@ -219,18 +226,18 @@ def _send_event(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> W
     misconfigured_since = next_misconfigured_since(response, webhook.misconfigured_since, now())
     if reason := find_disable_reason(response, failing_since, misconfigured_since, now()):
         record_last_attempt = partial(
-            delivery_attempts.record_attempt, delivery=delivery, response=response, next_at=None
+            delivery_attempts.log_attempt_and_update_delivery, delivery=delivery, response=response, next_at=None
         )
-        return final_outcomes.queue_disabling(webhook, reason, failing_since, record_last_attempt)
+        return final_outcomes.stop_deliveries_and_queue_disabling(webhook, reason, failing_since, record_last_attempt)
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
     # Stored before the attempt: if the worker dies in between, the attempt is repeated.
-    updated = _store_health_after_attempt(webhook, response, failing_since, misconfigured_since, next_at)
-    delivery_attempts.store_attempt(delivery, response, next_at, final_outcomes.create_exhaustion_job)
+    updated = _store_health_and_queue_probe(webhook, response, failing_since, misconfigured_since, next_at)
+    delivery_attempts.store_attempt(delivery, response, next_at, final_outcomes.add_exhaustion_job)
     return updated
 
 
-def _store_health_after_attempt(
+def _store_health_and_queue_probe(
     webhook: Webhook,
     response: WebhookResponse,
     failing_since: str | None,
@@ -241,7 +248,7 @@ def _store_health_after_attempt(
     timestamp = now()
     if response.timed_out:
         timeouts = webhook.consecutive_timeouts + 1
-        probe_at = probe_at_after_timeouts(next_at, timeouts, timestamp)
+        probe_at = next_probe_at_within_half_hour(next_at, timeouts, timestamp)
         breaker_fields: dict[str, Any] = {**half_open_circuit_fields(probe_at), "consecutive_timeouts": timeouts}
     else:
         breaker_fields = (
@@ -258,7 +265,7 @@ def _store_health_after_attempt(
 
     updated = delivery_attempts.update_subscriber_unless_endpoint_changed(webhook, apply_change)
     if breaker_fields and updated.probe_at:
-        queues.enqueue_at(PROBE_TASK, updated.item_key, updated.probe_at)
+        queues.enqueue_at_if_soon(PROBE_TASK, updated.item_key, updated.probe_at)
     return updated
 
 
@@ -284,7 +291,7 @@ def _render_email_if_still_disabled(notice: DisabledNotice) -> mail.Email | None
 def _iter_admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
     """Yield the organization's admins and owner who were not notified yet."""
     members = Member.in_organization.partition(organization_id=notice.organization_id)
-    for items in table.iter_pages(members, since=notice.last_notified_id):
+    for items in table.iter_item_pages(members, since=notice.last_notified_id):
         # The index lags, so the current items decide who is an admin.
         for member in map(Member.from_item, table.read_current(items)):
             if member.id != notice.last_notified_id and Role(member.role).includes(Role.ADMIN):

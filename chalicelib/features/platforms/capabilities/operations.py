@@ -30,12 +30,12 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
     current = _load_capabilities(ctx)
     if any(capability.capability_key == body.capability_key for capability in current):
         detail = "The space has this capability. Replace the capabilities to change its settings."
-        raise Problem.for_field("/capabilityKey", "already_exists", detail)
+        raise Problem.create_with_field_error("/capabilityKey", "already_exists", detail)
     capability = ctx.changes.create(
-        Capability(**ctx.new_record_fields(), **space.ids_by_parameter, **body.to_stored_fields())
+        Capability(**ctx.new_id_and_time_fields(), **space.ids_by_parameter, **body.to_stored_fields_with_defaults())
     )
-    CapabilitySet.reject_oversized_set([*current, capability])
-    ctx.changes.touch_if_changed(space)
+    CapabilitySet.reject_too_many_or_large_records([*current, capability])
+    ctx.changes.bump_version_unless_empty(space)
     return CapabilityOut.of(capability)
 
 
@@ -51,9 +51,9 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
     Each change raises the version of the space: `If-Match` takes the space's `ETag`.
     """
     new_capabilities = ctx.new_records(
-        Capability, [write.to_stored_fields() for write in body.capabilities], **space.ids_by_parameter
+        Capability, [write.to_stored_fields_with_defaults() for write in body.capabilities], **space.ids_by_parameter
     )
-    CapabilitySet.reject_oversized_set(new_capabilities)
+    CapabilitySet.reject_too_many_or_large_records(new_capabilities)
     stored = ctx.changes.replace_set(
         space, _load_capabilities(ctx), new_capabilities, CapabilitySet.from_container_and_records
     )
@@ -80,8 +80,8 @@ def get_space_capability(_ctx: Context, capability: Capability) -> CapabilityOut
 def remove_space_capability(ctx: Context, space: Space, capability: Capability) -> None:
     """Remove a capability from a space."""
     ctx.changes.delete(capability)
-    ctx.changes.touch_if_changed(space)
+    ctx.changes.bump_version_unless_empty(space)
 
 
 def _load_capabilities(ctx: Context) -> list[Capability]:
-    return ctx.load_collections_and_keys(Capability.in_space).instances_of(Capability)
+    return ctx.load_records_by_collections_and_keys(Capability.in_space).instances_of(Capability)

@@ -47,7 +47,7 @@ def config_fields(
         "modules": [
             _without_settings_if_disabled(ConfigModuleOut.of(module), is_anonymous=is_anonymous) for module in modules
         ],
-        "custom_domain": custom_domain and _visible_domain_output(custom_domain, is_anonymous=is_anonymous),
+        "custom_domain": custom_domain and _visible_domain_output_or_none(custom_domain, is_anonymous=is_anonymous),
         "project_blocks": [ProjectBlockOut.of(block) for block in blocks],
         "version": sum(versions),
     }
@@ -57,7 +57,7 @@ def _without_settings_if_disabled(module: ConfigModuleOut, *, is_anonymous: bool
     return module.model_copy(update={"settings": {}}) if is_anonymous and not module.enabled else module
 
 
-def _visible_domain_output(custom_domain: CustomDomain, *, is_anonymous: bool) -> PublicDomainOut | None:
+def _visible_domain_output_or_none(custom_domain: CustomDomain, *, is_anonymous: bool) -> PublicDomainOut | None:
     if is_anonymous:
         return PublicDomainOut.of(custom_domain) if custom_domain.status == "verified" else None
     return ConfigDomainOut.of(custom_domain) if custom_domain.domain else None

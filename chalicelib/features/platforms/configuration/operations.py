@@ -27,7 +27,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, ItemKey
-from chalicelib.kernel.transactions.unique_items import guard_key, reserving_record_id
+from chalicelib.kernel.transactions.unique_items import guard_key, unexpired_reservation_record_id
 
 routes = RouteGroup("platforms")
 
@@ -53,7 +53,7 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     """
     ctx.allow_caching()
     visibility = NavigationVisibility(ctx, platform)
-    records = ctx.load_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    records = ctx.load_records_by_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     return ConfigOut.of(
         config_fields(
             platform,
@@ -65,9 +65,9 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     )
 
 
-def _space_slug_prefetch_keys(request: Request) -> list[ItemKey]:
+def _space_in_body_path_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
-    slug = possible_space_slug_in_path(request.unvalidated_json_object.get("path"))
+    slug = possible_space_slug_in_path(request.unvalidated_json_object_or_empty.get("path"))
     fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
     return [guard_key(Space.by_slug, fields)] if slug else []
 
@@ -78,7 +78,7 @@ def _space_slug_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_platform_role(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
-    prefetch=_space_slug_prefetch_keys,
+    prefetch=_space_in_body_path_prefetch_keys,
     alternative=_TOO_LARGE_ADVICE,
 )
 def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
@@ -88,13 +88,13 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     module overrides of the space apply, and its capabilities are listed. A `spaceId` that the caller can't see is not
     found. A path without a space, or a host that is not a domain of the platform, is not an error.
     """
-    space_id, selected_by = _selected_space_id_and_field(ctx, body)
+    space_id, selected_by = _space_id_and_selecting_field(ctx, body)
     visibility = NavigationVisibility(ctx, platform)
     space, records = _load_visible_space_and_records(ctx, platform, space_id, visibility)
     if space is None and body.space_id:
         raise not_found()
     matched = MatchedOut(
-        host=_host_match_kind(platform, body.host, records),
+        host=_host_match_kind_or_none(platform, body.host, records),
         space=MatchedSpaceOut(id=space.id, slug=space.slug, name=space.name, by=selected_by) if space else None,
         locale=body.locale or platform.default_locale,
     )
@@ -109,7 +109,7 @@ def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveReque
     return ResolvedConfigOut.of({**config, "capabilities": capabilities, "matched": matched})
 
 
-def _host_match_kind(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
+def _host_match_kind_or_none(platform: Platform, host: str | None, records: Records) -> HostMatch | None:
     """Return which domain of a platform a host is. `records` includes the custom domain of the platform."""
     custom_domain = next(iter(records.instances_of(CustomDomain)), None)
     return host_match_kind(host, platform, custom_domain, section(PlatformSettings).platforms_domain)
@@ -123,21 +123,23 @@ def _load_visible_space_and_records(
     The records include the capabilities and module overrides of a visible space.
     """
     if space_id is None:
-        return None, ctx.load_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+        return None, ctx.load_records_by_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     keys = [*space_visibility_keys(ctx, platform, space_id), *visibility.prefetch_keys()]
     collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
-    records = ctx.load_collections_and_keys(*collections, keys=keys, **{Space.parameter: space_id})
+    records = ctx.load_records_by_collections_and_keys(*collections, keys=keys, **{Space.parameter: space_id})
     if space := visible_space_or_none(ctx, platform, space_id, records):
         return space, records
     platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))
     return None, Records(platform_records, records.requested_keys, records.items_by_key)
 
 
-def _selected_space_id_and_field(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
+def _space_id_and_selecting_field(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
     """Return the id of the space that a request selects, or None, and the field of the body that selects it."""
     if body.space_id:
         return body.space_id, "spaceId"
     slug_items = [
-        ctx.access.prefetched[key] for key in _space_slug_prefetch_keys(ctx.request) if key in ctx.access.prefetched
+        ctx.access.prefetched[key]
+        for key in _space_in_body_path_prefetch_keys(ctx.request)
+        if key in ctx.access.prefetched
     ]
-    return next(filter(None, map(reserving_record_id, slug_items)), None), "path"
+    return next(filter(None, map(unexpired_reservation_record_id, slug_items)), None), "path"

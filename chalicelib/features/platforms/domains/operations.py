@@ -78,7 +78,7 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
         return CustomDomainOut.of(custom_domain)
     if custom_domain.status == "verified":
         detail = f"{custom_domain.domain} is verified. Remove it first to replace it by {body.domain}."
-        raise Problem.for_field("/domain", "already_exists", detail)
+        raise Problem.create_with_field_error("/domain", "already_exists", detail)
     return CustomDomainOut.of(ctx.changes.update(custom_domain, **claim_fields(custom_domain.id, body.domain, ctx.now)))
 
 

@@ -28,7 +28,7 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
-from chalicelib.kernel.transactions.unique_items import guard_key, reserving_record_id
+from chalicelib.kernel.transactions.unique_items import guard_key, unexpired_reservation_record_id
 
 
 def can_edit_navigation(ctx: Context) -> bool:
@@ -60,7 +60,7 @@ class NavigationVisibility:
             *pointer_keys,
             *self._space_keys(space_ids),
             *_page_and_site_keys(pages),
-            *self._home_site_keys(),
+            *self._home_site_keys_to_check(),
         ]
 
     def load_visible_navigation_and_home_fields(self, records: Records) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class NavigationVisibility:
 
         Spaces and pages that are not cached yet take a second read.
         """
-        records = self._with_uncached_records(records)
+        records = self._cache_ids_and_load_missing_records(records)
         home = {**self.platform.home}
         if home.get("space_id") and not self._sees_space(home["space_id"], records):
             home["space_id"] = None
@@ -119,11 +119,11 @@ class NavigationVisibility:
         for space_id in sorted(ids):
             yield from space_visibility_keys(self.ctx, self.platform, space_id)
 
-    def _home_site_keys(self) -> list[ItemKey]:
+    def _home_site_keys_to_check(self) -> list[ItemKey]:
         site_id = self.platform.home.get("site_id")
         return [_site_entity_class().make_item_key(id=site_id)] if site_id and not self._can_see_unpublished else []
 
-    def _with_uncached_records(self, records: Records) -> Records:
+    def _cache_ids_and_load_missing_records(self, records: Records) -> Records:
         """Return the records together with those of spaces and pages that were not cached before."""
         space_ids: set[str] = set()
         for slug in self._space_slugs_to_check:
@@ -138,10 +138,10 @@ class NavigationVisibility:
             ancestor_cache.cache_pointer_ancestor_ids(pointer)
         needed = [*self._space_keys(space_ids), *_page_and_site_keys(pages)]
         missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
-        return records.union(self.ctx.load_collections_and_keys(keys=missing)) if missing else records
+        return records.union(self.ctx.load_records_by_collections_and_keys(keys=missing)) if missing else records
 
     def _space_id_of_slug(self, slug: str, records: Records) -> str | None:
-        return reserving_record_id(records.items_by_key.get(self._space_guard_key(slug)))
+        return unexpired_reservation_record_id(records.items_by_key.get(self._space_guard_key(slug)))
 
     def _sees_space(self, space_id: str, records: Records) -> bool:
         return self._can_see_all_spaces or visible_space_or_none(self.ctx, self.platform, space_id, records) is not None
@@ -180,7 +180,7 @@ class NavigationVisibility:
 def require_own_site(ctx: Context, organization_id: str, site_id: str) -> None:
     """Raise ValidationProblem if the organization has no site with this id."""
     site_type = _site_entity_class()
-    sites = ctx.load_collections_and_keys(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
+    sites = ctx.load_records_by_collections_and_keys(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
     if not any(site.organization_id == organization_id for site in sites):
         raise ValidationProblem([FieldError("/siteId", "unknown", "No site of this organization has this id.")])
 

@@ -8,7 +8,7 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformMember
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -46,11 +46,11 @@ def list_visible_platforms(
     it. `serialize` returns None for platforms to omit. `make_key_of_required_record` maps a platform id to the key of a
     record without which the platform is omitted. `names` fill the key of the collection.
     """
-    group, organization_ids = _load_membership_group_and_organization_ids(ctx, query, organization_id)
+    group, organization_ids = _load_memberships_at_cursor_and_organization_ids(ctx, query, organization_id)
     partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
     if isinstance(ctx.principal_or_anonymous, User) and group.is_first_group:
         partitions.append(PlatformMember.of_user.partition(user_id=ctx.principal_or_anonymous.id))
-    result = group.query_page_continuing_in_next_group(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
+    result = group.query_page_with_next_position(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
     page_scope = _ListPageScope(group, organization_ids, organization_id)
     outputs = [
         serialize(platform)
@@ -70,7 +70,7 @@ class _ListPageScope:
     organization_ids: Sequence[str]
     requested_id: str | None
 
-    def is_platform_on_page(
+    def is_platform_on_list_page(
         self, organization_id: str, *, is_platform_member: bool, is_organization_member: bool
     ) -> bool:
         """Return whether the page shows a platform of an organization.
@@ -83,18 +83,18 @@ class _ListPageScope:
         return is_platform_member and self.requested_id in (None, organization_id) and not is_later
 
 
-def _load_membership_group_and_organization_ids(
-    ctx: Context, query: ListQuery, requested_id: str | None
+def _load_memberships_at_cursor_and_organization_ids(
+    ctx: Context, query: ListQuery, requested_organization_id: str | None
 ) -> tuple[MembershipGroup, Sequence[str]]:
     """Return the group of a page and the ids of its organizations: the caller's own, or the requested one."""
     position = ctx.decode_cursor(query)
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
         own_id = ctx.principal_or_anonymous.credential.organization_id
-        return MembershipGroup(position=position), [own_id] if requested_id in (None, own_id) else []
+        return MembershipGroup(position=position), [own_id] if requested_organization_id in (None, own_id) else []
     user_id = ctx.user.id
-    if requested_id:
-        member = table.get(Member.make_item_key(organization_id=requested_id, user_id=user_id))
-        return MembershipGroup(position=position), [requested_id] if member else []
+    if requested_organization_id:
+        member = table.get(Member.make_item_key(organization_id=requested_organization_id, user_id=user_id))
+        return MembershipGroup(position=position), [requested_organization_id] if member else []
     group = find_membership_group_at_position(Member.of_user.partition(user_id=user_id, list_name="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
@@ -132,11 +132,11 @@ def _load_visible_platforms(
         is_lacking = make_key_of_required_record is not None and required_keys[platform_id] not in items
         if platform is None or organization is None or is_lacking or Organization.from_item(organization).is_deleted:
             continue
-        is_platform_member = platform_id in joined_ids and is_current_membership(
+        is_platform_member = platform_id in joined_ids and has_unrevoked_membership(
             caller_id, platform_key, [organization_key], items
         )
         is_organization_member = is_api_key or member_keys[organization_id] in items
-        if page_scope.is_platform_on_page(
+        if page_scope.is_platform_on_list_page(
             organization_id, is_platform_member=is_platform_member, is_organization_member=is_organization_member
         ):
             yield Platform.from_item(platform)

@@ -22,7 +22,7 @@ DEPENDENTS_OF_PLATFORM_MEMBER: Final = Facet("P#{platform_id}#U#{user_id}", "fac
 """Index of the memberships of spaces and of the pending invitations that depend on a member of a platform."""
 
 
-def platform_membership_sort_key(user_id: str, platform_id: str = "") -> str:
+def membership_listing_sort_key(user_id: str, platform_id: str = "") -> str:
     """Return the sort key, in an organization's partition, of the item that lists a platform of a user.
 
     Without a platform id it is the common prefix of all platforms of the user.
@@ -60,22 +60,22 @@ class PlatformMember(ContainerMember, DescendantMembership):
         names = {"organization_id": self.organization_id, "platform_id": self.platform_id}
         row = {
             "pk": f"O#{self.organization_id}",
-            "sk": platform_membership_sort_key(self.user_id, self.platform_id),
+            "sk": membership_listing_sort_key(self.user_id, self.platform_id),
             **names,
         }
         return (*super().derived_items, row)
 
     @classmethod
-    def user_membership_sort_key_prefix(cls, user_id: str) -> str:
+    def membership_listing_sort_key_prefix(cls, user_id: str) -> str:
         """Return the common sort key prefix, in an organization's partition, of a user's platforms."""
-        return platform_membership_sort_key(user_id)
+        return membership_listing_sort_key(user_id)
 
     @property
     def folded_username(self) -> str:
         """The username, case-folded for comparison."""
         return fold_username(self.username or "")
 
-    def with_unique_username(self) -> Self:
+    def with_unique_username_if_required(self) -> Self:
         """Return the membership with its username, or with a suffix if another member has it. It takes one read."""
         if self.username is None or not self.is_username_taken(self.username):
             return self
@@ -131,7 +131,7 @@ class PlatformInvitation(Invitation):
     membership_type = PlatformMember
 
     @property
-    def container_ids(self) -> dict[str, str]:
+    def container_ids_by_parameter(self) -> dict[str, str]:
         """The ids of the platform and of its organization, by path parameter."""
         return {"organization_id": self.organization_id, "platform_id": str(self.platform_id)}
 

@@ -16,7 +16,7 @@ from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
-def invitation_prefetch_keys(request: Request, user: User) -> list[ItemKey]:
+def invitation_guard_prefetch_keys(request: Request, user: User) -> list[ItemKey]:
     """Return the key of the item that reserves the caller's address among the platform's pending invitations."""
     if not (user.email and user.email_verified):
         return []
@@ -27,12 +27,12 @@ def invitation_prefetch_keys(request: Request, user: User) -> list[ItemKey]:
 def find_invitation_by_email(ctx: Context, platform: Platform) -> ResolvedInvitation | None:
     """Return the pending invitation to a platform for the caller's address, or None, in one round trip.
 
-    The items at `invitation_prefetch_keys` must be prefetched.
+    The items at `invitation_guard_prefetch_keys` must be prefetched.
     """
     guard = next(
         (
             ctx.access.prefetched[key]
-            for key in invitation_prefetch_keys(ctx.request, ctx.user)
+            for key in invitation_guard_prefetch_keys(ctx.request, ctx.user)
             if key in ctx.access.prefetched
         ),
         None,
@@ -46,7 +46,9 @@ def find_invitation_by_email(ctx: Context, platform: Platform) -> ResolvedInvita
         [
             key,
             *membership_keys,
-            *EpochSubject(organization_partition(platform.organization_id), inviter_id).epoch_item_keys,
+            *EpochSubject(
+                organization_partition(platform.organization_id), inviter_id
+            ).random_shard_and_closing_mark_keys,
         ]
     )
     if key not in items:

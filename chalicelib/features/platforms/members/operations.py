@@ -7,7 +7,7 @@ from chalicelib.features.platforms.members.entities import (
     PlatformRevocationMarker,
     username_guard_keys,
 )
-from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_prefetch_keys
+from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_guard_prefetch_keys
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_RATE_LIMITS
 from chalicelib.features.tenancy.invitations.logic.responses import record_decision
 from chalicelib.features.tenancy.invitations.logic.sending import (
@@ -99,7 +99,7 @@ def update_platform_member(
     unique on a platform, ignoring case. A username that another member has is `already_exists`.
     """
     updated = grant_role_to_path_user(ctx, PlatformMember, member, Role(body.role), **platform.ids_by_parameter)
-    if "username" in ctx.request.unvalidated_json_object:
+    if "username" in ctx.request.unvalidated_json_object_or_empty:
         updated = _set_username(ctx, updated, body.username)
     return create_member_presenter(ctx)(updated)
 
@@ -144,7 +144,7 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
     success=200,
     access=require_platform_role(None),
     scope=None,
-    prefetch_for_user=invitation_prefetch_keys,
+    prefetch_for_user=invitation_guard_prefetch_keys,
     emits=("platform.member.added", "platform.invitation.accepted"),
     grants_access=True,
 )
@@ -206,5 +206,5 @@ def _set_username(ctx: Context, member: PlatformMember, username: str | None) ->
         return member
     if username and ctx.attempt and member.is_username_taken(username):
         detail = "Another member of the platform has this username, ignoring case. Choose another."
-        raise Problem.for_field("/username", "already_exists", detail)
+        raise Problem.create_with_field_error("/username", "already_exists", detail)
     return ctx.changes.update(member, username=username)

@@ -20,7 +20,7 @@ def remove_platform_invitations(container_type: type[Container], container_id: s
     if container_type is not Platform:
         return True
     invitations = PlatformInvitation.of_container.partition(platform_id=container_id)
-    for items in table.iter_pages(invitations, limit=_BATCH_SIZE):
+    for items in table.iter_item_pages(invitations, limit=_BATCH_SIZE):
         if time.monotonic() > deadline:
             return False
         changes = UnitOfWork(now())

@@ -52,7 +52,7 @@ def normalize_domain_name(text: str) -> str:
         raise ValueError(
             "must be only a name, such as shop.example.com, without https://, port, path, spaces or wildcard"
         )
-    name = _to_ascii(text)
+    name = _to_valid_ascii_name(text)
     if len(name) > MAX_NAME_CHARACTERS:
         raise ValueError(f"must have {MAX_NAME_CHARACTERS} characters or fewer, to leave room for the names of records")
     if _belongs_to_service(name):
@@ -85,7 +85,7 @@ def is_same_or_subdomain(name: str, domain: str) -> bool:
     return f".{name}".endswith(f".{domain}")
 
 
-def _to_ascii(text: str) -> str:
+def _to_valid_ascii_name(text: str) -> str:
     advice = "must be a valid domain name, such as shop.example.com"
     try:
         name = normalize_domain_as_dns(text.replace(_IDEOGRAPHIC_STOP, ".").removesuffix("."))

@@ -16,8 +16,8 @@ from chalicelib.kernel.http.fields import (
     Timestamp,
     Uuid,
     WebUrl,
-    lower_case_if_text,
-    pattern_field_metadata,
+    ascii_lower_if_text,
+    pattern_validator_and_schema,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 
@@ -34,8 +34,8 @@ _CSS_VALUE_ADVICE: Final = (
 
 Color = Annotated[
     str,
-    BeforeValidator(lower_case_if_text),
-    *pattern_field_metadata(
+    BeforeValidator(ascii_lower_if_text),
+    *pattern_validator_and_schema(
         "^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", "must be a colour as #rgb, #rrggbb or #rrggbbaa"
     ),
 ]

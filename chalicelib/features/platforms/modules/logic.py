@@ -53,7 +53,7 @@ class EffectiveModule:
 def configured_modules(
     stored: Iterable[PlatformModule], catalogue: Mapping[str, ModuleDefinition] = MODULE_CATALOGUE
 ) -> list[ConfiguredModule]:
-    """Return the modules of a platform: those of the catalogue, then its own in the order of `stored_modules`."""
+    """Return the modules of a platform: those of the catalogue, then its own in the order of `stored`."""
     stored_by_id = {module.module_id: module for module in stored}
     defined = [
         _configured_module(module_id, definition, stored_by_id.pop(module_id, None))
@@ -139,7 +139,7 @@ def states_of_changed_modules(
     errors: list[FieldError] = []
     for index, change in enumerate(changes):
         try:
-            states[change.module_id] = _new_module_state(
+            states[change.module_id] = _new_module_state_or_none(
                 stored_modules.get(change.module_id), change, f"/modules/{index}"
             )
         except ValidationProblem as invalid:
@@ -149,7 +149,9 @@ def states_of_changed_modules(
     return states
 
 
-def _new_module_state(stored_module: PlatformModule | None, change: ModuleChange, pointer: str) -> ModuleState | None:
+def _new_module_state_or_none(
+    stored_module: PlatformModule | None, change: ModuleChange, pointer: str
+) -> ModuleState | None:
     patch = change.model_dump(exclude_unset=True, exclude={"module_id"})
     if patch == dict.fromkeys(ModuleState.model_fields):
         return None

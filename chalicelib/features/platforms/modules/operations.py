@@ -30,7 +30,7 @@ space_routes = RouteGroup("spaces", routes.operations)
 )
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
     """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
-    stored = ctx.load_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
+    stored = ctx.load_records_by_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
     return ctx.slice_page([ModuleOut.of(module) for module in configured_modules(stored)], query)
 
 
@@ -49,12 +49,16 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
     platform's `ETag`.
     """
-    current = ctx.load_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
+    current = ctx.load_records_by_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
     states = states_of_changed_modules({module.module_id: module for module in current}, body.modules)
-    fields = [{"module_id": module_id, **state.to_stored_fields()} for module_id, state in states.items() if state]
+    fields = [
+        {"module_id": module_id, **state.to_stored_fields_with_defaults()}
+        for module_id, state in states.items()
+        if state
+    ]
     unchanged = [module for module in current if module.module_id not in states]
     new_modules = [*unchanged, *ctx.new_records(PlatformModule, fields, **platform.ids_by_parameter)]
-    ModuleSet.reject_oversized_set(new_modules)
+    ModuleSet.reject_too_many_or_large_records(new_modules)
 
     def module_set(container: Container, modules: Sequence[PlatformModule]) -> ModuleSet:
         return ModuleSet.from_container_and_records(container, configured_modules(modules))
@@ -76,7 +80,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     platform has locked the module. A module whose dependency is off is off. Overrides of modules that the platform
     doesn't have are listed last, as off.
     """
-    records = ctx.load_collections_and_keys(PlatformModule.in_platform, ModuleOverride.in_space)
+    records = ctx.load_records_by_collections_and_keys(PlatformModule.in_platform, ModuleOverride.in_space)
     modules = effective_modules(
         configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
     )
@@ -110,13 +114,15 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
     existing = overrides.get(body.module_id)
     ctx.already_existed = existing is not None
     if existing:
-        override = ctx.changes.update(existing, **body.to_stored_fields())
+        override = ctx.changes.update(existing, **body.to_stored_fields_with_defaults())
     else:
         override = ctx.changes.create(
-            ModuleOverride(**ctx.new_record_fields(), **space.ids_by_parameter, **body.to_stored_fields())
+            ModuleOverride(
+                **ctx.new_id_and_time_fields(), **space.ids_by_parameter, **body.to_stored_fields_with_defaults()
+            )
         )
-    ModuleOverrideSet.reject_oversized_set([*(overrides | {body.module_id: override}).values()])
-    ctx.changes.touch_if_changed(space)
+    ModuleOverrideSet.reject_too_many_or_large_records([*(overrides | {body.module_id: override}).values()])
+    ctx.changes.bump_version_unless_empty(space)
     return OverrideOut.of(override)
 
 
@@ -133,10 +139,10 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     """
     new_overrides = ctx.new_records(
         ModuleOverride,
-        [write.to_stored_fields() for write in body.overrides],
+        [write.to_stored_fields_with_defaults() for write in body.overrides],
         **space.ids_by_parameter,
     )
-    ModuleOverrideSet.reject_oversized_set(new_overrides)
+    ModuleOverrideSet.reject_too_many_or_large_records(new_overrides)
     stored = ctx.changes.replace_set(
         space, _load_overrides(ctx), new_overrides, ModuleOverrideSet.from_container_and_records
     )
@@ -163,8 +169,8 @@ def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
 def remove_module_override(ctx: Context, space: Space, override: ModuleOverride) -> None:
     """Remove the override of a module, so that the space inherits the module from its platform."""
     ctx.changes.delete(override)
-    ctx.changes.touch_if_changed(space)
+    ctx.changes.bump_version_unless_empty(space)
 
 
 def _load_overrides(ctx: Context) -> list[ModuleOverride]:
-    return ctx.load_collections_and_keys(ModuleOverride.in_space).instances_of(ModuleOverride)
+    return ctx.load_records_by_collections_and_keys(ModuleOverride.in_space).instances_of(ModuleOverride)

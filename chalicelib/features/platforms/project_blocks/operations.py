@@ -46,14 +46,14 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
         return ListPage([ProjectBlockOut.of(block) for block in current], None)
     new_blocks = [
         ProjectBlock(
-            **ctx.new_record_fields(),
+            **ctx.new_id_and_time_fields(),
             **platform.ids_by_parameter,
             position=position,
-            **block.to_stored_fields(),
+            **block.to_stored_fields_with_defaults(),
         )
         for position, block in enumerate(body.project_blocks or [])
     ]
-    ProjectBlockSet.reject_oversized_set(new_blocks)
+    ProjectBlockSet.reject_too_many_or_large_records(new_blocks)
 
     def block_set(container: Container, blocks: Sequence[ProjectBlock]) -> ProjectBlockSet:
         return ProjectBlockSet.from_container_and_records(container, sort_by_position(blocks))
@@ -88,4 +88,6 @@ def list_project_block_platforms(
 
 
 def _load_blocks(ctx: Context) -> list[ProjectBlock]:
-    return sort_by_position(ctx.load_collections_and_keys(ProjectBlock.in_platform).instances_of(ProjectBlock))
+    return sort_by_position(
+        ctx.load_records_by_collections_and_keys(ProjectBlock.in_platform).instances_of(ProjectBlock)
+    )

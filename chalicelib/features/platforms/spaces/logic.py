@@ -7,7 +7,7 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
 from chalicelib.features.platforms.spaces.models import SpaceOut
 from chalicelib.kernel.authorization.effective_role import can_see_private_containers
-from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -47,7 +47,7 @@ def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, recor
     items = {**ctx.access.prefetched, **{record.item_key: {"created_at": record.created_at} for record in records}}
     return (
         space
-        if is_current_membership(
+        if has_unrevoked_membership(
             ctx.principal_or_anonymous.id, space.item_key, space.ancestor_keys_by_type.values(), items
         )
         else None
@@ -107,7 +107,7 @@ def _load_visible_spaces_by_sort_key(
     joined_spaces = [
         Space.from_item(items[key])
         for key in space_keys
-        if key in items and is_current_membership(user_id, key, container_keys, items)
+        if key in items and has_unrevoked_membership(user_id, key, container_keys, items)
     ]
     private = {_sort_key(space): space for space in joined_spaces if space.is_private}
     return {sk: space for sk, space in current.items() if not space.is_private} | private

@@ -49,12 +49,12 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
         and not can_see_all_private_spaces(ctx)
     ):
         detail = "The API key could not see the space. To create a private space it needs `spaces:write` or `admin`."
-        raise Problem.for_field("/visibility", "insufficient_scope", detail)
-    fields = body.to_stored_fields() | {
+        raise Problem.create_with_field_error("/visibility", "insufficient_scope", detail)
+    fields = body.to_stored_fields_with_defaults() | {
         "slug": ctx.given_or_derived_slug(body.slug, body.name),
         "position": _requested_or_last_position(ctx, body.position),
     }
-    space = Space(**ctx.new_record_fields(), **fields, organization_id=platform.organization_id)
+    space = Space(**ctx.new_id_and_time_fields(), **fields, organization_id=platform.organization_id)
     ctx.changes.create(space)
     if isinstance(ctx.principal_or_anonymous, User):
         create_membership(
@@ -77,7 +77,7 @@ def get_space(_ctx: Context, space: Space) -> SpaceOut:
 @routes.patch("/spaces/{space_id}", access=require_space_role(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     """Change a space. With `position` = null, it becomes the last one."""
-    fields = body.to_stored_fields() | {"position": _requested_or_last_position(ctx, body.position)}
+    fields = body.to_stored_fields_with_defaults() | {"position": _requested_or_last_position(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
 
 

@@ -64,7 +64,7 @@ class Erasure(Job):
     error: str | None = None
 
     @property
-    def is_over(self) -> bool:
+    def is_job_finished(self) -> bool:
         """Return whether nothing is left to do."""
         return self.lease_until is None
 
@@ -86,4 +86,4 @@ class Erasure(Job):
             for identity in self.identities
             if identity[0] not in person.user_ids and identity[1] not in person.emails
         ]
-        return {"identities": remaining} if self.is_over and remaining != self.identities else {}
+        return {"identities": remaining} if self.is_job_finished and remaining != self.identities else {}

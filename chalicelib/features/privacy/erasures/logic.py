@@ -43,7 +43,7 @@ def reject_api_key_or_member_with_other_email(records: Iterable[Entity], email: 
             raise ValidationProblem([FieldError("/userId", "another_person", advice)])
 
 
-def partitions_to_scan(container_type: type[Container], container_id: str) -> list[ScanRange]:
+def container_scan_ranges(container_type: type[Container], container_id: str) -> list[ScanRange]:
     """Return the key ranges with everything in a container: its partitions, its child containers and other records."""
     partitions = [
         container_type.make_item_key(id=container_id)[0],
@@ -63,18 +63,20 @@ def partitions_to_scan(container_type: type[Container], container_id: str) -> li
 
 def mentions_person(entry: StoredEntry, person: PersonalData) -> bool:
     """Return whether an entry names the person. An erased entry names nobody."""
-    return _content_if_naming_person(person, entry) is not None
+    return _personal_content_if_naming(person, entry) is not None
 
 
-def identities_in(entries: Iterable[StoredEntry], log_id: str, person: PersonalData) -> Iterator[Identity]:
+def iter_identities_in_mentioning_entries(
+    entries: Iterable[StoredEntry], log_id: str, person: PersonalData
+) -> Iterator[Identity]:
     """Yield the identities in the entries that name the person. Altered entries are ignored."""
     for entry in entries:
-        content = _content_if_naming_person(person, entry)
+        content = _personal_content_if_naming(person, entry)
         if content is not None and is_valid_at_claimed_sequence(log_id, entry):
-            yield from _find_id_email_pair_in_entry(content)
+            yield from _iter_id_email_pair_if_present(content)
 
 
-def _content_if_naming_person(person: PersonalData, entry: StoredEntry) -> Any:
+def _personal_content_if_naming(person: PersonalData, entry: StoredEntry) -> Any:
     """Return the content of an entry without the ids of non-persons if it names the person, or None."""
     text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
     if not person.may_appear_in(text):
@@ -98,7 +100,7 @@ def _without_impersonal_ids(content: Any) -> Any:
     return {**content, **_IMPERSONAL_IDS, "actor": actor, "target": target, "data": data}
 
 
-def _find_id_email_pair_in_entry(content: Mapping[str, Any]) -> Iterator[Identity]:
+def _iter_id_email_pair_if_present(content: Mapping[str, Any]) -> Iterator[Identity]:
     """Yield the identity that an entry contains, if any.
 
     An entry about a membership contains both id and address. An entry about a response to an invitation contains the

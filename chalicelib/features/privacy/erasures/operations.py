@@ -10,7 +10,7 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_with_emails
 from chalicelib.features.tenancy.logic.membership_rules import require_current_role_not_owner
-from chalicelib.kernel.core.case_folding import email_address_spellings
+from chalicelib.kernel.core.case_folding import email_spellings_by_domain_encoding
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -46,10 +46,10 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
       an API key is not a person's: delete the key instead. At most 10 erasures can be queued or running
       (`limit_exceeded`); completed ones do not count.
     """
-    emails = email_address_spellings(body.email) if body.email else []
+    emails = email_spellings_by_domain_encoding(body.email) if body.email else []
     _reject_owner_or_ambiguous_person(ctx, organization, body, emails)
     erasure = Erasure(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         organization_id=organization.id,
         lease_until=ctx.now,
         step="accounts" if body.email else "addresses",
@@ -85,7 +85,7 @@ def _reject_owner_or_ambiguous_person(
             ApiKey.make_item_key(**container_ids, id=body.user_id),
         )
         reject_api_key_or_member_with_other_email(
-            ctx.find_in_container_by_keys(*keys), body.email if member_ids else None
+            ctx.find_container_records_by_keys(*keys), body.email if member_ids else None
         )
     if organization.owner_id in {body.user_id, *member_ids}:
         require_current_role_not_owner(Role.OWNER)

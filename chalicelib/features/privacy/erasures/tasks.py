@@ -7,7 +7,11 @@ from typing import Any, Final
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import is_valid_at_claimed_sequence
 from chalicelib.features.privacy.erasures.entities import Erasure, Identity, Step
-from chalicelib.features.privacy.erasures.logic import identities_in, mentions_person, partitions_to_scan
+from chalicelib.features.privacy.erasures.logic import (
+    container_scan_ranges,
+    iter_identities_in_mentioning_entries,
+    mentions_person,
+)
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger, redaction
@@ -49,7 +53,7 @@ def run_erasure(message: dict[str, Any]) -> None:
     if somebody invites them again.
     """
     erasure, ends_at = jobs.claim(Erasure, message), jobs.slice_deadline_monotonic()
-    while erasure and not erasure.is_over:
+    while erasure and not erasure.is_job_finished:
         if erasure.failures > jobs.MAX_FAILURES:
             erasure = _end_erasure(erasure, _RECHECK_ERROR if erasure.completed_at else _GAVE_UP_ERROR)
         elif time.monotonic() > ends_at:
@@ -64,7 +68,7 @@ def _process_next_page(erasure: Erasure) -> Erasure | None:
     if erasure.step == "records":
         return _redact_record_page(erasure)
     if erasure.log_cursor is None:
-        ledger.append_pending_and_return_lag_ms(erasure.organization_id)
+        ledger.append_pending_and_return_longest_wait_ms(erasure.organization_id)
     return _redact_entry_page(erasure) if erasure.step == "entries" else _search_log_page_for_identities(erasure)
 
 
@@ -75,7 +79,7 @@ def _search_log_page_for_identities(erasure: Erasure) -> Erasure:
     """
     entries, cursor = logs.list_stored_entries(erasure.organization_id, erasure.log_cursor, _PAGE_SIZE)
     person = erasure.person
-    identities = [*identities_in(entries, erasure.organization_id, person)]
+    identities = [*iter_identities_in_mentioning_entries(entries, erasure.organization_id, person)]
     if erasure.log_cursor is None:
         identities += [*_load_member_identities(erasure), *_iter_erasure_identities(erasure.organization_id)]
     if erasure.step == "accounts":
@@ -83,7 +87,7 @@ def _search_log_page_for_identities(erasure: Erasure) -> Erasure:
     else:
         matching = {identity for identity in identities if identity[0] in person.user_ids}
     all_identities = sorted([*identity] for identity in erasure.known_identities | matching)
-    return _save_page_progress(erasure, cursor, status="running", identities=all_identities)
+    return _save_cursor_or_advance_step(erasure, cursor, status="running", identities=all_identities)
 
 
 def _load_member_identities(erasure: Erasure) -> list[Identity]:
@@ -95,7 +99,7 @@ def _load_member_identities(erasure: Erasure) -> list[Identity]:
     # Read from the table, because an index may not show new members yet.
     pk, prefix = Member.make_item_key(**container_ids, user_id="")
     items += [
-        item for page in table.iter_pages(pk, prefix=prefix) for item in page if item.get("email") in person.emails
+        item for page in table.iter_item_pages(pk, prefix=prefix) for item in page if item.get("email") in person.emails
     ]
     return [(item["user_id"], item["email"]) for item in items if "email" in item]
 
@@ -103,7 +107,7 @@ def _load_member_identities(erasure: Erasure) -> list[Identity]:
 def _iter_erasure_identities(organization_id: str) -> Iterator[Identity]:
     """Yield the identities of erasures that failed or are running. The log may not contain them any more."""
     pk, prefix = Erasure.make_item_key(organization_id=organization_id, id="")
-    for items in table.iter_pages(pk, prefix=prefix):
+    for items in table.iter_item_pages(pk, prefix=prefix):
         for item in items:
             yield from Erasure.from_item(item).known_identities
 
@@ -112,7 +116,7 @@ def _redact_record_page(erasure: Erasure) -> Erasure:
     """Redact a page of the organization's records, their children, and the containers in it."""
     if not erasure.pending_ranges and not erasure.completed_at and _owns_organization(erasure):
         return _end_erasure(erasure, _OWNER_ERROR)
-    scan_range, *pending = erasure.pending_ranges or partitions_to_scan(Organization, erasure.organization_id)
+    scan_range, *pending = erasure.pending_ranges or container_scan_ranges(Organization, erasure.organization_id)
     index, person = scan_range.get("index"), erasure.person
     page = table.query(
         Partition(scan_range["pk"], index),
@@ -124,16 +128,16 @@ def _redact_record_page(erasure: Erasure) -> Erasure:
         _load_current_records(page.items) if index else map(record_from_item, (i for i in page.items if "kind" in i))
     ):
         if index and isinstance(record, Container):  # Its partitions are searched next.
-            pending = [*partitions_to_scan(type(record), record.id), *pending]
+            pending = [*container_scan_ranges(type(record), record.id), *pending]
             continue
         pending = [*pending, {"pk": record.child_partition_key}] if record.child_partition_key else pending
         erasure = _redact_or_remove_record(erasure, record, person)
-        if erasure.is_over:
+        if erasure.is_job_finished:
             return erasure
     return (
-        jobs.save_progress(erasure, pending_ranges=pending)
+        jobs.save_progress_and_extend_lease(erasure, pending_ranges=pending)
         if pending
-        else _save_page_progress(erasure, None, pending_ranges=[])
+        else _save_cursor_or_advance_step(erasure, None, pending_ranges=[])
     )
 
 
@@ -159,7 +163,7 @@ def _redact_or_remove_record(erasure: Erasure, record: Entity, person: PersonalD
     else:
         changes.delete(record)
         _add_expired_guard_deletes(changes, record)
-    return jobs.save_progress(erasure, changes, erased_records=erasure.erased_records + 1)
+    return jobs.save_progress_and_extend_lease(erasure, changes, erased_records=erasure.erased_records + 1)
 
 
 def _is_before_completion(erasure: Erasure, created_at: str) -> bool:
@@ -203,11 +207,13 @@ def _redact_entry_page(erasure: Erasure) -> Erasure | None:
             for w in redaction.redaction_writes(log, entry.item, should_sign=is_valid_at_claimed_sequence(log, entry))
         ):
             changes.add_write(write)
-        erasure = jobs.save_progress(erasure, changes, erased_entries=erasure.erased_entries + len(batch))
+        erasure = jobs.save_progress_and_extend_lease(
+            erasure, changes, erased_entries=erasure.erased_entries + len(batch)
+        )
     if len(ready) < len(matching):
         jobs.release(erasure, delay_seconds=_PAUSE_SECONDS)
     elif cursor:
-        return jobs.save_progress(erasure, log_cursor=cursor)
+        return jobs.save_progress_and_extend_lease(erasure, log_cursor=cursor)
     elif erasure.completed_at:
         return _end_erasure(erasure)
     else:
@@ -223,9 +229,9 @@ def _redact_entry_page(erasure: Erasure) -> Erasure | None:
     return None
 
 
-def _save_page_progress(erasure: Erasure, last_evaluated_key: Item | None, **progress: Any) -> Erasure:
+def _save_cursor_or_advance_step(erasure: Erasure, last_evaluated_key: Item | None, **progress: Any) -> Erasure:
     """Store the progress after a page. Without a further page the next step begins."""
-    return jobs.save_progress(
+    return jobs.save_progress_and_extend_lease(
         erasure,
         log_cursor=last_evaluated_key,
         step=erasure.step if last_evaluated_key else _NEXT_STEP[erasure.step],

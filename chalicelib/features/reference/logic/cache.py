@@ -33,7 +33,7 @@ class RecordColumns:
     search_names: bytes
 
     @cached_property
-    def row_index(self) -> Mapping[str, int]:
+    def row_index_by_id(self) -> Mapping[str, int]:
         """The index of each record, by its id in lower case."""
         return {ascii_lower(record_id): index for index, record_id in enumerate(self.columns["id"])}
 
@@ -45,7 +45,7 @@ class RecordColumns:
         """Return the values of a record by column name."""
         return {name: values[index] for name, values in self.columns.items()}
 
-    def search(self, prefix: str) -> list[int]:
+    def find_indexes_by_name_prefix(self, prefix: str) -> list[int]:
         """Return the indexes of the records with a name that starts with a prefix, in order."""
         keys, key_prefix = self._search_names_columns["key"], search_key(prefix)
         name_indexes = index_range_of_prefix(keys, key_prefix) if key_prefix else range(0)
@@ -72,16 +72,16 @@ class DatasetCache:
     _sets: dict[str, RecordColumns] = field(default_factory=dict)
 
     @property
-    def is_current(self) -> bool:
+    def is_latest_or_recently_read(self) -> bool:
         """Whether the version is the one that this code expects, or was read recently."""
         return self.data.id == LATEST_VERSION or time.monotonic() - self.read_at < _REFRESH_AFTER_SECONDS
 
     @property
-    def timestamp(self) -> str:
+    def version_timestamp(self) -> str:
         """The timestamp of the records of the version."""
         return version_day_start_timestamp(self.data.id)
 
-    def get_set(self, set_name: str) -> RecordColumns:
+    def get_or_load_set(self, set_name: str) -> RecordColumns:
         """Return a set, read from the table if necessary. Raises Problem `unavailable` if a part is missing."""
         if set_name not in self._sets:
             if set_name not in self.compressed_sets:
@@ -110,9 +110,9 @@ class DatasetCache:
 _cached_datasets: Final[list[DatasetCache]] = []
 
 
-def current_dataset() -> DatasetCache:
+def load_current_dataset_cache() -> DatasetCache:
     """Return the cache of the current version. Raises Problem `unavailable` if no version has been loaded."""
-    if not _cached_datasets or not _cached_datasets[0].is_current:
+    if not _cached_datasets or not _cached_datasets[0].is_latest_or_recently_read:
         item = table.get(ReferenceData.make_item_key())
         if item is None:
             raise _not_loaded_problem()

@@ -58,7 +58,7 @@ def utc_offset_minutes_at(offset_changes: Sequence[tuple[int, int]], unix_second
     return offset_changes[max(0, bisect_right(offset_changes, (unix_seconds, 10_000)) - 1)][1]
 
 
-def capped_following_year_bounds(unix_seconds: int) -> tuple[int, int]:
+def capped_next_12_months_bounds(unix_seconds: int) -> tuple[int, int]:
     """Return the start and end of the 12 months from a time on. They start in the last year with data at the latest."""
     start = min(unix_seconds, timegm((LAST_YEAR, 1, 1, 0, 0, 0)))
     year, *rest = time.gmtime(start)[:6]

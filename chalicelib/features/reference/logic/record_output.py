@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.reference.logic.cache import DatasetCache
 from chalicelib.features.reference.logic.name_search import (
-    capped_following_year_bounds,
+    capped_next_12_months_bounds,
     format_utc_offset,
     utc_offset_minutes_at,
     utc_offset_minutes_within,
@@ -87,7 +87,7 @@ def to_timezone(row: Row, common_fields: Mapping[str, Any], now: str, requested_
     pairs = (change.split(":") for change in row["changes"].split(" "))
     changes = [(int(changed_at), int(offset)) for changed_at, offset in pairs]
     offsets = utc_offset_minutes_within(
-        changes, *capped_following_year_bounds(timestamp_ms(requested_at or now) // 1000)
+        changes, *capped_next_12_months_bounds(timestamp_ms(requested_at or now) // 1000)
     )
     return TimezoneOut(
         **common_fields,

@@ -77,12 +77,12 @@ def write_dataset(path: Path, description: Mapping[str, Any], sets: Mapping[str,
 
 def columns_sha256(columns: Columns) -> str:
     """Return the SHA-256 of a set before compression, as hexadecimal text."""
-    return hashlib.sha256(_serialize_columns(columns)).hexdigest()
+    return hashlib.sha256(_columns_to_delimited_bytes(columns)).hexdigest()
 
 
 def compress_columns(columns: Columns) -> bytes:
     """Return a set in its compressed form."""
-    return lzma.compress(_serialize_columns(columns), preset=9 | lzma.PRESET_EXTREME)
+    return lzma.compress(_columns_to_delimited_bytes(columns), preset=9 | lzma.PRESET_EXTREME)
 
 
 def decompress_columns(content: bytes) -> dict[str, list[str]]:
@@ -91,5 +91,5 @@ def decompress_columns(content: bytes) -> dict[str, list[str]]:
     return {name: values for name, *values in columns}
 
 
-def _serialize_columns(columns: Columns) -> bytes:
+def _columns_to_delimited_bytes(columns: Columns) -> bytes:
     return "\0".join("\n".join([name, *values]) for name, values in columns.items()).encode()

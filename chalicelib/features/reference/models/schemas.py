@@ -4,16 +4,19 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import DateTime, Timestamp, out_of_range_error, pattern_field_metadata
+from chalicelib.kernel.http.fields import DateTime, Timestamp, out_of_range_error, pattern_validator_and_schema
 from chalicelib.kernel.http.models import ListQuery, Output, Query
 
 _CountryId = Annotated[
     str,
     StringConstraints(to_upper=True),
-    *pattern_field_metadata("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
+    *pattern_validator_and_schema("^[A-Za-z]{2}$", "must be two letters, as in ISO 3166-1: DE"),
 ]
 ReferenceId = Annotated[
-    str, *pattern_field_metadata("^[A-Za-z0-9._+/-]{1,64}$", "must be the id of a record, such as DE or Europe.Berlin")
+    str,
+    *pattern_validator_and_schema(
+        "^[A-Za-z0-9._+/-]{1,64}$", "must be the id of a record, such as DE or Europe.Berlin"
+    ),
 ]
 FIRST_YEAR: Final = 2000
 LAST_YEAR: Final = 2037

@@ -13,8 +13,8 @@ from chalicelib.features.research.logic.sources import (
     SourcePage,
     SourceRecord,
     UnreadableRecord,
-    build_author,
-    build_record_content,
+    build_named_author,
+    build_titled_record_content,
     dblp_source,
     list_at_path,
     value_at_path,
@@ -58,21 +58,21 @@ def fetch_contents_page(step: Item) -> SourcePage:
         if value_at_path(info, "type") == _FRONT_MATTER:
             continue
         try:
-            records.append(_parse_record(info, step["edition"]))
+            records.append(_parse_record_or_raise_unreadable(info, step["edition"]))
         except UnreadableRecord as error:
             unreadable.append(f"dblp {value_at_path(info, 'key') or '?'} {error}")
     next_offset = offset + len(hit_list)
     return SourcePage(records, unreadable, [{**step, "first": next_offset}] if hit_list and next_offset < total else [])
 
 
-def _parse_record(info: Any, edition_id: str) -> SourceRecord:
+def _parse_record_or_raise_unreadable(info: Any, edition_id: str) -> SourceRecord:
     key = value_at_path(info, "key")
     if not (isinstance(key, str) and key):
         raise UnreadableRecord("has no key")
     urls = value_at_path(info, "ee")
     arxiv_urls = [str(each) for each in (urls if isinstance(urls, list) else [urls]) if "arxiv.org/" in str(each)]
-    content = build_record_content(
-        title=_unescape(value_at_path(info, "title")).removesuffix("."),
+    content = build_titled_record_content(
+        title=_unescape_html_or_empty(value_at_path(info, "title")).removesuffix("."),
         year=value_at_path(info, "year"),
         type_=TYPES.get(str(value_at_path(info, "type")), "other"),
         venue=_first_of(value_at_path(info, "venue")),
@@ -80,7 +80,7 @@ def _parse_record(info: Any, edition_id: str) -> SourceRecord:
             doi=value_at_path(info, "doi"), arxiv=arxiv_urls[0] if arxiv_urls else None, dblp=key
         ),
         authors=[
-            build_author(_author_name(each))
+            build_named_author(_author_name(each))
             for each in _as_list(value_at_path(info, "authors", "author"))[:MAX_AUTHORS]
         ],
     )
@@ -97,8 +97,10 @@ def _first_of(value: Any) -> Any:
 
 
 def _author_name(value: Any) -> str:
-    return _HOMONYM_SUFFIX.sub("", _unescape(value_at_path(value, "text") if isinstance(value, dict) else value))
+    return _HOMONYM_SUFFIX.sub(
+        "", _unescape_html_or_empty(value_at_path(value, "text") if isinstance(value, dict) else value)
+    )
 
 
-def _unescape(value: Any) -> str:
+def _unescape_html_or_empty(value: Any) -> str:
     return html.unescape(value) if isinstance(value, str) else ""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chalicelib.features.research.entities import Artefact, ResearchJob
-from chalicelib.features.research.logic.record_rules import content_hash, lowest_researcher_ids
+from chalicelib.features.research.logic.record_rules import content_hash, sorted_limited_researcher_ids
 from chalicelib.features.research.logic.sources import SourceRecord
 from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -31,7 +31,7 @@ def store_records(job: ResearchJob, records: Sequence[SourceRecord]) -> Research
     attempt = 0
     while job.stored_record_count < len(records):
         try:
-            job = _store_next_batch_and_progress(job, records)
+            job = _store_next_batch_and_update_job(job, records)
         except ConcurrentModification:
             job = reload_held_job(job)
             if (attempt := attempt + 1) == _MAX_ATTEMPTS:
@@ -48,28 +48,30 @@ def reload_held_job(job: ResearchJob) -> ResearchJob:
     return ResearchJob.from_item(item)
 
 
-def _store_next_batch_and_progress(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
+def _store_next_batch_and_update_job(job: ResearchJob, records: Sequence[SourceRecord]) -> ResearchJob:
     """Store the next records in one transaction, and return the updated job."""
     window = records[job.stored_record_count : job.stored_record_count + _WINDOW_SIZE]
-    artefacts = _load_artefacts(job.library_id, window)
+    artefacts = _load_artefacts_by_source_id(job.library_id, window)
     changes, counts, stored_count = (
         UnitOfWork(now()),
         dict.fromkeys(("created", "updated", "unchanged"), 0),
         job.stored_record_count,
     )
     # New ids sort in the order of the source, although they have the same timestamp.
-    record_fields = iter(sorted((new_record_fields(changes.now) for _ in window), key=lambda fields: str(fields["id"])))
+    record_fields = iter(
+        sorted((new_id_and_time_fields(changes.now) for _ in window), key=lambda fields: str(fields["id"]))
+    )
     for record in window:
-        counts[_upsert_artefact(changes, job, record, artefacts, record_fields)] += 1
+        counts[_upsert_artefact_and_return_outcome(changes, job, record, artefacts, record_fields)] += 1
         stored_count += 1
-        if changes.write_count_without_log_entry > _TARGET_WRITES:
+        if changes.write_count_without_pipeline_writes > _TARGET_WRITES:
             break
-    return jobs.save_progress(
+    return jobs.save_progress_and_extend_lease(
         job, changes, status="running", counts=job.counts_increased_by(**counts), stored_record_count=stored_count
     )
 
 
-def _load_artefacts(library_id: str, records: Sequence[SourceRecord]) -> _ArtefactsBySourceId:
+def _load_artefacts_by_source_id(library_id: str, records: Sequence[SourceRecord]) -> _ArtefactsBySourceId:
     """Return the existing artefacts of some records, by source and id at the source. Takes two reads."""
     unique = Artefact.by_source_id
     key_values = [{"library_id": library_id, "source": each.source, "source_id": each.source_id} for each in records]
@@ -79,7 +81,7 @@ def _load_artefacts(library_id: str, records: Sequence[SourceRecord]) -> _Artefa
     return {(each.source, each.source_id): each for each in artefacts}
 
 
-def _upsert_artefact(
+def _upsert_artefact_and_return_outcome(
     changes: UnitOfWork,
     job: ResearchJob,
     record: SourceRecord,
@@ -89,14 +91,16 @@ def _upsert_artefact(
     """Create or update the artefact of a record. Return `created`, `updated` or `unchanged`, a name of a count."""
     key, existing = (record.source, record.source_id), artefacts.get((record.source, record.source_id))
     digest = content_hash(record.content)
-    researchers = lowest_researcher_ids([*(existing.researcher_ids if existing else ()), *record.researcher_ids])
+    researchers = sorted_limited_researcher_ids(
+        [*(existing.researcher_ids if existing else ()), *record.researcher_ids]
+    )
     edition_id = record.edition_id or (existing.edition_id if existing else None)
     assignments: dict[str, Any] = {"researcher_ids": researchers, "edition_id": edition_id}
     if existing is None:
         artefacts[key] = changes.create(
             Artefact(
                 **next(record_fields),
-                **job.library_id_fields,
+                **job.library_and_organization_fields,
                 source=record.source,
                 source_id=record.source_id,
                 fetched_at=changes.now,

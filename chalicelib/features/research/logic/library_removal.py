@@ -12,10 +12,10 @@ from chalicelib.kernel.storage.entity import Entity, Partition
 _BATCH_SIZE: Final = 10
 
 
-def remove_library(library_id: str, deadline: float) -> bool:
+def remove_artefacts_and_outputs(library_id: str, deadline: float) -> bool:
     """Remove the artefacts and outputs of a library, a few per transaction. Return False if time is up."""
     for record_type, partition in _record_types_and_partitions(library_id):
-        for items in table.iter_pages(partition, limit=_BATCH_SIZE):
+        for items in table.iter_item_pages(partition, limit=_BATCH_SIZE):
             if time.monotonic() > deadline:
                 return False
             # The index may list records that are removed already.

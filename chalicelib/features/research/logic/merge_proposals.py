@@ -21,15 +21,17 @@ def count_outputs_and_proposals(library_id: str) -> tuple[int, int]:
     It takes one Query per megabyte of items.
     """
     output_count, works = 0, []
-    for rows in table.iter_pages(COMPARISON_PARTITION.format(library_id=library_id)):
+    for rows in table.iter_item_pages(COMPARISON_PARTITION.format(library_id=library_id)):
         output_count += len(rows)
         works += [
-            _parse_compared_work(row) for row in [*rows, *_replace_incomplete_rows(rows)] if _ATTRIBUTE_MARKER in row
+            _parse_complete_comparison_row(row)
+            for row in [*rows, *_replace_incomplete_rows(rows)]
+            if _ATTRIBUTE_MARKER in row
         ]
     return output_count, record_rules.count_merges_uniting_similar_works(works)
 
 
-def _parse_compared_work(row: Item) -> record_rules.ComparedWork:
+def _parse_complete_comparison_row(row: Item) -> record_rules.ComparedWork:
     digest, year, _ = str(row["sk"]).split("#")
     return record_rules.ComparedWork(
         id=row["id"],
@@ -54,12 +56,12 @@ def _replace_incomplete_rows(rows: Sequence[Item]) -> list[Item]:
         outputs = [ResearchOutput.from_item(item) for item in items.values()]
         if rows_to_store := [output.comparison_item for output in outputs if not output.merged_into]:
             with suppress(TransactionCancelled):
-                table.write_transaction([_replacement_write(row) for row in rows_to_store])
+                table.write_transaction([_replace_incomplete_row_write(row) for row in rows_to_store])
         upgraded += rows_to_store
     return upgraded
 
 
-def _replacement_write(row: Item) -> Write:
+def _replace_incomplete_row_write(row: Item) -> Write:
     """Return the write that replaces an item that lacks attributes."""
     condition = f"attribute_exists(#pk) AND attribute_not_exists(#{_ATTRIBUTE_MARKER})"
     return Write("Put", (row["pk"], row["sk"]), item=row, condition=condition, names=["pk", _ATTRIBUTE_MARKER])

@@ -12,8 +12,8 @@ from chalicelib.features.research.logic.sources import (
     SourcePage,
     SourceRecord,
     UnreadableRecord,
-    build_author,
-    build_record_content,
+    build_named_author,
+    build_titled_record_content,
     list_at_path,
     openalex_source,
     value_at_path,
@@ -75,7 +75,7 @@ def fetch_works_page(step: Item) -> SourcePage:
     records, unreadable = [], []
     for work in results:
         try:
-            records.append(_parse_record(work, step["with"]))
+            records.append(_parse_record_or_raise_unreadable(work, step["with"]))
         except UnreadableRecord as error:
             unreadable.append(f"openalex {_id_from_url(value_at_path(work, 'id')) or '?'} {error}")
     if next_cursor is not None and not isinstance(next_cursor, str):
@@ -84,7 +84,7 @@ def fetch_works_page(step: Item) -> SourcePage:
     return SourcePage(records, unreadable, [{**step, "cursor": next_cursor}] if has_more else [])
 
 
-def _parse_record(work: Any, researcher_ids: list[str]) -> SourceRecord:
+def _parse_record_or_raise_unreadable(work: Any, researcher_ids: list[str]) -> SourceRecord:
     work_id = _id_from_url(value_at_path(work, "id"))
     if not (work_id.startswith("W") and work_id[1:].isdigit()):
         raise UnreadableRecord("has no id")
@@ -101,7 +101,7 @@ def _parse_record(work: Any, researcher_ids: list[str]) -> SourceRecord:
     venue = value_at_path(work, "primary_location", "source")
     is_conference = value_at_path(venue, "type") == "conference"
     work_type = TYPES.get(str(value_at_path(work, "type")), "other")
-    content = build_record_content(
+    content = build_titled_record_content(
         title=value_at_path(work, "display_name") or value_at_path(work, "title"),
         type_="conference-paper" if is_conference and work_type == "article" else work_type,
         year=value_at_path(work, "publication_year"),
@@ -116,7 +116,7 @@ def _parse_record(work: Any, researcher_ids: list[str]) -> SourceRecord:
 
 def _parse_author(authorship: Any) -> dict[str, Any]:
     person = value_at_path(authorship, "author")
-    return build_author(
+    return build_named_author(
         value_at_path(person, "display_name") or value_at_path(authorship, "raw_author_name"),
         value_at_path(person, "orcid"),
     )

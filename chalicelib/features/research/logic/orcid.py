@@ -10,7 +10,7 @@ from chalicelib.features.research.logic.sources import (
     SourcePage,
     SourceRecord,
     UnreadableRecord,
-    build_record_content,
+    build_titled_record_content,
     list_at_path,
     orcid_source,
     value_at_path,
@@ -44,17 +44,17 @@ def fetch_all_works(step: Item) -> SourcePage:
     for group in groups:
         for summary in list_at_path("ORCID", group, "work-summary", optional=True):
             try:
-                records.append(_parse_record(summary, orcid_id, step.get("with", [])))
+                records.append(_parse_record_or_raise_unreadable(summary, orcid_id, step.get("with", [])))
             except UnreadableRecord as error:
                 unreadable.append(f"orcid {value_at_path(summary, 'put-code') or '?'} {error}")
     return SourcePage(records, unreadable, [])
 
 
-def _parse_record(summary: Any, orcid_id: str, other_ids: list[str]) -> SourceRecord:
+def _parse_record_or_raise_unreadable(summary: Any, orcid_id: str, other_ids: list[str]) -> SourceRecord:
     put_code = value_at_path(summary, "put-code")
     if not isinstance(put_code, int | str) or not str(put_code).isdigit():
         raise UnreadableRecord("has no put-code")
-    content = build_record_content(
+    content = build_titled_record_content(
         title=value_at_path(summary, "title", "title", "value"),
         type_=TYPES.get(str(value_at_path(summary, "type")), "other"),
         year=value_at_path(summary, "publication-date", "year", "value"),

@@ -22,7 +22,7 @@ from chalicelib.features.research.logic import record_rules
 from chalicelib.features.research.logic.importing import reload_held_job
 from chalicelib.features.research.models.identifiers import match_keys
 from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item
@@ -80,11 +80,13 @@ def _reconcile_cluster_batch(job: ResearchJob, stale_id: str) -> ResearchJob:
     batch = artefacts_to_assign[:_BATCH_SIZE]
     while True:
         changes, counts = _build_unit_of_work_and_counts(job, cluster, targets, batch)
-        if changes.write_count_without_log_entry <= _MAX_WRITES or len(batch) == 1:
+        if changes.write_count_without_pipeline_writes <= _MAX_WRITES or len(batch) == 1:
             break
         batch = batch[: len(batch) // 2]
     added_counts = counts if job.work == "reconcile" else {}
-    return jobs.save_progress(job, changes, status="running", counts=job.counts_increased_by(**added_counts))
+    return jobs.save_progress_and_extend_lease(
+        job, changes, status="running", counts=job.counts_increased_by(**added_counts)
+    )
 
 
 def _load_cluster(library_id: str, artefact_id: str) -> _Cluster:
@@ -118,7 +120,7 @@ def _add_keys_and_load_sharing_artefact_ids(
 
 def _load_match_key_rows(pk: str, key: str) -> list[Item]:
     rows: list[Item] = []
-    for items in table.iter_pages(pk, prefix=f"{key}#", limit=MAX_CLUSTER_SIZE + 1):
+    for items in table.iter_item_pages(pk, prefix=f"{key}#", limit=MAX_CLUSTER_SIZE + 1):
         rows += items
         if len(rows) > MAX_CLUSTER_SIZE:
             break
@@ -146,7 +148,7 @@ def _target_output_ids_by_artefact_id(cluster: _Cluster) -> dict[str, str]:
         members = sorted(each.id for each in cluster.artefacts.values() if each.output_id == output_id)
         if members:
             claims.setdefault(work_numbers[members[0]], []).append(output_id)
-    ids = {n: claims[n][0] if n in claims else str(new_record_fields(now())["id"]) for n in range(len(works))}
+    ids = {n: claims[n][0] if n in claims else str(new_id_and_time_fields(now())["id"]) for n in range(len(works))}
     return {artefact_id: ids[number] for artefact_id, number in work_numbers.items()}
 
 
@@ -164,7 +166,9 @@ def _build_unit_of_work_and_counts(
     for output_id in sorted(changed_outputs):
         members = [each for each in cluster.artefacts.values() if output_ids[each.id] == output_id]
         existing = cluster.outputs.get(output_id)
-        output = _write_output(changes, job, output_id, existing, members, _successor_id(cluster, targets, output_id))
+        output = _write_output(
+            changes, job, output_id, existing, members, _successor_id_or_own(cluster, targets, output_id)
+        )
         counts["created"] += existing is None
         counts["updated"] += existing is not None and output is not existing
         _add_to_edition_counts(editions, existing, output)
@@ -174,7 +178,7 @@ def _build_unit_of_work_and_counts(
     return changes, counts
 
 
-def _successor_id(cluster: _Cluster, targets: Mapping[str, str], output_id: str) -> str:
+def _successor_id_or_own(cluster: _Cluster, targets: Mapping[str, str], output_id: str) -> str:
     """Return the id of the output into which an output without artefacts is merged."""
     former_members = sorted(each.id for each in cluster.artefacts.values() if each.output_id == output_id)
     return targets[former_members[0]] if former_members else output_id
@@ -190,11 +194,15 @@ def _write_output(
 ) -> ResearchOutput:
     """Build an output from its artefacts. An output without artefacts is merged into its successor."""
     if existing is None:
-        record_fields = {**new_record_fields(changes.now), "id": output_id}
+        record_fields = {**new_id_and_time_fields(changes.now), "id": output_id}
         return changes.create(
-            ResearchOutput(**record_fields, **job.library_id_fields, **record_rules.merged_work_fields(members))
+            ResearchOutput(
+                **record_fields, **job.library_and_organization_fields, **record_rules.merged_work_fields(members)
+            )
         )
-    fields = record_rules.merged_work_fields(members) if members else existing.merge_change_fields(successor_id)
+    fields = (
+        record_rules.merged_work_fields(members) if members else existing.cleared_and_merged_into_changes(successor_id)
+    )
     output = changes.update(existing, **fields)
     if output is existing:
         changes.require_unchanged(existing)

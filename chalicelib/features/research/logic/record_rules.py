@@ -52,7 +52,7 @@ class _DisjointSets:
             node = leaders[node]
         return node
 
-    def join_sets(self, one: str, other: str) -> bool:
+    def join_if_separate(self, one: str, other: str) -> bool:
         """Join the sets of two nodes. Return whether they were separate."""
         root, other_root = self.find_root(one), self.find_root(other)
         self._leaders[root] = other_root
@@ -66,7 +66,7 @@ def count_merges_uniting_similar_works(works: Iterable[ComparedWork]) -> int:
     of them lists no authors, the title and a researcher.
     """
     groups = _DisjointSets()
-    return sum(groups.join_sets(one.id, other.id) for one, other in _pairs_connecting_similar_works(works))
+    return sum(groups.join_if_separate(one.id, other.id) for one, other in _pairs_connecting_similar_works(works))
 
 
 def _pairs_connecting_similar_works(works: Iterable[ComparedWork]) -> Iterator[tuple[ComparedWork, ComparedWork]]:
@@ -101,15 +101,15 @@ def group_by_work(artefacts: Iterable[Artefact]) -> list[list[Artefact]]:
     sets, members = _DisjointSets(), [*artefacts]
     for artefact in members:
         for key in match_keys(artefact.identifiers):
-            sets.join_sets(key, artefact.id)
+            sets.join_if_separate(key, artefact.id)
     groups: dict[str, list[Artefact]] = {}
     for artefact in members:
         groups.setdefault(sets.find_root(artefact.id), []).append(artefact)
-    ordered = [sorted(group, key=_precedence_key) for group in groups.values()]
+    ordered = [sorted(group, key=_source_precedence_sort_key) for group in groups.values()]
     return sorted(ordered, key=lambda group: min(each.id for each in group))
 
 
-def _precedence_key(artefact: Artefact) -> tuple[int, str]:
+def _source_precedence_sort_key(artefact: Artefact) -> tuple[int, str]:
     return SOURCE_PRECEDENCE.index(artefact.source), artefact.source_id
 
 
@@ -117,7 +117,7 @@ def merged_work_fields(artefacts: Sequence[Artefact]) -> dict[str, Any]:
     """Return the fields of a work, each from the first artefact that has it, and their provenance."""
     fields: dict[str, Any] = {"venue_id": None, "doi": None, "year": None, "authors": []}
     provenance: dict[str, str] = {}
-    for artefact in sorted(artefacts, key=_precedence_key):
+    for artefact in sorted(artefacts, key=_source_precedence_sort_key):
         values = {
             "title": artefact.title,
             "type": artefact.type if artefact.type != "other" else None,
@@ -129,15 +129,15 @@ def merged_work_fields(artefacts: Sequence[Artefact]) -> dict[str, Any]:
         for name in _FIELDS:
             if values[name] and to_camel(name) not in provenance:
                 fields[name], provenance[to_camel(name)] = values[name], artefact.id
-    editions = [each.edition_id for each in sorted(artefacts, key=_precedence_key) if each.edition_id]
+    editions = [each.edition_id for each in sorted(artefacts, key=_source_precedence_sort_key) if each.edition_id]
     researcher_ids = {researcher for each in artefacts for researcher in each.researcher_ids}
     return {
         "type": "other",
         **fields,
         "provenance": provenance,
         "edition_id": editions[0] if editions else None,
-        "researcher_ids": lowest_researcher_ids(researcher_ids),
-        "artefact_ids": [each.id for each in sorted(artefacts, key=_precedence_key)],
+        "researcher_ids": sorted_limited_researcher_ids(researcher_ids),
+        "artefact_ids": [each.id for each in sorted(artefacts, key=_source_precedence_sort_key)],
     }
 
 
@@ -146,6 +146,6 @@ def _venue_id(artefact: Artefact) -> str | None:
     return venue_id or find_venue_id(artefact.venue_name)
 
 
-def lowest_researcher_ids(researcher_ids: Iterable[str]) -> list[str]:
+def sorted_limited_researcher_ids(researcher_ids: Iterable[str]) -> list[str]:
     """Return the first researchers by id, a selection that does not depend on the order of imports."""
     return sorted(set(researcher_ids))[:MAX_RESEARCHERS]

@@ -156,7 +156,7 @@ def _url_with_source_query(url: str, source: Source) -> str:
 
 def _send_throttled(source: Source, url: str) -> SourceResponse:
     try:
-        throttle.acquire(source.name, source.requests_per_second, max_wait_seconds=MAX_WAIT_SECONDS)
+        throttle.wait_for_slot(source.name, source.requests_per_second, max_wait_seconds=MAX_WAIT_SECONDS)
     except throttle.Throttled as throttled:
         raise RetryLater(f"{source.name} is throttled for other requests.", throttled.seconds) from throttled
     return _send(source, url)

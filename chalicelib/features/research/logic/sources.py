@@ -79,7 +79,7 @@ def list_at_path(source: str, value: Any, *field_names: str, optional: bool = Fa
     return items
 
 
-def build_record_content(
+def build_titled_record_content(
     *, title: Any, type_: str, year: Any, venue: Any, identifiers: Mapping[str, str], authors: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the content of a record from the values in a response. Raises UnreadableRecord if it has no title."""
@@ -97,7 +97,7 @@ def build_record_content(
     }
 
 
-def build_author(name: Any, orcid_id: Any = None) -> dict[str, Any]:
+def build_named_author(name: Any, orcid_id: Any = None) -> dict[str, Any]:
     """Return an author. Raises UnreadableRecord if the name is missing."""
     normalized_name = " ".join(name.split())[:_MAX_NAME_CHARACTERS] if isinstance(name, str) else ""
     if not normalized_name:

@@ -30,7 +30,7 @@ def throttle_key(service_name: str) -> ItemKey:
     return f"PACE#{service_name}", "#"
 
 
-def acquire(service_name: str, requests_per_second: float, *, max_wait_seconds: float) -> None:
+def wait_for_slot(service_name: str, requests_per_second: float, *, max_wait_seconds: float) -> None:
     """Wait for a free slot of a service.
 
     Raises Throttled, without taking a slot, if the wait would be too long, and Problem `unavailable` if too many

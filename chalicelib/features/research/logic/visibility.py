@@ -61,13 +61,13 @@ def require_library_change_role(access: Access, request: Request) -> None:
 
 
 def _organization_id_of_body_or_api_key(principal: Principal, request: Request) -> str | None:
-    raw_id = request.unvalidated_json_object.get("organizationId")
+    raw_id = request.unvalidated_json_object_or_empty.get("organizationId")
     normalized_id = ascii_lower(raw_id.strip()) if isinstance(raw_id, str) else ""
     organization_id = normalized_id if re.fullmatch(UUID_PATTERN, normalized_id) else None
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
 
 
-def library_id_fields_of_caller(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
+def caller_library_and_organization_fields(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
     """Return the ids of the library in which the caller works: that of an organization, or their own."""
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
         organization_id = ctx.principal_or_anonymous.credential.organization_id
@@ -98,7 +98,7 @@ def list_visible_records(
     short.
     """
     group, libraries = _group_and_library_ids_of_page(ctx, query)
-    result = group.query_page_continuing_in_next_group(
+    result = group.query_page_with_next_position(
         [partition_of_library(library_id) for library_id in libraries], limit=query.limit
     )
     records = _load_visible_records(ctx, record_type, result.items)
@@ -167,11 +167,11 @@ def _current_role(principal: Principal, organization_id: str) -> Role | None:
     if key not in items or Organization.from_item(items[key]).is_deleted:
         return None
     if isinstance(principal, ApiKeyPrincipal):
-        return principal.role if principal.credential.organization_id == organization_id else None
+        return principal.role_from_scopes if principal.credential.organization_id == organization_id else None
     return Role(items[member]["role"]) if member in items else None
 
 
-def list_venues_with_output_counts() -> list[VenueOut]:
+def list_venues_with_public_output_counts() -> list[VenueOut]:
     """Return all venues with the number of outputs of each edition in the public library. Takes one Query."""
     rows = table.query_all(EDITION_COUNTS_PARTITION.format(library_id=PUBLIC_LIBRARY_ID), "")
     counts: Mapping[str, int] = {row["sk"]: int(row["n"]) for row in rows}

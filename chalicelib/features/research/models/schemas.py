@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_field_metadata, require_visible_character
+from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema, require_visible_character
 from chalicelib.kernel.http.models import Input, ListQuery, Output, RecordOutput
 
 Source = Literal["orcid", "openalex", "dblp"]
@@ -36,7 +36,7 @@ ResearcherId = Annotated[
     AfterValidator(require_visible_character),
 ]
 EditionId = Annotated[
-    str, *pattern_field_metadata("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")
+    str, *pattern_validator_and_schema("^[a-z0-9-]{1,64}$", "must be the id of an edition, such as neurips-2025")
 ]
 
 

@@ -87,7 +87,7 @@ def _years(first: int, last: int = _LAST_YEAR, *, except_years: Iterable[int] = 
     return tuple(year for year in range(first, last + 1) if year not in except_years)
 
 
-def _every_other_year(first: int, last: int, *further_years: int) -> tuple[int, ...]:
+def _every_other_year_and_further_ones(first: int, last: int, *further_years: int) -> tuple[int, ...]:
     return (*range(first, last + 1, 2), *further_years)
 
 
@@ -129,7 +129,7 @@ VENUES: Final[tuple[Venue, ...]] = (
         "ijcai",
         "International Joint Conference on Artificial Intelligence",
         ("IJCAI",),
-        (*_every_other_year(2001, 2015), *_years(2016)),
+        (*_every_other_year_and_further_ones(2001, 2015), *_years(2016)),
         _create_conference_contents_keys_function("ijcai/ijcai"),
     ),
     Venue(
@@ -201,14 +201,14 @@ VENUES: Final[tuple[Venue, ...]] = (
         "sosp",
         "ACM Symposium on Operating Systems Principles",
         ("SOSP", "Symposium on Operating Systems Principles"),
-        _every_other_year(2001, 2023, 2024, 2025),
+        _every_other_year_and_further_ones(2001, 2023, 2024, 2025),
         _create_conference_contents_keys_function("sosp/sosp"),
     ),
     Venue(
         "osdi",
         "USENIX Symposium on Operating Systems Design and Implementation",
         ("OSDI", "Operating Systems Design and Implementation"),
-        (*_every_other_year(2000, 2020), *_years(2021)),
+        (*_every_other_year_and_further_ones(2000, 2020), *_years(2021)),
         _create_conference_contents_keys_function("osdi/osdi"),
     ),
     Venue(

@@ -53,7 +53,7 @@ class Redirect(Entity):
     def derived_items(self) -> tuple[Item, ...]:
         """A copy with a key made of the path and, for a target on the site, an item with a key made of the target."""
         copy = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
-        pk, sk = redirect_path_key(self.site_id, self.from_path)
+        pk, sk = redirect_by_path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
         if self.origin == "page" or not self.enabled or not self.to_path or not is_site_path(self.to_path):
             return (by_path,)
@@ -64,7 +64,7 @@ class Redirect(Entity):
         return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 
 
-def redirect_path_key(site_id: str, from_path: str) -> ItemKey:
+def redirect_by_path_key(site_id: str, from_path: str) -> ItemKey:
     """Return the key of the item that finds a redirect by its path."""
     return f"W#{site_id}#F", f"E#{from_path}"
 
@@ -72,7 +72,7 @@ def redirect_path_key(site_id: str, from_path: str) -> ItemKey:
 def possible_redirect_keys(site_id: str, path: str) -> list[ItemKey]:
     """Return the keys of the redirects that a path can match: its own, then wildcards, the longest first."""
     sources = [path, *(f"{prefix.rstrip('/')}/*" for prefix in ancestor_paths(path, MAX_WILDCARD_SEGMENTS))]
-    return [redirect_path_key(site_id, source) for source in dict.fromkeys(sources)]
+    return [redirect_by_path_key(site_id, source) for source in dict.fromkeys(sources)]
 
 
 def target_sort_key_prefix(to_path: str) -> str:

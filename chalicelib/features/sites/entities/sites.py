@@ -61,7 +61,9 @@ class Site(Container, LinkTarget):
     description: str | None = None
     default_locale: str = "en"
     platform_id: str | None = None
-    robots: dict[str, Any] = field(default_factory=lambda: RobotsIn(disallow=[], extra=None).to_stored_fields())
+    robots: dict[str, Any] = field(
+        default_factory=lambda: RobotsIn(disallow=[], extra=None).to_stored_fields_with_defaults()
+    )
     status: Literal["draft", "published"] = "draft"
     published_at: str | None = None
     first_published_at: str | None = None

@@ -3,7 +3,7 @@
 from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.logic.menu_changes import put_menu
-from chalicelib.features.sites.menus.logic.menu_entries import linked_page_prefetch_keys, load_with_page_paths
+from chalicelib.features.sites.menus.logic.menu_entries import linked_page_position_prefetch_keys, load_with_page_paths
 from chalicelib.features.sites.menus.models import MenuOut, MenuPut, MenuSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -47,7 +47,7 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.navigation.updated",
-    prefetch=linked_page_prefetch_keys,
+    prefetch=linked_page_position_prefetch_keys,
 )
 def put_navigation_menu(ctx: Context, site: Site, navigation_id: str, menu: Menu | None, body: MenuPut) -> MenuOut:
     """Create or replace a menu. You choose its id, such as `main`. A site has at most 100 menus.

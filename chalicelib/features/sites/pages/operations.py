@@ -37,7 +37,7 @@ def tree_prefetch_keys(request: Request) -> list[ItemKey]:
     return tree_state_keys(request.parameters["site_id"])
 
 
-def revision_prefetch_keys(request: Request) -> list[ItemKey]:
+def tree_and_revision_content_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the content of the revision in the path, for prefetching."""
     ids = {"page_id": request.parameters["page_id"], "id": request.parameters["revision_id"]}
     return [*tree_prefetch_keys(request), Content.make_item_key(**ids)]
@@ -45,7 +45,7 @@ def revision_prefetch_keys(request: Request) -> list[ItemKey]:
 
 def publication_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the revision in the body, for prefetching."""
-    revision_id = request.unvalidated_json_object.get("revisionId")
+    revision_id = request.unvalidated_json_object_or_empty.get("revisionId")
     ids = {"page_id": request.parameters["page_id"], "id": ascii_lower(str(revision_id))}
     return [*tree_prefetch_keys(request), *([Revision.make_item_key(**ids)] if isinstance(revision_id, str) else [])]
 
@@ -174,7 +174,7 @@ def list_page_revisions(ctx: Context, _site: Site, page: Page, query: ListQuery)
     access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
-    prefetch=revision_prefetch_keys,
+    prefetch=tree_and_revision_content_prefetch_keys,
 )
 def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revision) -> RevisionOut:
     """Get a revision of a page."""
@@ -187,7 +187,7 @@ def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revisio
     access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="page.restored",
-    prefetch=revision_prefetch_keys,
+    prefetch=tree_and_revision_content_prefetch_keys,
 )
 def restore_page_revision(ctx: Context, site: Site, page: EditablePage, revision: Revision) -> PageOut:
     """Restore a revision of a page as its draft. The published revision does not change.

@@ -20,7 +20,7 @@ from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.pages.logic.page_changes import remove_from_trees
 from chalicelib.features.sites.pages.logic.publishing import PagePublisher, remove_from_published_tree_and_build_fields
 from chalicelib.features.sites.pages.logic.tree_positions import EditablePage, SiteTreesUnitOfWork
-from chalicelib.features.tenancy.purges.logic import purge_references_to_record
+from chalicelib.features.tenancy.purges.logic import try_purge_references_to_record
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
@@ -48,7 +48,7 @@ def run_schedule(message: dict[str, Any]) -> None:
     """
     stored_page = tasks.load_record(EditablePage, message)
     items = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
-    page = stored_page.hydrate_or_none(items) if stored_page and len(items) > 1 else None
+    page = stored_page.with_computed_fields_or_none(items) if stored_page and len(items) > 1 else None
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
     changes = UnitOfWork(now())
@@ -132,10 +132,10 @@ def _remove_own_records_and_descendants(site_id: str, page_id: str, deadline: fl
     """
     while table.delete_batch(f"R#{page_id}"):
         pass
-    if not purge_references_to_record(Page.kind, page_id, deadline):
+    if not try_purge_references_to_record(Page.kind, page_id, deadline):
         return False
     redirects = Redirect.of_page.partition(site_id=site_id, page_id=page_id)
-    for items in table.iter_pages(redirects, limit=_BATCH_SIZE):
+    for items in table.iter_item_pages(redirects, limit=_BATCH_SIZE):
         _remove_redirects(table.read_current(items, redirects))
     for item in _iter_current_items(Page.by_parent.partition(site_id=site_id, parent_id=page_id)):
         if time.monotonic() > deadline:
@@ -159,7 +159,7 @@ def _unpublish_descendants(site_id: str, page_id: str, deadline: float) -> bool:
 
 def _iter_current_items(partition: Partition) -> Iterator[Item]:
     """Yield the current items of an index partition. Pages that have moved away must not be removed."""
-    for items in table.iter_pages(partition):
+    for items in table.iter_item_pages(partition):
         yield from table.read_current(items, partition)
 
 
@@ -188,7 +188,7 @@ def _unpublish_below_deleted_parent(site_id: str, page_id: str) -> None:
     if loaded is None or loaded[0].published_tree_version is None:
         return
     page, trees = loaded
-    hydrated_page = page.hydrate_or_none(trees.items)
+    hydrated_page = page.with_computed_fields_or_none(trees.items)
     trees.changes.update(hydrated_page or page, **remove_from_published_tree_and_build_fields(trees, page))
     trees.add_changes_to_unit_of_work()
     if hydrated_page and page.published_revision_id:

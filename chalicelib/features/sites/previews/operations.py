@@ -17,8 +17,8 @@ from chalicelib.features.sites.previews.logic.preview_tokens import (
     parse_valid_preview_token,
 )
 from chalicelib.features.sites.previews.logic.revision_view import (
-    load_page_if_preview_valid,
-    page_with_revision_fields,
+    load_page_as_of_revision,
+    load_previewed_page_or_none,
     parse_revision_with_blocks,
     revision_and_content_keys,
 )
@@ -42,7 +42,7 @@ routes = RouteGroup("sites")
 _NO_STORE: Final = "private, no-store"
 
 
-def preview_prefetch_keys(request: Request) -> list[ItemKey]:
+def page_and_revision_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the keys of the page in the path, the revision in the query and both trees' states, for prefetching."""
     parameters, revision_ids = request.parameters, request.query.get("revisionId", [])
     revision = (
@@ -60,7 +60,7 @@ def preview_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
-    prefetch=preview_prefetch_keys,
+    prefetch=page_and_revision_prefetch_keys,
 )
 def preview_page(
     ctx: Context, site: Site, page: Page, query: PreviewQuery
@@ -74,7 +74,7 @@ def preview_page(
     previewed_page = (
         page
         if query.revision_id in (None, page.draft_revision_id)
-        else page_with_revision_fields(
+        else load_page_as_of_revision(
             page, _parse_revision_or_raise(ctx, page, query.revision_id), ctx.access.prefetched
         )
     )
@@ -97,14 +97,14 @@ def preview_page(
     access=RequireRole(Site, None, public_label="preview-token"),
     scope=None,
     emits=None,
-    prefetch=preview_prefetch_keys,
+    prefetch=page_and_revision_prefetch_keys,
 )
 def preview_page_publicly(
     ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Show a page by a preview link. Any invalid link is `not_found`."""
     claim = parse_valid_preview_token(query.token, {"site_id": site.id, "page_id": page_id})
-    page = load_page_if_preview_valid(claim, site, dict(ctx.access.prefetched)) if claim else None
+    page = load_previewed_page_or_none(claim, site, dict(ctx.access.prefetched)) if claim else None
     if claim is None or page is None:
         raise not_found()
     return _html_or_json_preview_response(ctx, site, page, claim)
@@ -134,7 +134,7 @@ def _require_right_to_validity(ctx: Context, seconds: int) -> None:
     ):
         limit = f"{DEFAULT_PREVIEW_SECONDS} seconds"
         detail = f"Members can create links valid for up to {limit}. Longer ones require an editor."
-        raise Problem.for_field("query/expiresIn", "insufficient_role", detail)
+        raise Problem.create_with_field_error("query/expiresIn", "insufficient_role", detail)
 
 
 def _organization_membership_id(ctx: Context) -> str | None:

@@ -44,7 +44,7 @@ def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectO
     A redirect of a path takes precedence over a page at the path. A wildcard redirect comes after pages and former
     paths of pages. A redirect is rejected if it would be part of a loop, or of a chain of more than five redirects.
     """
-    return RedirectOut.of(add_redirect(ctx, site, body.to_stored_fields()))
+    return RedirectOut.of(add_redirect(ctx, site, body.to_stored_fields_with_defaults()))
 
 
 @routes.get(_REDIRECT, access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)

@@ -12,8 +12,8 @@ from chalicelib.features.sites.pages.logic.page_queries import (
     load_draft_page,
     load_published_page,
     locate_by_path,
+    page_to_public_output,
     path_prefetch_keys,
-    public_page_output,
 )
 from chalicelib.features.sites.pages.models.schemas import DraftQuery, PageOut, PathQuery
 from chalicelib.features.sites.redirects.logic.resolution import (
@@ -24,7 +24,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.sites.visits.logic.robots import build_robots_txt
 from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap_xml, sitemap_prefetch_keys
-from chalicelib.features.sites.visits.logic.visit_resolution import resolve_visit, visit_prefetch_keys
+from chalicelib.features.sites.visits.logic.visit_resolution import resolve_visit_if_site_public, visit_prefetch_keys
 from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -73,7 +73,7 @@ def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
     Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to the path.
     A host without a published site is `not_found`.
     """
-    visit = resolve_visit(query.host, query.path, dict(ctx.access.prefetched))
+    visit = resolve_visit_if_site_public(query.host, query.path, dict(ctx.access.prefetched))
     if visit is None:
         raise not_found()
     return visit
@@ -98,10 +98,10 @@ def get_page_by_path(
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
-        return _draft_response(ctx, site, locate_by_path(site.id, path, items, draft=True))
+        return _draft_response_to_member(ctx, site, locate_by_path(site.id, path, items, draft=True))
     resolved = resolve_to_page_or_redirect(site.id, path, items, to_decoded_clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
-        return _redirect_response(ctx, site, resolved)
+        return _redirect_to_api_path_or_address(ctx, site, resolved)
     return _published_response(ctx, site, resolved)
 
 
@@ -116,7 +116,7 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
     """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft."""
     items = dict(ctx.access.prefetched)
     if query.draft and ctx.role is not None:
-        return _draft_response(ctx, site, locate_by_path(site.id, _HOME, items, draft=True))
+        return _draft_response_to_member(ctx, site, locate_by_path(site.id, _HOME, items, draft=True))
     return _published_response(ctx, site, locate_by_path(site.id, _HOME, items))
 
 
@@ -160,10 +160,10 @@ def _published_response(ctx: Context, site: Site, location: PageLocation | None)
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
     if as_html:
         return render_page(ctx, site, page, location.revision_id)
-    return PageOut.of(page) if ctx.role is not None else public_page_output(page)
+    return PageOut.of(page) if ctx.role is not None else page_to_public_output(page)
 
 
-def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
+def _draft_response_to_member(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
     as_html = wants_html(ctx.request)
     page = load_draft_page(site.id, location, with_blocks=not as_html) if location else None
     if page is None:
@@ -175,7 +175,7 @@ def _draft_response(ctx: Context, site: Site, location: PageLocation | None) -> 
     return PageOut.of(page)
 
 
-def _redirect_response(ctx: Context, site: Site, target: RedirectTarget) -> Redirect:
+def _redirect_to_api_path_or_address(ctx: Context, site: Site, target: RedirectTarget) -> Redirect:
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
     if target.site_path is None:
         return Redirect(to_location(target.to_path), target.status_code)

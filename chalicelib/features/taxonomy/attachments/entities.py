@@ -49,13 +49,15 @@ def entity_attachments_key(platform_id: str, entity_type: str, entity_id: str) -
 
 def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
     """Return the ids of the attachments of an entity by node id."""
-    return dict(attachment_ref.split("/") for attachment_ref in _node_and_attachment_ids(entity_item))
+    return dict(attachment_ref.split("/") for attachment_ref in _joined_node_and_attachment_ids(entity_item))
 
 
 def entity_item_add_if_unchanged_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
-    attachment_refs = _node_and_attachment_ids(entity_item)
-    update = ItemUpdate(_entity_item_key(attachment), add={"nodes": frozenset({_node_and_attachment_id(attachment)})})
+    attachment_refs = _joined_node_and_attachment_ids(entity_item)
+    update = ItemUpdate(
+        _entity_item_key(attachment), add={"nodes": frozenset({_joined_node_and_attachment_id(attachment)})}
+    )
     if attachment_refs:
         return update.to_write("#nodes = :was", was=attachment_refs)
     return update.to_write("attribute_not_exists(#nodes)")
@@ -64,7 +66,7 @@ def entity_item_add_if_unchanged_write(attachment: TaxonomyAttachment, entity_it
 def entity_item_remove_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
     return ItemUpdate(
-        _entity_item_key(attachment), discard={"nodes": frozenset({_node_and_attachment_id(attachment)})}
+        _entity_item_key(attachment), discard={"nodes": frozenset({_joined_node_and_attachment_id(attachment)})}
     ).to_write()
 
 
@@ -72,10 +74,10 @@ def _entity_item_key(attachment: TaxonomyAttachment) -> ItemKey:
     return entity_attachments_key(attachment.platform_id, *attachment.entity_type_and_id)
 
 
-def _node_and_attachment_ids(entity_item: Item | None) -> frozenset[str]:
+def _joined_node_and_attachment_ids(entity_item: Item | None) -> frozenset[str]:
     attachment_refs: frozenset[str] = (entity_item or {}).get("nodes", frozenset())
     return attachment_refs
 
 
-def _node_and_attachment_id(attachment: TaxonomyAttachment) -> str:
+def _joined_node_and_attachment_id(attachment: TaxonomyAttachment) -> str:
     return f"{attachment.node_id}/{attachment.id}"

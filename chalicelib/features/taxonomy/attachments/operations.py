@@ -17,7 +17,7 @@ from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
 )
 from chalicelib.features.taxonomy.attachments.logic.entity_visibility import (
     find_hidden_entities,
-    own_item_key_if_service_entity,
+    item_keys_if_service_defined_type,
 )
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
@@ -39,7 +39,7 @@ platform_routes = RouteGroup("platforms", routes.operations)
 
 def entity_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the keys of the entity in the body and of the item that lists its attachments, for prefetching."""
-    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_json_object
+    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_json_object_or_empty
     entity_type, entity_id = (str(body.get(name)).strip() for name in ("entityType", "entityId"))
     entity_id = ascii_lower(entity_id)
     is_valid = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id)
@@ -47,7 +47,7 @@ def entity_prefetch_keys(request: Request) -> list[ItemKey]:
         return []
     return [
         entity_attachments_key(platform_id, entity_type, entity_id),
-        *own_item_key_if_service_entity((entity_type, entity_id)),
+        *item_keys_if_service_defined_type((entity_type, entity_id)),
     ]
 
 
@@ -109,7 +109,10 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
         raise Problem("limit_exceeded", detail)
     attachment = ctx.changes.create(
         TaxonomyAttachment(
-            **ctx.new_record_fields(), **node.organization_and_platform_ids, node_id=node.id, **body.to_stored_fields()
+            **ctx.new_id_and_time_fields(),
+            **node.organization_and_platform_id_fields,
+            node_id=node.id,
+            **body.to_stored_fields_with_defaults(),
         )
     )
     ctx.changes.add_write(entity_item_add_if_unchanged_write(attachment, entity_item))
@@ -125,7 +128,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
 )
 def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> AttachmentOut:
     """Get an attachment of a node."""
-    _require_visible(ctx, node, attachment)
+    _require_visible_attachment_of_node(ctx, node, attachment)
     return AttachmentOut.of(attachment)
 
 
@@ -137,12 +140,12 @@ def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: Taxono
 )
 def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
     """Detach a node from an entity."""
-    _require_visible(ctx, node, attachment)
+    _require_visible_attachment_of_node(ctx, node, attachment)
     ctx.changes.delete(attachment)
     ctx.changes.add_write(entity_item_remove_write(attachment))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count - 1)
 
 
-def _require_visible(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
+def _require_visible_attachment_of_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
     if attachment.node_id != node.id or find_hidden_entities(ctx, [attachment.entity_type_and_id]):
         raise not_found()

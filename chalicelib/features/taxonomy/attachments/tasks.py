@@ -4,7 +4,7 @@ from chalicelib.features.taxonomy.attachments.logic.attachment_removal import re
 from chalicelib.features.taxonomy.attachments.logic.entity_visibility import SERVICE_ENTITY_KEYS
 from chalicelib.features.tenancy.purges.logic import on_container_purge, on_record_purge
 from chalicelib.kernel.storage.entity import Container
-from chalicelib.kernel.storage.record_types import record_type
+from chalicelib.kernel.storage.record_types import get_record_type
 
 
 @on_container_purge
@@ -18,6 +18,6 @@ def remove_container_attachments(container_type: type[Container], container_id: 
 @on_record_purge
 def remove_record_attachments(kind: str, record_id: str, deadline: float) -> bool:
     """Remove the attachments of a purged record that is not a container. Return False if time is up."""
-    if kind not in SERVICE_ENTITY_KEYS or issubclass(record_type(kind), Container):
+    if kind not in SERVICE_ENTITY_KEYS or issubclass(get_record_type(kind), Container):
         return True
     return remove_entity_attachments((kind, record_id), deadline)

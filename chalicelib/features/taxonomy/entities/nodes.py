@@ -24,7 +24,7 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     SLUG_KEY_SUFFIX,
     TAXONOMY_PARTITION,
     WORD_KEY_PREFIX,
-    taxonomy_tree,
+    taxonomy_tree_partition,
 )
 from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSetOut
 from chalicelib.kernel.authorization import ancestor_cache
@@ -62,7 +62,7 @@ class Taxonomy(Entity):
     pending_removals: int = 0
     tags: dict[str, str] = field(default_factory=dict)
 
-    def recent_moves_after_moving(self, moved_node_ids: Iterable[str]) -> dict[str, int]:
+    def recent_move_versions_after_moving(self, moved_node_ids: Iterable[str]) -> dict[str, int]:
         """Return the recently moved nodes after moving `moved_node_ids` with the next version of the tree."""
         return trees.with_moves_recorded(self.moved, self.version + 1, moved_node_ids)
 
@@ -115,7 +115,7 @@ class TaxonomyNode(Entity):
     ancestors: tuple["TaxonomyNode", ...] = field(default=(), compare=False)
 
     @property
-    def organization_and_platform_ids(self) -> dict[str, Any]:
+    def organization_and_platform_id_fields(self) -> dict[str, Any]:
         """The ids of the organization and platform, by path parameter, which related records have, too."""
         return {"organization_id": self.organization_id, "platform_id": self.platform_id}
 
@@ -136,12 +136,12 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the node with its ancestors, or None if any of them is deleted.
 
         Loads the ancestors of the other prefetched nodes in the same reads.
         """
-        reader = TreeReader.from_items(taxonomy_tree(self.platform_id), prefetched)
+        reader = TreeReader.from_items(taxonomy_tree_partition(self.platform_id), prefetched)
         reader.load_consistent_ancestors([item["id"] for item in prefetched.values() if item.get("kind") == self.kind])
         return self.from_loaded_reader(reader, self.id)
 
@@ -149,7 +149,7 @@ class TaxonomyNode(Entity):
     def from_loaded_reader(cls, reader: TreeReader, node_id: str) -> Self | None:
         """Return a node and its ancestors, which `reader` has loaded, or None if the node doesn't exist."""
         nodes: tuple[Self, ...] = ()
-        for item in reader.nodes_from_root(node_id) or ():
+        for item in reader.nodes_from_root_or_none(node_id) or ():
             nodes = (*nodes, cls.from_item(item).replace(ancestors=nodes))
         return nodes[-1] if nodes else None
 
@@ -165,7 +165,7 @@ class TaxonomyNode(Entity):
             ),
         ]
         row = {"pk": self.item_key[0], "node_id": self.id, "lineage": self.ancestor_ids}
-        return ancestor_cache.build_ancestor_pointer(self.id, **self.organization_and_platform_ids), *(
+        return ancestor_cache.build_ancestor_pointer(self.id, **self.organization_and_platform_id_fields), *(
             {**row, "sk": sort_key + self.id} for sort_key in sort_keys
         )
 

@@ -22,7 +22,7 @@ LABEL_KEY_SUFFIX: Final = "1"
 _ROOT: Final = "-"
 
 
-def taxonomy_tree(platform_id: str) -> TreePartition:
+def taxonomy_tree_partition(platform_id: str) -> TreePartition:
     """Return the tree of a platform's taxonomy."""
     return TreePartition(TAXONOMY_PARTITION.format(platform_id=platform_id))
 
@@ -58,12 +58,12 @@ def former_position_key(platform_id: str, parent_id: str | None, slug: str) -> I
     return TAXONOMY_PARTITION.format(platform_id=platform_id), f"F#{parent_id or _ROOT}#{slug}"
 
 
-def former_position_write(key: ItemKey, node_id: str | None, replaced_id: str | None = None) -> Write:
+def former_position_write(key: ItemKey, node_id: str | None, deleted_node_id: str | None = None) -> Write:
     """Return the write that redirects a former position to a node, or to the root level if `node_id` is None.
 
-    `replaced_id` is the id of a deleted node at that position, whose former children are still found.
+    `deleted_node_id` is the id of a deleted node at that position, whose former children are still found.
     """
-    targets = {"node_id": node_id or _ROOT, **({"instead_of": replaced_id} if replaced_id else {})}
+    targets = {"node_id": node_id or _ROOT, **({"instead_of": deleted_node_id} if deleted_node_id else {})}
     return Write("Put", key, item={"pk": key[0], "sk": key[1], **targets})
 
 

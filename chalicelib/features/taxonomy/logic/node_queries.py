@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, SYSTEM_TAG, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, taxonomy_tree
+from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, taxonomy_tree_partition
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
@@ -12,7 +12,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.search_keys import key_prefix_of_names_starting_with
-from chalicelib.kernel.storage.trees import TreeReader, read_consistent_tree
+from chalicelib.kernel.storage.trees import TreeReader, read_consistent_tree_into_reader
 
 
 def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[NodeOut]:
@@ -41,7 +41,7 @@ def load_indexed_nodes_and_return_ids(reader: TreeReader, index_rows: list[Item]
     """Load the nodes to which some index rows refer, and their ancestors. Return the ids of the nodes."""
     node_ids = [row["node_id"] for row in index_rows]
     if index_rows:
-        reader.load(
+        reader.load_with_state(
             reader.tree.node_key(node_id) for row in index_rows for node_id in (row["node_id"], *row["lineage"])
         )
     return node_ids
@@ -66,7 +66,9 @@ def load_consistent_node_snapshot(platform_id: str, state_before_read: Taxonomy 
 
     `state_before_read` is the state of the tree before this read. Nodes that moved since then are read again.
     """
-    reader = read_consistent_tree(taxonomy_tree(platform_id), state_before_read.version if state_before_read else 0)
+    reader = read_consistent_tree_into_reader(
+        taxonomy_tree_partition(platform_id), state_before_read.version if state_before_read else 0
+    )
     return [TaxonomyNode.from_item(item) for key, item in reader.items.items() if key != reader.tree.state_key]
 
 
@@ -78,7 +80,7 @@ def tree_prefetch_keys(request: Request) -> list[ItemKey]:
 
 def create_tree_reader(ctx: Context, platform_id: str) -> TreeReader:
     """Return a new reader of the tree that contains the prefetched state of the tree."""
-    reader = TreeReader(taxonomy_tree(platform_id))
+    reader = TreeReader(taxonomy_tree_partition(platform_id))
     reader.requested_keys.add(reader.tree.state_key)
     if item := ctx.access.prefetched.get(reader.tree.state_key):
         reader.items[reader.tree.state_key] = item

@@ -11,7 +11,7 @@ ChildrenByParent = Mapping[str | None, Sequence[TaxonomyNode]]
 """The children of each node by its id, in their order. The roots have the key None."""
 
 
-def nodes_with_ancestors_by_parent(nodes: Iterable[TaxonomyNode]) -> ChildrenByParent:
+def hydrated_children_by_parent(nodes: Iterable[TaxonomyNode]) -> ChildrenByParent:
     """Return nodes with their ancestors, grouped by parent. Nodes that are not below a root are omitted."""
     unordered: defaultdict[str | None, list[TaxonomyNode]] = defaultdict(list)
     for node in nodes:
@@ -50,7 +50,7 @@ def reject_cycle(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode]) -> None:
         detail = (
             f"{ancestors[-1].path} is {node.path} or below it: a node can't be its own ancestor. Choose another parent."
         )
-        raise Problem.for_field("/parentId", "cycle", detail)
+        raise Problem.create_with_field_error("/parentId", "cycle", detail)
 
 
 def exceeds_max_depth(ancestors: Sequence[TaxonomyNode], subtree_height: int) -> bool:

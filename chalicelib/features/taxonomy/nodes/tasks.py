@@ -3,9 +3,9 @@
 import time
 from typing import Any, Final
 
-from chalicelib.features.taxonomy.attachments.logic.attachment_removal import remove_attachments_and_return_node
+from chalicelib.features.taxonomy.attachments.logic.attachment_removal import remove_attachments_and_return_node_or_none
 from chalicelib.features.taxonomy.entities.nodes import NodeRemovalJob, Taxonomy, TaxonomyNode
-from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree
+from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
 from chalicelib.features.taxonomy.nodes.logic.node_changes import delete_leaf
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
@@ -42,7 +42,7 @@ def remove_deleted_subtree(message: dict[str, Any]) -> None:
 
 def _remove_contents(node: TaxonomyNode, deadline: float) -> bool:
     """Remove the descendants and attachments of a node. Return False if time is up or the index lags."""
-    updated_node = remove_attachments_and_return_node(node, deadline)
+    updated_node = remove_attachments_and_return_node_or_none(node, deadline)
     if updated_node is None:
         return False
     node = updated_node
@@ -67,7 +67,10 @@ def _load_some_children(node: TaxonomyNode) -> list[TaxonomyNode]:
         child for child in _load_nodes_by_id(node.platform_id, listed_ids).values() if child.parent_id == node.id
     ]
     return existing_children or [
-        *map(TaxonomyNode.from_item, scan_tree_for_children(taxonomy_tree(node.platform_id), node.id)[:_BATCH_SIZE])
+        *map(
+            TaxonomyNode.from_item,
+            scan_tree_for_children(taxonomy_tree_partition(node.platform_id), node.id)[:_BATCH_SIZE],
+        )
     ]
 
 

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.features.tenancy.models.memberships import RevokedKeyOut
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ip_networks import parse_network
+from chalicelib.kernel.core.ip_networks import parse_ip_network
 from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, out_of_range_error
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 from chalicelib.kernel.permissions.roles import all_scopes
@@ -24,7 +24,7 @@ def _require_future(timestamp: str) -> str:
 
 
 def _normalize_network(cidr: str) -> str:
-    return str(parse_network(cidr))
+    return str(parse_ip_network(cidr))
 
 
 def _deduplicate(values: list[str]) -> list[str]:

@@ -43,10 +43,10 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
     networks. It is revoked with that key. A key that a user created is revoked when the user leaves, is removed or gets
     a role that cannot grant its scopes.
     """
-    issuer = key_creation.caller_as_key_issuer(ctx)
+    issuer = key_creation.caller_api_key_or_member(ctx)
     fields, secret = key_creation.validate_and_build_key_fields(issuer, body), api_key_format.generate_api_key()
     key = ApiKey(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         **fields,
         organization_id=organization.id,
         created_by=ctx.principal_or_anonymous.id,
@@ -86,7 +86,7 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
         ctx.changes.update(
             api_key.replace(revoked_keys=plan.revoked_key_summaries), **api_key.revocation_fields(ctx.now)
         )
-        plan.add_revocations_and_count(ctx.changes)
+        plan.add_revocations_and_return_count(ctx.changes)
 
 
 @routes.post(
@@ -124,7 +124,7 @@ def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKe
 
 def _authorize_rotation_and_extend_grantor_ids(ctx: Context, rotated_key: ApiKey) -> list[str] | None:
     """Return the grantors of a key that the caller rotates. Raises Problem 403 if the key exceeds the caller."""
-    issuer = key_creation.caller_as_key_issuer(ctx)
+    issuer = key_creation.caller_api_key_or_member(ctx)
     if isinstance(issuer, ApiKey):
         if issuer.id == rotated_key.id:
             return rotated_key.grantor_ids

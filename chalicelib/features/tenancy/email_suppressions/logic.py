@@ -23,7 +23,7 @@ def create_unsubscribe_token(address_hash: str) -> str:
 
 def address_hash_from_token(token: str) -> str | None:
     """Return the address hash in a token, or None if the service did not sign the token."""
-    content = signatures.verify_token(token, HASH_BYTES, _CONTEXT)
+    content = signatures.verified_payload_or_none(token, HASH_BYTES, _CONTEXT)
     return content.hex() if content else None
 
 

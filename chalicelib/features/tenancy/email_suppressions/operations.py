@@ -70,7 +70,7 @@ def unsubscribe(
     (RFC 8058). A token that the service did not sign is `not_found`.
     """
     if _load_suppression(ctx, query) is None:
-        ctx.changes.create(EmailSuppression(**ctx.new_record_fields(), address_hash=_require_address_hash(query)))
+        ctx.changes.create(EmailSuppression(**ctx.new_id_and_time_fields(), address_hash=_require_address_hash(query)))
     return _build_subscription_page_or_json(ctx, unsubscribed=True)
 
 

@@ -79,7 +79,7 @@ class Invitation(Entity):
         return super(Invitation, kind).from_item(item)  # type: ignore[return-value]
 
     @property
-    def container_ids(self) -> dict[str, str]:
+    def container_ids_by_parameter(self) -> dict[str, str]:
         """Return the ids of its container and of the container's ancestors, by path parameter."""
         return {"organization_id": self.organization_id}
 

@@ -57,17 +57,19 @@ def reencrypt_key_if_outdated() -> bool:
 def _load_or_create_hash_key() -> bytes:
     if HASH_KEY_ITEM_KEY not in _cached_keys:
         cache_hash_key(
-            encryption.decrypt_bytes((table.get(HASH_KEY_ITEM_KEY) or _create_hash_key_item())["sealed"], _CONTEXT)
+            encryption.decrypt_bytes(
+                (table.get(HASH_KEY_ITEM_KEY) or _create_or_load_hash_key_item())["sealed"], _CONTEXT
+            )
         )
     return _cached_keys[HASH_KEY_ITEM_KEY]
 
 
-def _create_hash_key_item() -> Item:
+def _create_or_load_hash_key_item() -> Item:
     """Create the key, unless another process does so concurrently, and return its item."""
     pk, sk = HASH_KEY_ITEM_KEY
     item: Item = {"pk": pk, "sk": sk, "sealed": encryption.encrypt_bytes(os.urandom(_KEY_BYTES), _CONTEXT)}
     try:
         table.write_transaction([writes.put_if_absent_write(item)])
     except TransactionCancelled:
-        return table.get(HASH_KEY_ITEM_KEY) or _create_hash_key_item()
+        return table.get(HASH_KEY_ITEM_KEY) or _create_or_load_hash_key_item()
     return item

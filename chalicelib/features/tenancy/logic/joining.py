@@ -28,11 +28,11 @@ def create_membership(
     depends on it.
     """
     member = membership_type.create(
-        ctx.new_record_fields(later_than=ancestor_memberships.left_at), user, role, **container_ids
+        ctx.new_id_and_time_fields(later_than=ancestor_memberships.left_at), user, role, **container_ids
     )
     # The first attempt may have failed because the username is taken. A check before it would cost a read.
     if ctx.attempt:
-        member = member.with_unique_username()
+        member = member.with_unique_username_if_required()
     for item in ancestor_memberships.memberships.values():
         ancestor_membership = record_from_item(item)
         previous = item.get("below_at")

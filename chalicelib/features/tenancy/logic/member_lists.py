@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.features.tenancy.entities.memberships import ContainerMember
 from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut
-from chalicelib.kernel.authorization.memberships import is_current_membership, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -40,7 +40,7 @@ def list_members(
     stored = table.read_current(page.items)
     items = {(item["pk"], item["sk"]): item for item in chain(stored, *markers)}
     current = [
-        item for item in stored if is_current_membership(item["user_id"], (item["pk"], ""), ancestor_keys, items)
+        item for item in stored if has_unrevoked_membership(item["user_id"], (item["pk"], ""), ancestor_keys, items)
     ]
     return ctx.build_page(
         [*map(create_member_presenter(ctx), map(membership_type.from_item, current))], page.last_evaluated_key, query

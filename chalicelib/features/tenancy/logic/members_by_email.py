@@ -24,12 +24,12 @@ def find_user_ids_with_emails(
     addresses = sorted({*emails})
     rows = [(Partition(pk), email_sort_key(email, "")) for email in addresses]
     indexes = [(membership_type.by_email.partition(**container_ids, email=email), prefix) for email in addresses]
-    results = table.gather(_query_members, rows + indexes)
+    results = table.gather(_query_prefix_matches, rows + indexes)
     user_ids = {str(row["user_id"]) for each in results[: len(rows)] for row in each.items}
     indexed = [item for each in results[len(rows) :] for item in each.items if item["user_id"] not in user_ids]
     return user_ids | {item["user_id"] for item in table.read_current(indexed) if item.get("email") in addresses}
 
 
-def _query_members(partition_and_prefix: tuple[Partition, str]) -> QueryResult:
+def _query_prefix_matches(partition_and_prefix: tuple[Partition, str]) -> QueryResult:
     partition, prefix = partition_and_prefix
     return table.query(partition, prefix=prefix, limit=_MAX_MATCHES)

@@ -18,7 +18,7 @@ def require_current_role_not_owner(role: str) -> None:
 def reject_ungrantable_role(role: Role, max_grantable_role: Role) -> None:
     """Raise Problem if a role is above the highest that the caller can grant, or is the owner's."""
     if not max_grantable_role.includes(role):
-        raise Problem.for_field(
+        raise Problem.create_with_field_error(
             "/role", "insufficient_role", f"You can grant roles up to {max_grantable_role.value!r}."
         )
     if role == Role.OWNER:

@@ -65,7 +65,7 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
     reject_ungrantable_role(body.role, ctx.max_grantable_role)
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_demoted", body.role)
     updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_key_summaries), role=body.role.value)
-    plan.add_revocations_and_count(ctx.changes)
+    plan.add_revocations_and_return_count(ctx.changes)
     return create_member_presenter(ctx)(updated)
 
 

@@ -52,9 +52,9 @@ def revoke_dependent_memberships(message: dict[str, Any]) -> None:
 
 def _iter_dependent_records(marker: RevocationMarker) -> Iterator[Entity]:
     """Yield the records that depend on the ended membership, as the index shows them."""
-    for items in table.iter_pages(marker.dependents_index.partition(**marker.__dict__)):
+    for items in table.iter_item_pages(marker.dependents_index.partition(**marker.__dict__)):
         # The inviter's memberships are read after the invitations. A user who joined again has new membership ids.
-        current_ids = _current_inviter_membership_ids(marker, items)
+        current_ids = _load_current_inviter_membership_ids(marker, items)
         for record in map(record_from_item, items):
             if isinstance(record, Invitation):
                 if record.status == "pending" and record.inviter_membership_id not in current_ids:
@@ -63,11 +63,13 @@ def _iter_dependent_records(marker: RevocationMarker) -> Iterator[Entity]:
                 yield record
 
 
-def _current_inviter_membership_ids(marker: RevocationMarker, items: Iterable[Item]) -> set[str]:
+def _load_current_inviter_membership_ids(marker: RevocationMarker, dependent_items: Iterable[Item]) -> set[str]:
     """Return the ids of the current memberships on which the invitations among these items depend."""
-    invitations = [Invitation.from_item(item) for item in items if "invited_as" in item]
+    invitations = [Invitation.from_item(item) for item in dependent_items if "invited_as" in item]
     user_id = marker.user_id
-    keys = {each.membership_type.make_item_key(**each.container_ids, user_id=user_id) for each in invitations}
+    keys = {
+        each.membership_type.make_item_key(**each.container_ids_by_parameter, user_id=user_id) for each in invitations
+    }
     member_key = Member.make_item_key(organization_id=marker.organization_id, user_id=user_id)
     stored = table.get_all([member_key, *sorted(keys - {member_key})] if invitations else [])
     current = [

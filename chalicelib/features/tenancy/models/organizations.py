@@ -6,12 +6,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from pydantic import AfterValidator, Field
 
 from chalicelib.features.tenancy.models.country_codes import require_country_code
-from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, pattern_field_metadata
+from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Patch, RecordOutput
 
 CountryCode = Annotated[
     str,
-    *pattern_field_metadata("^[A-Z]{2}$", "must be two capital letters, such as GB"),
+    *pattern_validator_and_schema("^[A-Z]{2}$", "must be two capital letters, such as GB"),
     AfterValidator(require_country_code),
 ]
 OrganizationStatus = Literal["active", "pending_deletion"]

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Container
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs
@@ -29,7 +29,7 @@ class Purge(Job):
 def delete_container_and_queue_purge(changes: UnitOfWork, container: Container) -> None:
     """Delete a container. Its contents are inaccessible after the commit, and a task removes them soon after."""
     changes.delete(container)
-    record_fields: dict[str, Any] = new_record_fields(changes.now)
+    record_fields: dict[str, Any] = new_id_and_time_fields(changes.now)
     job = Purge(
         **record_fields,
         organization_id=container.audit_log_id,

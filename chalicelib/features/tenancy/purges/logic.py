@@ -40,7 +40,7 @@ def on_record_purge(hook: PurgeRecord) -> PurgeRecord:
     return hook
 
 
-def purge_references_to_record(record_kind: str, record_id: str, deadline_monotonic: float = float("inf")) -> bool:
+def try_purge_references_to_record(record_kind: str, record_id: str, deadline_monotonic: float = float("inf")) -> bool:
     """Remove all items that refer to a record but are stored elsewhere. Return False if the deadline has passed."""
     return all(purge(record_kind, record_id, deadline_monotonic) for purge in _record_hooks)
 
@@ -62,7 +62,7 @@ def purge_container_contents(
     extra_partitions = [template.format(id=container_id) for template in container_type.extra_partitions]
     is_complete = all(purge_hook(container_type, container_id, deadline_monotonic) for purge_hook in _container_hooks)
     return is_complete and all(
-        _remove_partition_contents(pk, deadline_monotonic) for pk in [*extra_partitions, partition]
+        _try_remove_partition_contents(pk, deadline_monotonic) for pk in [*extra_partitions, partition]
     )
 
 
@@ -75,11 +75,11 @@ def delete_child_items(record: Entity) -> None:
 def _iter_child_container_items(
     container_type: type[Container], parent_parameter: str, parent_id: str
 ) -> Iterator[Item]:
-    for items in table.iter_pages(container_type.sibling_index.partition(**{parent_parameter: parent_id})):
+    for items in table.iter_item_pages(container_type.sibling_index.partition(**{parent_parameter: parent_id})):
         yield from table.read_current(items)
 
 
-def _remove_partition_contents(pk: str, deadline_monotonic: float) -> bool:
+def _try_remove_partition_contents(pk: str, deadline_monotonic: float) -> bool:
     while time.monotonic() < deadline_monotonic:
         items = [item for item in table.query(pk, limit=_BATCH_SIZE + 1).items if item["sk"] != _CONTAINER_SORT_KEY]
         if not items:
@@ -98,9 +98,9 @@ def remove_records(records: list[Entity]) -> None:
     changes = UnitOfWork(now())
     for record in records:
         delete_child_items(record)
-        purge_references_to_record(record.kind, record.id)
+        try_purge_references_to_record(record.kind, record.id)
         changes.delete(record, grants_no_access=True)
-    if changes.write_count_without_log_entry > table.MAX_TRANSACT_ITEMS:
+    if changes.write_count_without_pipeline_writes > table.MAX_TRANSACT_ITEMS:
         half = len(records) // 2
         remove_records(records[:half])
         remove_records(records[half:])

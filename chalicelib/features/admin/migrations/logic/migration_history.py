@@ -9,7 +9,7 @@ from chalicelib.kernel.storage import table
 
 def load_records_and_lease() -> tuple[dict[str, MigrationRecord], MigrationLease | None]:
     """Return the records of migrations by id, and the lease, if there ever was one."""
-    items = [item for page in table.iter_pages(MigrationRecord.pk) for item in page]
+    items = [item for page in table.iter_item_pages(MigrationRecord.pk) for item in page]
     records = {item["id"]: MigrationRecord.from_item(item) for item in items if item["kind"] == MigrationRecord.kind}
     leases = [MigrationLease.from_item(item) for item in items if item["kind"] == MigrationLease.kind]
     return records, next(iter(leases), None)

@@ -15,7 +15,7 @@ from chalicelib.features.admin.migrations.logic import migration_history
 from chalicelib.features.admin.migrations.logic.checksums import CHECKSUM_CHANGED_ERROR, has_checksum_changed
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
 from chalicelib.kernel.core.clock import after, now, sleep_with_jittered_backoff
-from chalicelib.kernel.core.logs import logger
+from chalicelib.kernel.core.logs import powertools_logger
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import get
@@ -40,7 +40,7 @@ class MigrationOutcome:
 def apply_migrations_yielding_outcomes(migrations: Sequence[Migration] = MIGRATIONS) -> Iterator[MigrationOutcome]:
     """Apply pending migrations, and yield the outcome of each. A failure ends the run."""
     records, lease = migration_history.load_records_and_lease()
-    if not any(_is_pending(migration, records.get(migration.id)) for migration in migrations):
+    if not any(_is_unapplied_or_changed(migration, records.get(migration.id)) for migration in migrations):
         return
     try:
         runner = _Runner(_acquire_lease(lease))
@@ -50,7 +50,7 @@ def apply_migrations_yielding_outcomes(migrations: Sequence[Migration] = MIGRATI
     records, _ = migration_history.load_records_and_lease()  # Another runner may have made progress.
     try:
         for migration in migrations:
-            if _is_pending(migration, records.get(migration.id)):
+            if _is_unapplied_or_changed(migration, records.get(migration.id)):
                 outcome = runner.apply_remaining_steps_and_return_outcome(migration, records.get(migration.id))
                 yield outcome
                 if outcome.state != "applied":
@@ -70,7 +70,7 @@ class _LeaseHeld(Exception):
     """Another runner applies migrations."""
 
 
-def _is_pending(migration: Migration, record: MigrationRecord | None) -> bool:
+def _is_unapplied_or_changed(migration: Migration, record: MigrationRecord | None) -> bool:
     return record is None or record.state != "applied" or has_checksum_changed(migration, record)
 
 
@@ -128,10 +128,10 @@ class _Runner:
                 next_position = migration.step(position, changes)
                 return self._store_progress(changes, migration, record, next_position, None, started_at_monotonic)
             except ConcurrentModification:
-                self._require_lease()
+                self._reject_lost_lease()
                 sleep_with_jittered_backoff(attempt)
             except Exception as failure:  # noqa: BLE001 - outermost handler: the record gets the reason, the log the traceback
-                logger().exception("migration", extra={"migration": migration.id})
+                powertools_logger().exception("migration", extra={"migration": migration.id})
                 error = _step_failure_text(failure)
                 break
         else:
@@ -172,7 +172,7 @@ class _Runner:
         self.lease = lease
         return stored
 
-    def _require_lease(self) -> None:
+    def _reject_lost_lease(self) -> None:
         """Raise _LeaseHeld if another runner has taken over."""
         item = get(self.lease.item_key)
         if item is None or item["version"] != self.lease.version:

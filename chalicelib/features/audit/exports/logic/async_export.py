@@ -17,7 +17,7 @@ from chalicelib.features.audit.exports.models import EntrySelection
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_entry_display_attributes
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.audit_log.ledger import sequence_index_key
+from chalicelib.kernel.audit_log.ledger import sequence_index_or_batch_key
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 from chalicelib.kernel.storage import files
@@ -79,17 +79,17 @@ class ExportWriter:
         ):
             self._add_matching_entries_to_part(entries)
             if time.monotonic() > deadline_monotonic:
-                return jobs.release(self._store_progress())
+                return jobs.release(self._store_data_and_progress())
             if self._part.is_full or time.monotonic() > self._checkpoint_deadline:
-                self._store_progress()
+                self._store_data_and_progress()
         if self._last_sequence < self.export.last_sequence:
             raise UnreadableEntry(self._last_sequence + 1, may_be_index_lag=True)
-        return self._store_progress(is_complete=True)
+        return self._store_data_and_progress(is_complete=True)
 
     def _add_matching_entries_to_part(self, entries: Iterable[StoredEntry]) -> None:
         formatted, skipped_leaves = list[bytes](), list[bytes]()
         for sequence, stored_entry in enumerate(entries, self._last_sequence + 1):
-            entry = _parse_intact_entry(self.export.organization_id, sequence, stored_entry)
+            entry = _parse_readable_entry(self.export.organization_id, sequence, stored_entry)
             if logs.entry_matches(self._filters, entry):
                 self._omitted_runs.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
@@ -101,7 +101,7 @@ class ExportWriter:
         self._part.compress_and_append(b"".join(formatted))
         self._entry_count += len(formatted)
 
-    def _store_progress(self, *, is_complete: bool = False) -> AuditExport:
+    def _store_data_and_progress(self, *, is_complete: bool = False) -> AuditExport:
         """Store the compressed data, and the progress of the job."""
         export, data = self.export, self._part.finish()
         number, part_numbers, rest_number = export.next_number + export.failures, export.part_numbers, None
@@ -111,7 +111,7 @@ class ExportWriter:
         else:
             files.write_file(_bucket_name(), _rest_file_key(export, number), data)
             rest_number = number
-        self.export = jobs.save_progress(
+        self.export = jobs.save_progress_and_extend_lease(
             export,
             processed_sequence=self._last_sequence,
             part_numbers=part_numbers,
@@ -129,7 +129,7 @@ class ExportWriter:
         self._checkpoint_deadline = time.monotonic() + CHECKPOINT_INTERVAL_SECONDS
 
 
-def start_upload(export: AuditExport) -> str:
+def start_upload_and_return_id(export: AuditExport) -> str:
     """Start the multipart upload and return its id."""
     return files.start_upload(_bucket_name(), export.file_key, "application/gzip")
 
@@ -163,10 +163,10 @@ def _rest_file_key(export: AuditExport, number: int | None) -> str:
     return f"{export.file_key_prefix}rest/{number}"
 
 
-def _parse_intact_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
+def _parse_readable_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
     """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
     item = stored_entry.item
-    _, sort_key = sequence_index_key(log_id, sequence)
+    _, sort_key = sequence_index_or_batch_key(log_id, sequence)
     if item["index1sk"] > sort_key:
         raise UnreadableEntry(sequence, may_be_index_lag=True)
     if item["index1sk"] < sort_key or not has_entry_display_attributes(item) or len(item["leaf"]) != HASH_BYTES:

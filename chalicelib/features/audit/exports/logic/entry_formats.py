@@ -29,7 +29,7 @@ at another separator than the comma sees a new cell after each of those characte
 
 def file_header_bytes(export_format: ExportFormat) -> bytes:
     """Return the bytes before the first entry: the CSV header row, or nothing."""
-    return _csv_row(list(_COLUMNS)) if export_format == "csv" else b""
+    return _escaped_csv_row_bytes(list(_COLUMNS)) if export_format == "csv" else b""
 
 
 def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
@@ -37,10 +37,14 @@ def format_entry(export_format: ExportFormat, entry_json: bytes) -> bytes:
     entry = from_json(entry_json)
     if b"\n" in entry_json:
         raise ValueError("the entry contains a newline")
-    return _csv_row([column(entry) for column in _COLUMNS.values()]) if export_format == "csv" else entry_json + b"\n"
+    return (
+        _escaped_csv_row_bytes([column(entry) for column in _COLUMNS.values()])
+        if export_format == "csv"
+        else entry_json + b"\n"
+    )
 
 
-def _csv_row(cells: list[Any]) -> bytes:
+def _escaped_csv_row_bytes(cells: list[Any]) -> bytes:
     text = StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL).writerow(map(escape_formulas, cells))
     return text.getvalue().encode()

@@ -35,14 +35,14 @@ class ExportTooLarge(Exception):
     """The export does not fit into one response. The message has the reason."""
 
 
-def build_inline_export(log_id: str, filters: EntryFilters, export_format: ExportFormat) -> str:
+def build_inline_export_text(log_id: str, filters: EntryFilters, export_format: ExportFormat) -> str:
     """Return the matching entries, oldest first, and entries without a sequence last. Raises ExportTooLarge."""
     entries = sorted(
         _load_matching_entries(log_id, filters), key=lambda entry: (not entry.sequence, entry.sequence or 0, entry.id)
     )
     text = bytearray(file_header_bytes(export_format))
     for start in range(0, len(entries), _BATCH_SIZE):
-        for line in logs.entries_to_json_bytes(entries[start : start + _BATCH_SIZE]):
+        for line in logs.load_entries_as_json_bytes(entries[start : start + _BATCH_SIZE]):
             with suppress(ValueError):  # It is too damaged to show. Verification reports it.
                 text += format_entry(export_format, line)
         if len(text) > MAX_BYTES:
@@ -70,7 +70,10 @@ def iter_matching_pages_newest_first(log_id: str, filters: EntryFilters) -> Iter
 
     Indexes serve the filters but lag, so recent entries are read from the table itself.
     """
-    uses_index, recent_from = logs.has_index_for(filters), ids.id_lower_bound(now_ms() - MAX_INDEX_LAG_SECONDS * 1000)
+    uses_index, recent_from = (
+        logs.has_index_for(filters),
+        ids.id_timestamp_prefix(now_ms() - MAX_INDEX_LAG_SECONDS * 1000),
+    )
     position: Item | None = None
     query_counts: Counter[bool] = Counter()
     while True:
@@ -78,7 +81,9 @@ def iter_matching_pages_newest_first(log_id: str, filters: EntryFilters) -> Iter
         query_counts[exact] += 1
         if query_counts[exact] > (MAX_RECENT_QUERIES if exact else MAX_QUERIES):
             raise ExportTooLarge("The log is too long to be searched within one request.")
-        page, position = logs.list_entries([log_id], filters, position, MAX_ENTRIES + 1, bypass_index=exact)
+        page, position = logs.list_entries_newest_first(
+            [log_id], filters, position, MAX_ENTRIES + 1, bypass_index=exact
+        )
         yield page if exact or not uses_index else logs.refetch_matching_entries(log_id, filters, page)
         if position is None:
             return

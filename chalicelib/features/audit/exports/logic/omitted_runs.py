@@ -46,7 +46,7 @@ class OmittedRuns:
         last = self._last
         return {"runs": self.runs, "begin": last.begin, "size": last.size, "peaks": b"".join(last.peaks)}
 
-    def finish(self) -> list[Item] | None:
+    def close_last_run_and_return_runs(self) -> list[Item] | None:
         """Close the last run and return all runs, or None if there are too many hashes."""
         self._close_run()
         return self.runs

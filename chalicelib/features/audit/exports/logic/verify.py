@@ -114,7 +114,7 @@ def describe_proof(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Seq
                     message = f"The entry with sequence {proof.missing} is out of order."
             sequence = "no sequence" if entry.sequence == _NO_SEQUENCE else f"sequence {entry.sequence}"
             raise InvalidInput(f"{message} Line {number} has {sequence}.") from None
-    return proof.complete_and_describe()
+    return proof.verify_root_and_describe()
 
 
 class Proof:
@@ -136,10 +136,10 @@ class Proof:
             error = "there twice" if entry.sequence == previous.sequence else "out of order"
             raise InvalidInput(f"The entry with sequence {entry.sequence} is {error}.")
         if entry.sequence > self._checkpoint.size:
-            self._fill(self._checkpoint.size)  # All sequenced entries come before it.
+            self._append_omitted_subtrees(self._checkpoint.size)  # All sequenced entries come before it.
             self._unproven += 1
             return
-        self._fill(entry.sequence - 1)
+        self._append_omitted_subtrees(entry.sequence - 1)
         # Entries appended in one batch share the tree size after that batch.
         fits_batch = entry.tree_size == previous.tree_size or entry.sequence > previous.tree_size
         if not (entry.sequence <= entry.tree_size <= self._checkpoint.size and fits_batch):
@@ -149,10 +149,10 @@ class Proof:
         self._count += 1
         self._erased += entry.erased
 
-    def complete_and_describe(self) -> str:
+    def verify_root_and_describe(self) -> str:
         """Return what is proven after the last entry. Raises InvalidInput if entries are missing."""
         origin, size, root, _ = self._checkpoint
-        self._fill(size)
+        self._append_omitted_subtrees(size)
         if self._omitted and self._omitted[0].first <= size:
             raise InvalidInput(_CONTRADICTION % self._omitted[0].first)
         if self._tree.root() != root:
@@ -164,9 +164,9 @@ class Proof:
             f"{self._count - self._erased} unaltered, {self._erased} erased{unproven}."
         )
 
-    def _fill(self, until: int) -> None:
+    def _append_omitted_subtrees(self, until_size: int) -> None:
         """Append omitted subtrees until the tree has a size. Raises InvalidInput if the evidence does not fit."""
-        while self._tree.size < until:
+        while self._tree.size < until_size:
             expected = self._tree.size + 1
             if not self._omitted or self._omitted[0].first > expected:
                 self.missing = expected
@@ -176,8 +176,8 @@ class Proof:
                 raise InvalidInput(_CONTRADICTION % omitted.first)
             if omitted.last > self._checkpoint.size:
                 raise InvalidInput("The evidence belongs to a longer log: take the checkpoint of the same export.")
-            if omitted.last > until:
-                raise InvalidInput(_CONTRADICTION % (until + 1))
+            if omitted.last > until_size:
+                raise InvalidInput(_CONTRADICTION % (until_size + 1))
             for level, subtree in zip(subtree_levels(omitted.first, omitted.last), omitted.hashes, strict=True):
                 self._tree.append(subtree, level)
 
@@ -318,7 +318,7 @@ def _base64_bytes_or_empty(text: str) -> bytes:
     return b""
 
 
-def parse_note_and_evidence(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
+def parse_note_or_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
     """Return a checkpoint note and, if the text is a JSON record, its evidence. Raises InvalidInput."""
     if not text.lstrip().startswith(b"{"):
         return text, None
@@ -329,7 +329,7 @@ def parse_note_and_evidence(text: bytes) -> tuple[bytes, list[OmittedRun] | None
     return note.encode(errors="surrogatepass"), None if evidence is None else _omitted_runs_from_json(evidence)
 
 
-def read_evidence(text: bytes) -> list[OmittedRun]:
+def parse_omitted_runs(text: bytes) -> list[OmittedRun]:
     """Return the evidence in JSON: a list, or a record of an export. Raises InvalidInput, or UsageError without one."""
     content = _parse_json(text, "evidence")
     content = content.get("evidence") if isinstance(content, dict) else content
@@ -383,8 +383,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(len(key) != HASH_BYTES for key in keys):
         parser.error("argument --public-key: it is not 32 bytes in base64")
     try:
-        note, evidence = parse_note_and_evidence(options.checkpoint.read_bytes())
-        evidence = read_evidence(options.evidence.read_bytes()) if options.evidence else evidence
+        note, evidence = parse_note_or_record(options.checkpoint.read_bytes())
+        evidence = parse_omitted_runs(options.evidence.read_bytes()) if options.evidence else evidence
         print(describe_proof(read_lines(options.export), verify_checkpoint_note(note, *keys), evidence))
     except InvalidInput as broken:
         print(broken)

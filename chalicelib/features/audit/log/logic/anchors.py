@@ -43,7 +43,7 @@ def load_latest_anchor(log_id: str) -> Head | None:
     return head
 
 
-def store_anchor(log_id: str, head: Head) -> bool:
+def store_anchor_if_absent(log_id: str, head: Head) -> bool:
     """Store the anchor of a head and return whether it is new. Raises Problem `unavailable`."""
     return files.write_file_once(settings().anchors_bucket, _anchor_file_name(log_id, head), _encode_anchor(head))
 

@@ -9,9 +9,9 @@ from pydantic_core import to_json
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_entry_display_attributes
 from chalicelib.features.audit.log.models import EntryFilters
 from chalicelib.kernel.audit_log import redaction
-from chalicelib.kernel.audit_log.authenticity import is_authentic
+from chalicelib.kernel.audit_log.authenticity import is_authentic_pending_item
 from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_json
-from chalicelib.kernel.audit_log.ledger import find_entry_ids_by_sequence, sequence_index_key
+from chalicelib.kernel.audit_log.ledger import find_contiguous_entry_ids_by_sequence, sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
@@ -32,7 +32,7 @@ def entry_matches(filters: EntryFilters, entry: EntryItem) -> bool:
     return entry.type.startswith(filters.type[:-1]) if filters.type.endswith("*") else entry.type == filters.type
 
 
-def list_entries(
+def list_entries_newest_first(
     log_ids: Sequence[str],
     filters: EntryFilters,
     after_position: Item | None,
@@ -50,7 +50,7 @@ def list_entries(
     filter_count = _non_time_filter_count(filters)
     is_fully_indexed = filter_count == 0 or (facet is not None and filter_count == 1)
     key_values = {"type": filters.type, "actor": filters.actor_id, "target": filters.target_id}
-    result = table.query_filtered(
+    result = table.query_newest_matching(
         [
             facet.partition(log_id=log_id, **key_values) if facet else EntryItem.pk.format(log_id=log_id)
             for log_id in log_ids
@@ -101,7 +101,7 @@ def _non_time_filter_count(filters: EntryFilters) -> int:
     return sum(value is not None for value in (filters.type, filters.actor_id, filters.target_id))
 
 
-def entries_to_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:
+def load_entries_as_json_bytes(entries: Iterable[EntryItem]) -> list[bytes]:
     """Return the entries as JSON for callers, with long bodies loaded from items of their own.
 
     Entries whose body is missing are omitted. Verification reports them.
@@ -152,9 +152,9 @@ def iter_sequenced_entry_chunks(
     retry_delays = iter(_INDEX_RETRY_SECONDS)
     while after_sequence < last_sequence:
         items = _query_sequence_index(log_id, after_sequence, last_sequence)
-        if consecutive := items[: _gapless_prefix_length(log_id, items, after_sequence)] or _load_next_from_table(
-            log_id, after_sequence, last_sequence
-        ):
+        if consecutive := items[
+            : _gapless_prefix_length(log_id, items, after_sequence)
+        ] or _load_consecutive_from_table(log_id, after_sequence, last_sequence):
             for chunk in _iter_chunks_by_long_bodies(consecutive):
                 yield load_stored_entries(log_id, _refetch_sequenced_items(chunk) if reread_from_table else chunk)
             after_sequence += len(consecutive)
@@ -166,13 +166,16 @@ def iter_sequenced_entry_chunks(
 
 
 def _query_sequence_index(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
-    (pk, first), (_, last) = sequence_index_key(log_id, after_sequence + 1), sequence_index_key(log_id, last_sequence)
+    (pk, first), (_, last) = (
+        sequence_index_or_batch_key(log_id, after_sequence + 1),
+        sequence_index_or_batch_key(log_id, last_sequence),
+    )
     return table.query(Partition(pk, "index1"), since=first, until=last).items
 
 
-def _load_next_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
+def _load_consecutive_from_table(log_id: str, after_sequence: int, last_sequence: int) -> list[Item]:
     """Return the next consecutive entries, located by the ledger's batches."""
-    ids_by_sequence = find_entry_ids_by_sequence(
+    ids_by_sequence = find_contiguous_entry_ids_by_sequence(
         log_id, after_sequence, min(last_sequence, after_sequence + _BATCH_SIZE)
     )
     keys = {
@@ -181,7 +184,7 @@ def _load_next_from_table(log_id: str, after_sequence: int, last_sequence: int) 
     items = table.get_all(keys.values())
     consecutive: list[Item] = []
     for sequence, key in keys.items():
-        if items.get(key, {}).get("index1sk") != sequence_index_key(log_id, sequence)[1]:
+        if items.get(key, {}).get("index1sk") != sequence_index_or_batch_key(log_id, sequence)[1]:
             break
         consecutive.append(items[key])
     return consecutive
@@ -206,7 +209,7 @@ def list_stored_entries(log_id: str, after_position: Item | None, limit: int) ->
 
 def is_authentic_pending_entry(log_id: str, item: Item) -> bool:
     """Return whether an entry is authentic and has no sequence yet. An entry without a valid MAC never gets one."""
-    return "sequence" not in item and is_authentic(log_id, item)
+    return "sequence" not in item and is_authentic_pending_item(log_id, item)
 
 
 def load_stored_entries(log_id: str, items: list[Item]) -> list[StoredEntry]:
@@ -223,7 +226,9 @@ def load_stored_entries(log_id: str, items: list[Item]) -> list[StoredEntry]:
 def _gapless_prefix_length(log_id: str, items: list[Item], after_sequence: int) -> int:
     # Two entries with one sequence are no gap: verification has to see both.
     gaps = (
-        n for n, item in enumerate(items) if item["index1sk"] > sequence_index_key(log_id, after_sequence + n + 1)[1]
+        n
+        for n, item in enumerate(items)
+        if item["index1sk"] > sequence_index_or_batch_key(log_id, after_sequence + n + 1)[1]
     )
     return next(gaps, len(items))
 

@@ -7,12 +7,12 @@ from typing import Any
 from chalicelib.features.audit.log.models import Failure
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.audit_log.entry_macs import public_keys, verified_sequence_or_none
+from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys, verified_sequence_or_none
 from chalicelib.kernel.audit_log.ledger import (
     Head,
     checkpoint_origin,
     entry_position_attributes,
-    sequence_index_key,
+    sequence_index_or_batch_key,
     split_hashes,
 )
 from chalicelib.kernel.core.encoding import from_base64, to_base64
@@ -56,7 +56,7 @@ class VerifiedPrefix:
         """
         leaves: list[bytes] = []
         for sequence, entry in enumerate(entries, self.tree.size + 1):
-            _, sort_key = sequence_index_key(log_id, sequence)
+            _, sort_key = sequence_index_or_batch_key(log_id, sequence)
             if entry.item["index1sk"] < sort_key:
                 return Fault("modified", sequence - 1)
             erased = "erased" in entry.item
@@ -129,7 +129,7 @@ def is_valid_at_claimed_sequence(log_id: str, entry: StoredEntry) -> bool:
 def find_head_fault(log_id: str, head: Head) -> Fault | None:
     """Return the fault in the head of a non-empty log: its signature, its size or its root."""
     try:
-        signed = checkpoints.verify_checkpoint_note(head.note, public_keys())
+        signed = checkpoints.verify_checkpoint_note(head.note, current_and_former_public_keys())
     except NoteError:
         return Fault("bad_signature", None)
     if (signed.origin, signed.size) != (checkpoint_origin(log_id), head.tree.size):

@@ -10,15 +10,15 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
 from chalicelib.kernel.audit_log.entries import EntryItem
-from chalicelib.kernel.audit_log.entry_macs import public_keys
+from chalicelib.kernel.audit_log.entry_macs import current_and_former_public_keys
 from chalicelib.kernel.audit_log.ledger import (
     BrokenHead,
     Head,
     Outbox,
     checkpoint_origin,
-    count_pending,
+    count_pending_in_one_read,
     head_key,
-    sequence_index_key,
+    sequence_index_or_batch_key,
 )
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, chain_key, chain_keys, links_with_macs
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement, MissingLinks, Statement
@@ -108,12 +108,12 @@ def verify_next_window(
         progress, fault, pending_count = (
             VerificationProgress.from_cursor_position(cursor_position),
             None,
-            count_pending(log_id),
+            count_pending_in_one_read(log_id),
         )
     else:
         outbox = Outbox.read(log_id)  # Read before the head, so entries appended meanwhile are already in the tree.
         (progress, fault), pending_count = (
-            _start_verification(log_id, outbox),
+            _load_initial_progress_and_fault(log_id, outbox),
             len(outbox.pointers) + len(outbox.forged),
         )
     trusted = _anchor_and_client_checkpoints_or_fault(log_id, progress, client_note)
@@ -121,7 +121,7 @@ def verify_next_window(
         return VerificationResult(progress, trusted, pending_count)
     if any(checkpoint.size > progress.head_size for checkpoint in trusted):
         fault = fault or Fault("truncated", progress.head_size + 1)
-    result = fault or _verify_window(log_id, progress, trusted)
+    result = fault or _progress_after_window_or_fault(log_id, progress, trusted)
     return (
         VerificationResult(progress, result, pending_count)
         if isinstance(result, Fault)
@@ -129,7 +129,7 @@ def verify_next_window(
     )
 
 
-def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgress, Fault | None]:
+def _load_initial_progress_and_fault(log_id: str, outbox: Outbox) -> tuple[VerificationProgress, Fault | None]:
     """Return the initial progress, and the fault if one is visible already."""
     forged_fault = Fault("bad_signature", None)
     try:
@@ -138,7 +138,7 @@ def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgre
     except BrokenAnchor as error:
         add_fields(brokenAnchor=str(error))
         anchor, anchor_fault = None, forged_fault
-    head = _load_head_unless_broken(log_id)
+    head = _load_intact_head_or_none(log_id)
     if head is None:
         return VerificationProgress("", 0, "", VerifiedPrefix()), forged_fault
     progress = VerificationProgress(head.note, head.tree.size, anchor.note if anchor else "", VerifiedPrefix())
@@ -148,7 +148,7 @@ def _start_verification(log_id: str, outbox: Outbox) -> tuple[VerificationProgre
     if anchor_fault := anchor_fault or (find_head_fault(log_id, head) if progress.head_size else None):
         return progress, anchor_fault
     try:
-        statement = head.read_statement(log_id) or (None if progress.head_size else Statement())
+        statement = head.verified_statement_or_none(log_id) or (None if progress.head_size else Statement())
     except BrokenStatement:
         return progress, forged_fault
     chained_since_size = statement.since if statement else progress.head_size
@@ -169,17 +169,17 @@ def _count_suppressed_entries(log_id: str, statement: Statement, outbox: Outbox)
             break
         time.sleep(seconds)
         outbox_now = Outbox.read(log_id)
-        statement_now = _load_statement(log_id)
+        statement_now = _load_intact_statement_or_none(log_id)
         missing = (
             missing.intersect(_find_missing_links(log_id, statement_now, outbox_now)) if statement_now else missing
         )
     return statement.lost + missing.count
 
 
-def _load_statement(log_id: str) -> Statement | None:
+def _load_intact_statement_or_none(log_id: str) -> Statement | None:
     try:
-        head = _load_head_unless_broken(log_id)
-        return head.read_statement(log_id) or Statement() if head else None
+        head = _load_intact_head_or_none(log_id)
+        return head.verified_statement_or_none(log_id) or Statement() if head else None
     except BrokenStatement:
         return None
 
@@ -190,7 +190,7 @@ def _find_missing_links(log_id: str, statement: Statement, outbox: Outbox) -> Mi
         return MissingLinks()
     lagging_shards = statement.list_shards_behind_tree(outbox.ends)
     items = table.get_all(chain_keys(log_id, lagging_shards)) if lagging_shards else {}
-    current_ends = {shard: ChainEnd.from_item(items.get(chain_key(log_id, shard))) for shard in lagging_shards}
+    current_ends = {shard: ChainEnd.from_item_or_empty(items.get(chain_key(log_id, shard))) for shard in lagging_shards}
     return statement.find_missing_links(outbox.ends, _find_pending_links(log_id, statement, outbox), current_ends)
 
 
@@ -214,10 +214,10 @@ def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> se
     }
 
 
-def _load_head_unless_broken(log_id: str) -> Head | None:
+def _load_intact_head_or_none(log_id: str) -> Head | None:
     """Return the head of a log, or None if it is invalid."""
     try:
-        return Head.from_item(table.get(head_key(log_id)))
+        return Head.from_item_or_empty(table.get(head_key(log_id)))
     except BrokenHead:
         return None
 
@@ -235,7 +235,7 @@ def _anchor_and_client_checkpoints_or_fault(
 
 def _verified_client_checkpoint_or_fault(log_id: str, client_note: str) -> Checkpoint | Fault:
     try:
-        checkpoint = checkpoints.verify_checkpoint_note(client_note, public_keys())
+        checkpoint = checkpoints.verify_checkpoint_note(client_note, current_and_former_public_keys())
     except BadSignature:
         return Fault("bad_signature", None)
     except NoteError as error:
@@ -253,7 +253,7 @@ def _verified_client_checkpoint_or_fault(log_id: str, client_note: str) -> Check
     return checkpoint
 
 
-def _verify_window(
+def _progress_after_window_or_fault(
     log_id: str, progress: VerificationProgress, trusted_checkpoints: Sequence[Checkpoint]
 ) -> VerificationProgress | Fault:
     verified = progress.verified
@@ -273,18 +273,18 @@ def _verify_window(
         verified = result
         if any(c.size == verified.tree.size and c.root != verified.tree.root_hash() for c in trusted_checkpoints):
             return Fault("forked", None)
-    if verified.tree.size == progress.head_size and (fault := _find_final_fault(log_id, progress, verified)):
+    if verified.tree.size == progress.head_size and (fault := _find_root_or_trailing_fault(log_id, progress, verified)):
         return fault
     return replace(progress, verified=verified)
 
 
-def _find_final_fault(log_id: str, progress: VerificationProgress, verified: VerifiedPrefix) -> Fault | None:
+def _find_root_or_trailing_fault(log_id: str, progress: VerificationProgress, verified: VerifiedPrefix) -> Fault | None:
     """Return the fault at the end of the log: a root that differs from the signed one, or entries after the head."""
     if verified.tree.root_hash() != progress.signed_root:
         return Fault("forked", None)
-    pk, next_sort_key = sequence_index_key(log_id, progress.head_size + 1)
+    pk, next_sort_key = sequence_index_or_batch_key(log_id, progress.head_size + 1)
     later_items = table.query(Partition(pk, "index1"), since=next_sort_key, limit=1).items
-    current_head = _load_head_unless_broken(log_id) if later_items else None
+    current_head = _load_intact_head_or_none(log_id) if later_items else None
     has_grown = current_head is not None and current_head.tree.size > progress.head_size
     return Fault("forked", progress.head_size + 1) if later_items and not has_grown else None
 

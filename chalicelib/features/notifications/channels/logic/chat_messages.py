@@ -81,7 +81,7 @@ class MessageContent:
         return self.sentence.format(actor=escape(self.actor), target=escape(self.target))
 
 
-def build_message_body(provider: Provider, content: MessageContent) -> bytes:
+def encode_message_body(provider: Provider, content: MessageContent) -> bytes:
     """Return the body of a message in the provider's format."""
     return to_json(_FORMATS[provider](content))
 
@@ -95,25 +95,25 @@ def build_delivery_url(provider: Provider, url: str) -> str:
     return parts._replace(query=urlencode([*query, ("wait", "true")])).geturl()
 
 
-def escape_slack(text: str) -> str:
+def escape_slack_markup_and_mentions(text: str) -> str:
     """Return text that Slack's mrkdwn shows as it is, except for bold and the like, which have no escape."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _disable_mentions(text)
+    return _disable_group_mentions(text)
 
 
-def escape_markdown(text: str) -> str:
+def escape_markdown_and_mentions(text: str) -> str:
     """Return text that Markdown shows as it is (CommonMark, section 2.4), as in Discord and Teams."""
-    return _disable_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
+    return _disable_group_mentions(_LIST_NUMBER.sub(r"\1\\.", _MARKDOWN_CHARACTERS.sub(r"\\\g<0>", text)))
 
 
-def _disable_mentions(text: str) -> str:
+def _disable_group_mentions(text: str) -> str:
     return _MENTIONS.sub("@" + _ZERO_WIDTH_SPACE, text)
 
 
 def _slack_payload(content: MessageContent) -> dict[str, Any]:
     timestamp, event = content.event["timestamp"], content.event["type"]
     when = f"<!date^{timestamp_ms(timestamp) // 1000}^{{date_short_pretty}} {{time}}|{timestamp}>"
-    text = content.render(escape_slack)
+    text = content.render(escape_slack_markup_and_mentions)
     return {
         "text": text,
         "blocks": [
@@ -134,7 +134,7 @@ def _discord_payload(content: MessageContent) -> dict[str, Any]:
     return {
         "embeds": [
             {
-                "description": content.render(escape_markdown),
+                "description": content.render(escape_markdown_and_mentions),
                 "timestamp": content.event["timestamp"],
                 "footer": {"text": content.event["type"]},
             }
@@ -144,11 +144,11 @@ def _discord_payload(content: MessageContent) -> dict[str, Any]:
 
 
 def _teams_payload(content: MessageContent) -> dict[str, Any]:
-    text = content.render(escape_markdown)
+    text = content.render(escape_markdown_and_mentions)
     # An Adaptive Card shows times in the reader's zone, and rejects fractions of a second.
     timestamp = re.sub(r"\.\d+", "", content.event["timestamp"])
     when = f"{{{{DATE({timestamp}, SHORT)}}}} {{{{TIME({timestamp})}}}}"
-    footer = f"{when} · {escape_markdown(content.event['type'])}"
+    footer = f"{when} · {escape_markdown_and_mentions(content.event['type'])}"
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

@@ -7,7 +7,7 @@ from chalicelib.features.notifications.channels.entities import IntegrationChann
 from chalicelib.features.notifications.channels.logic.chat_messages import (
     MessageContent,
     build_delivery_url,
-    build_message_body,
+    encode_message_body,
 )
 from chalicelib.features.notifications.channels.logic.provider_rules import (
     retry_after_seconds,
@@ -24,7 +24,7 @@ _TIMEOUT_BACKOFF_SECONDS: Final = 300
 """Pause for a channel that timed out, because otherwise it would delay all other messages."""
 
 
-def send_message(
+def wait_and_send_message(
     channel: IntegrationChannel, content: MessageContent, timeout_seconds: float | None = None
 ) -> WebhookResponse:
     """Send a message and return the response. Waits until the channel is free, but at most a second.
@@ -38,13 +38,13 @@ def send_message(
     headers = {"content-type": "application/json"}
     return webhook_client.post_webhook(
         build_delivery_url(channel.provider, channel.decrypted_url),
-        build_message_body(channel.provider, content),
+        encode_message_body(channel.provider, content),
         headers,
         remaining_seconds,
     )
 
 
-def record_channel_response(
+def update_channel_after_response(
     changes: UnitOfWork, channel: IntegrationChannel, response: WebhookResponse
 ) -> IntegrationChannel:
     """Add the new state of a channel after a response to the unit of work, and return the changed channel.

@@ -64,7 +64,7 @@ def status_fields_after_response(provider: Provider, response: WebhookResponse) 
 def _persistent_rejection_reason(provider: Provider, response: WebhookResponse) -> str | None:
     """Return the reason why the provider would reject the next message too, or None if that is unknown."""
     status, name = response.status, _PROVIDER_NAMES[provider]
-    if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_permanent_status(status):
+    if status is None or status < HTTPStatus.MULTIPLE_CHOICES or not _is_non_transient_status(status):
         return None
     if status in _UNAUTHORIZED_STATUSES:
         return f"{name} refused the message ({status}): its URL may have been revoked. Give the channel another."
@@ -77,7 +77,7 @@ def _persistent_rejection_reason(provider: Provider, response: WebhookResponse) 
 
 def is_permanent_failure(response: WebhookResponse) -> bool:
     """Return whether a failed attempt would fail again at any time."""
-    return response.status is not None and not response.succeeded and _is_permanent_status(response.status)
+    return response.status is not None and not response.succeeded and _is_non_transient_status(response.status)
 
 
 def retry_after_seconds(response: WebhookResponse) -> int | None:
@@ -105,5 +105,5 @@ def failure_reason(provider: Provider, response: WebhookResponse) -> str | None:
     )
 
 
-def _is_permanent_status(status: int) -> bool:
+def _is_non_transient_status(status: int) -> bool:
     return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _TRANSIENT_STATUSES

@@ -42,7 +42,7 @@ def next_misconfigured_since(response: WebhookResponse, previous_since: str | No
     return None if response.status is not None else previous_since
 
 
-def probe_at_after_timeouts(next_attempt_at: str | None, consecutive_timeouts: int, now: str) -> str:
+def next_probe_at_within_half_hour(next_attempt_at: str | None, consecutive_timeouts: int, now: str) -> str:
     """Return the time of the next probe after a number of consecutive time-outs.
 
     This is the next attempt of the delivery or, after repeated time-outs, later; at most half an hour from now.
@@ -59,7 +59,7 @@ def require_active_webhook(webhook: Webhook) -> None:
         raise Problem("invalid_transition", detail)
 
 
-def reset_to_half_open_fields(now: str, *, enabled: bool) -> dict[str, Any]:
+def half_open_fields_clearing_failures(now: str, *, enabled: bool) -> dict[str, Any]:
     """Return the fields of a webhook without its recorded failures.
 
     If the webhook is enabled, it is probed now, and its backlog is sent as soon as it responds.

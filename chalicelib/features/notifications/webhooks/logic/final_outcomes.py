@@ -30,7 +30,7 @@ EXHAUSTED_EVENT: Final = "organization.webhook.delivery_exhausted"
 _MAX_ATTEMPTS: Final = 4
 
 
-def queue_disabling(
+def stop_deliveries_and_queue_disabling(
     webhook: Webhook, reason: str, failing_since: str | None, record_last_attempt: Callable[[UnitOfWork], object]
 ) -> Webhook:
     """Stop all deliveries to a webhook and queue the job that disables it, unless the webhook changed meanwhile.
@@ -51,12 +51,12 @@ def queue_disabling(
     return changed
 
 
-def create_exhaustion_job(changes: UnitOfWork, delivery_before: Delivery, failed_delivery: Delivery) -> ExhaustionJob:
+def add_exhaustion_job(changes: UnitOfWork, delivery_before: Delivery, failed_delivery: Delivery) -> ExhaustionJob:
     """Add the job that records a failed delivery in the log, and return it."""
     return changes.create(ExhaustionJob.create(delivery_before, failed_delivery, changes.now))
 
 
-def commit_webhook_disabling(message: dict[str, Any]) -> None:
+def commit_disabling_if_still_pending(message: dict[str, Any]) -> None:
     """Disable a webhook that accepts no events, and notify the organization's admins.
 
     A webhook that was enabled again, or has another URL by now, stays as it is. Raises ConcurrentModification.

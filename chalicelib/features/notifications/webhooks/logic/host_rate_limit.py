@@ -28,7 +28,7 @@ class SendSlots:
     retry_at: str
 
 
-def acquire_send_slots(organization_id: str, url: str, request_count: int) -> SendSlots:
+def acquire_send_slots_and_retry_at(organization_id: str, url: str, request_count: int) -> SendSlots:
     """Acquire slots for requests to a URL's host in the current second.
 
     Raises Problem `unavailable`. Then nothing may be sent.

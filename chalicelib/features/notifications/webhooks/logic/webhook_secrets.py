@@ -8,7 +8,7 @@ from chalicelib.kernel.core.clock import timestamp_ms
 from chalicelib.kernel.crypto import encryption
 
 
-def build_stored_secret(webhook_id: str, secret: str) -> dict[str, Any]:
+def encrypted_secret_without_expiry(webhook_id: str, secret: str) -> dict[str, Any]:
     """Return a secret (`whsec_…`) as stored in its webhook, encrypted and without an end."""
     return {"sealed": encryption.encrypt_bytes(secret.encode(), _encryption_context_text(webhook_id)), "until": None}
 
@@ -32,7 +32,9 @@ def signed_headers(webhook: Webhook, message_id: str, body: bytes, timestamp: st
 
 def reencrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> dict[str, Any]:
     """Return a stored secret encrypted with the current key. Raises DecryptionError."""
-    return build_stored_secret(webhook.id, _decrypt_secret(webhook, stored_secret)) | {"until": stored_secret["until"]}
+    return encrypted_secret_without_expiry(webhook.id, _decrypt_secret(webhook, stored_secret)) | {
+        "until": stored_secret["until"]
+    }
 
 
 def _decrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> str:

@@ -149,7 +149,12 @@ def evaluate(custom_domain: CustomDomain, observation: DnsObservation) -> Verdic
             last_record = previous.get((record["type"], record["expected"]), record)
             record |= {"observed": last_record["observed"], "ok": last_record["ok"]}
         else:
-            record |= {"observed": [*_displayed_observed_values(record["type"], observation, is_ok=is_ok)], "ok": is_ok}
+            record |= {
+                "observed": [
+                    *_shortened_and_masked_observed_values(record["type"], observation, only_own_ip_version=is_ok)
+                ],
+                "ok": is_ok,
+            }
     return Verdict(records, ownership_error or routing_error, is_proven)
 
 
@@ -188,12 +193,14 @@ def _routing_and_error(
     return False, "APEX_NEEDS_A_OR_ALIAS" if is_apex else "CNAME_MISMATCH"
 
 
-def _displayed_observed_values(record_type: str, observation: DnsObservation, *, is_ok: bool) -> Iterator[str]:
+def _shortened_and_masked_observed_values(
+    record_type: str, observation: DnsObservation, *, only_own_ip_version: bool
+) -> Iterator[str]:
     """Yield the values observed for a record, limited in number and length.
 
     If the record is not ok, addresses of both IP versions are included: a foreign address of either version misroutes.
     """
-    version = {"A": 4, "AAAA": 6}.get(record_type) if is_ok else None
+    version = {"A": 4, "AAAA": 6}.get(record_type) if only_own_ip_version else None
     addresses = [each for each in observation.addresses.values if version in (None, _ip_version(each))]
     service_addresses = _service_ip_addresses()
     displayed = [each if each in service_addresses else mask_private_address(each) for each in addresses]

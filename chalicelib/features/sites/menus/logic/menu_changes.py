@@ -2,7 +2,7 @@
 
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.logic.menu_entries import PagePathReader, linked_page_prefetch_keys
+from chalicelib.features.sites.menus.logic.menu_entries import PagePathReader, linked_page_position_prefetch_keys
 from chalicelib.features.sites.menus.logic.menu_rules import reject_invalid_items, reject_unknown_pages
 from chalicelib.features.sites.menus.models import MenuPut
 from chalicelib.kernel.core.json_equality import json_equal
@@ -14,11 +14,14 @@ def put_menu(ctx: Context, site: Site, menu_id: str, menu: Menu | None, body: Me
 
     Raises ValidationProblem if the items are invalid.
     """
-    outline = body.to_stored_fields()["items"]
+    outline = body.to_stored_fields_with_defaults()["items"]
     reject_invalid_items(outline)
-    current = menu or Menu(**{**ctx.new_record_fields(), "id": menu_id}, **site.ids_by_parameter, name=body.name)
+    current = menu or Menu(**{**ctx.new_id_and_time_fields(), "id": menu_id}, **site.ids_by_parameter, name=body.name)
     pages = PagePathReader(
-        site.id, include_drafts=True, prefetched=ctx.access.prefetched, read_keys=linked_page_prefetch_keys(ctx.request)
+        site.id,
+        include_drafts=True,
+        prefetched=ctx.access.prefetched,
+        read_keys=linked_page_position_prefetch_keys(ctx.request),
     )
     updated = current.replace(name=body.name, outline=outline)
     page_paths = pages.load_published_paths_of_existing_pages(

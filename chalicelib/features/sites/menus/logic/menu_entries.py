@@ -39,9 +39,9 @@ def _build_menu_entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntr
         yield MenuEntry(item["label"], item.get("path") or item["url"], [*_build_menu_entries(item["children"])])
 
 
-def linked_page_prefetch_keys(request: Request) -> list[ItemKey]:
+def linked_page_position_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states and of the positions of the pages in the body, for prefetching."""
-    items = request.unvalidated_json_object.get("items")
+    items = request.unvalidated_json_object_or_empty.get("items")
     ids = [each for each in _linked_page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
     trees = [page_tree_partition(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
     return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
@@ -86,7 +86,9 @@ class PagePathReader:
             self._load_positions({*page_ids, *likely_ancestor_ids, *self._stored_ancestor_ids(page_ids)})
             self._load_positions({*self._stored_ancestor_ids(page_ids)})
         for tree in self._trees:
-            tree.load_consistent_ancestors([page_id for page_id in page_ids if tree.find_read_node(page_id)])
+            tree.load_consistent_ancestors(
+                [page_id for page_id in page_ids if tree.undeleted_read_node_or_none(page_id)]
+            )
         paths = {page_id: self._published_path(page_id) for page_id in page_ids}
         return {page_id: path for page_id, path in paths.items() if path or self._breadcrumbs_in_each_tree(page_id)}
 
@@ -104,12 +106,12 @@ class PagePathReader:
 
     def _stored_ancestor_ids(self, page_ids: Iterable[str]) -> Iterator[str]:
         """Yield the ids of the ancestors of pages, as stored in their positions."""
-        nodes = (tree.find_read_node(page_id) for tree in self._trees for page_id in page_ids)
+        nodes = (tree.undeleted_read_node_or_none(page_id) for tree in self._trees for page_id in page_ids)
         yield from (ancestor_id for node in nodes if node for ancestor_id in node["lineage"])
 
     def _breadcrumbs_in_each_tree(self, page_id: str) -> list[list[Item]]:
         """Return the breadcrumbs of a page in each tree that contains it."""
-        return [chain for tree in self._trees if (chain := tree.nodes_from_root(page_id))]
+        return [chain for tree in self._trees if (chain := tree.nodes_from_root_or_none(page_id))]
 
     def _published_path(self, page_id: str) -> str | None:
         location = locate_published_page(self._trees[0], page_id)

@@ -62,7 +62,7 @@ class Page(PageTarget):
     - `indexable` and `canonical` are from the `seo` of the published revision. Raising `preview_epoch` ends all preview
       links.
     - `blocks`, `breadcrumbs` (the positions from the root of the drafts to the page) and `draft_home_id` (the home page
-      of the drafts) are loaded by `hydrate_or_none`.
+      of the drafts) are loaded by `with_computed_fields_or_none`.
     """
 
     kind, parameter = PAGE_KIND, "page_id"
@@ -149,7 +149,7 @@ class Page(PageTarget):
         return self.published_revision_id is not None and not is_expired
 
     @property
-    def site_id_fields(self) -> dict[str, Any]:
+    def organization_and_site_ids(self) -> dict[str, Any]:
         """The ids of the organization and site, which all records of the page have."""
         return {"organization_id": self.organization_id, "site_id": self.site_id}
 
@@ -228,13 +228,17 @@ class Page(PageTarget):
             "sk": key_prefix_of_exact_name("", fold_case_accents_and_spaces(self.title)) + self.id,
             "page_id": self.id,
         }
-        return *positions, ancestor_cache.build_ancestor_pointer(self.id, **self.site_id_fields), title
+        return *positions, ancestor_cache.build_ancestor_pointer(self.id, **self.organization_and_site_ids), title
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted. Usually takes one read."""
-        return self.with_breadcrumbs(prefetched, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
+        return self.with_breadcrumbs_or_none(
+            prefetched, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)]
+        )
 
-    def with_breadcrumbs(self, prefetched: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> Self | None:
+    def with_breadcrumbs_or_none(
+        self, prefetched: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()
+    ) -> Self | None:
         """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
 
         `prefetched` holds the items that were read before, and is extended by further reads. `extra_keys` are read
@@ -244,9 +248,9 @@ class Page(PageTarget):
         reader.add_items([self.draft_position_item])
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
         if {*keys, reader.tree.state_key} - prefetched.keys():
-            reader.load(keys)
+            reader.load_with_state(keys)
         reader.load_consistent_ancestors([self.id])
-        breadcrumbs = reader.nodes_from_root(self.id)
+        breadcrumbs = reader.nodes_from_root_or_none(self.id)
         if breadcrumbs is None:
             return None
         content = prefetched.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
@@ -262,7 +266,7 @@ class Page(PageTarget):
 
 
 class Revision(Entity):
-    """A revision of a page. Its blocks are stored as `Content`, and loaded by `hydrate_or_none`."""
+    """A revision of a page. Its blocks are stored as `Content`, and loaded by `with_computed_fields_or_none`."""
 
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
@@ -282,11 +286,11 @@ class Revision(Entity):
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     @property
-    def domain_fields(self) -> dict[str, Any]:
+    def page_fields(self) -> dict[str, Any]:
         """The fields that belong to a revision, including its blocks once they are loaded."""
         return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self:
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self:
         """Return the revision with its blocks, which were read with it."""
         content = prefetched.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
@@ -337,7 +341,7 @@ class Content(Entity):
         return self if self.repeats_title is not None else self.replace(repeats_title=repeats_title(self.blocks, title))
 
     @cached_property
-    def rendering(self) -> Rendering:
+    def fresh_rendering(self) -> Rendering:
         """The blocks as HTML."""
         return Rendering(self.blocks, without_first=bool(self.repeats_title))
 
@@ -347,7 +351,7 @@ class Content(Entity):
         if self.repeats_title is None:
             return ()
         record_fields = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
-        return tuple(self.rendering.build_items(**record_fields))
+        return tuple(self.fresh_rendering.build_items(**record_fields))
 
     def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
         """Return the blocks as JSON with the person's data redacted."""

@@ -50,7 +50,7 @@ def positions_by_page_id_unless_overflowed(slug_item: Item | None) -> Mapping[st
     return {name: position for name, position in (slug_item or {}).items() if name not in _META_ATTRIBUTES}
 
 
-def former_children(former_slug_item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:
+def former_child_ids_and_positions(former_slug_item: Item | None, parent_id: str | None) -> list[tuple[str, Position]]:
     """Return the ids and former positions of the pages that had a slug below a parent or as roots, latest first."""
     prefix = f"{parent_id or _ROOT_ID}/"
     positions = [

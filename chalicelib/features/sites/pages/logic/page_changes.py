@@ -55,7 +55,7 @@ _HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another 
 
 def tree_parent_and_slug_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys of both trees' states, and of the parent and the slug in the body, for prefetching."""
-    site_id, body = request.parameters["site_id"], request.unvalidated_json_object
+    site_id, body = request.parameters["site_id"], request.unvalidated_json_object_or_empty
     keys = tree_state_keys(site_id)
     parent, slug, title = (body.get(field) for field in ("parentId", "slug", "title"))
     if slug is None and isinstance(title, str) and request.method == "POST":
@@ -77,12 +77,12 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
     slug = ctx.given_or_derived_slug(body.slug, body.title, RESERVED_PAGE_SLUGS)
     fields = body.model_dump(mode="json", exclude={"is_home", "blocks"}) | {"slug": slug}
     page = Page(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         **site.ids_by_parameter,
         **fields,
         ancestor_ids=breadcrumb_ids(parent_breadcrumbs),
         tree_version=trees.tree_state_with_changes(DRAFT_TREE).version,
-        draft_revision_id=ctx.new_record_fields()["id"],
+        draft_revision_id=ctx.new_id_and_time_fields()["id"],
         status="scheduled" if body.publish_at else "draft",
         blocks=_stored_blocks_within_size_limit(body),
     )
@@ -97,7 +97,7 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
     trees.add_to_child_counts(body.parent_id, child_count=1)
     add_home_child_path_clash_condition(trees, DRAFT_TREE, page, page.parent_id, page.slug)
     if body.is_home or page.draft_home_id is None:
-        page = _make_home_page(trees, site, page)
+        page = _set_home_of_trees_and_site(trees, site, page)
     trees.add_changes_to_unit_of_work()
     return page
 
@@ -112,14 +112,14 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
     if page.is_home and not body.is_home:
         raise ValidationProblem([FieldError("/isHome", "required", _HOME_REQUIRED)])
     if body.is_home and not page.is_home:
-        updated = _make_home_page(trees, site, updated)
+        updated = _set_home_of_trees_and_site(trees, site, updated)
     return updated
 
 
 def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
     """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
-    revision_fields = revision.domain_fields
+    revision_fields = revision.page_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _can_take_position_of(
         trees, page, revision
     ):
@@ -143,11 +143,14 @@ def revise_draft(
         trees, page, revision_fields["parent_id"], revision_fields["slug"]
     )
     revised = ctx.changes.update(
-        page, **{**revision_fields, **moved_fields, "draft_revision_id": ctx.new_record_fields()["id"]}
+        page, **{**revision_fields, **moved_fields, "draft_revision_id": ctx.new_id_and_time_fields()["id"]}
     )
     # Stored blocks can be moved, renamed and restored, even if the limits are lower by now.
     _store_draft_as_revision(
-        ctx, revised, restored_from, skip_limits=bool(restored_from) or revision_fields["blocks"] == page.blocks
+        ctx,
+        revised,
+        restored_from,
+        skip_complexity_check=bool(restored_from) or revision_fields["blocks"] == page.blocks,
     )
     return revised
 
@@ -190,7 +193,7 @@ def _record_draft_move_and_build_fields(
 def _can_take_position_of(trees: SiteTreesUnitOfWork, page: Page, revision: Revision) -> bool:
     """Return whether a page can have the position of one of its revisions."""
     parent = trees.find_page_with_changes(revision.parent_id)
-    if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs(trees.items)) is None):
+    if revision.parent_id and (parent is None or (parent := parent.with_breadcrumbs_or_none(trees.items)) is None):
         return False
     parent_breadcrumbs = parent.breadcrumbs if parent else ()
     home_id = trees.tree_state_with_changes(DRAFT_TREE).home_page_id
@@ -213,12 +216,12 @@ def _can_take_position_of(trees: SiteTreesUnitOfWork, page: Page, revision: Revi
     return is_within_limits and not conflicting_ids and page.id not in breadcrumb_ids(parent_breadcrumbs)
 
 
-def _make_home_page(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
+def _set_home_of_trees_and_site(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
     """Make a page the home page of the drafts and, if it is published, of the published pages.
 
     Raises Problem if a child of the page would then have the path of another page.
     """
-    _reject_slug_conflicts(trees, DRAFT_TREE, page)
+    _reject_new_home_child_path_clashes(trees, DRAFT_TREE, page)
     trees.set_fields(
         DRAFT_TREE, **trees.tree_state_with_changes(DRAFT_TREE).home_change_fields(page.id, trees.changes.now)
     )
@@ -232,7 +235,7 @@ def _make_home_page(trees: SiteTreesUnitOfWork, site: Site, page: Page) -> Page:
 
 def set_published_home(trees: SiteTreesUnitOfWork, page: Page, published_revision_id: str) -> None:
     """Make a page the home page of the published pages, which shows one of its revisions."""
-    _reject_slug_conflicts(trees, PUBLISHED_TREE, page)
+    _reject_new_home_child_path_clashes(trees, PUBLISHED_TREE, page)
     trees.set_fields(
         PUBLISHED_TREE,
         **trees.tree_state_with_changes(PUBLISHED_TREE).home_change_fields(page.id, trees.changes.now),
@@ -240,7 +243,7 @@ def set_published_home(trees: SiteTreesUnitOfWork, page: Page, published_revisio
     )
 
 
-def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page: Page) -> None:
+def _reject_new_home_child_path_clashes(trees: SiteTreesUnitOfWork, tree_name: TreeName, page: Page) -> None:
     """Raise Problem if a child of a page would have the path of another page if the page became the home page.
 
     No child can be added concurrently, because that would change the version of the tree.
@@ -250,7 +253,7 @@ def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page
         return
     if child_count > MAX_CHILDREN_OF_NEW_HOME:
         detail = f"The page has {child_count} children. A new home page can have at most {MAX_CHILDREN_OF_NEW_HOME}."
-        raise Problem.for_field("/isHome", "limit_exceeded", f"{detail} Move some first.")
+        raise Problem.create_with_field_error("/isHome", "limit_exceeded", f"{detail} Move some first.")
     slugs = sorted(
         str(position["slug"])
         for position in scan_tree_for_children(page_tree_partition(trees.site_id, tree_name), page.id)
@@ -262,7 +265,7 @@ def _reject_slug_conflicts(trees: SiteTreesUnitOfWork, tree_name: TreeName, page
     taken_slugs = [slug for slug in slugs if guards.get(guard_keys[slug], {}).get("ref", page.id) != page.id]
     if taken_slugs:
         detail = "Children and siblings of the page have the same slugs and would get the same paths"
-        raise Problem.for_field(
+        raise Problem.create_with_field_error(
             "/isHome", "slug_taken", f"{detail}: {', '.join(taken_slugs)}. Change one of each first."
         )
 
@@ -275,14 +278,16 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
         detail = (
             f"It has {child_count} {noun} below it. Send `strategy=cascade` to delete them, too, or move them first."
         )
-        raise Problem.for_field("query/strategy", "not_empty", detail)
+        raise Problem.create_with_field_error("query/strategy", "not_empty", detail)
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     remove_from_trees(trees, page, ctx.now)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:
         ctx.changes.update_untracked(site, home_page_id=None)
     trees.add_changes_to_unit_of_work()
-    removal = PageRemoval(**ctx.new_record_fields(), **page.site_id_fields, page_id=page.id, lease_until=ctx.now)
+    removal = PageRemoval(
+        **ctx.new_id_and_time_fields(), **page.organization_and_site_ids, page_id=page.id, lease_until=ctx.now
+    )
     jobs.start(ctx.changes, removal)
 
 
@@ -308,7 +313,7 @@ def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) ->
 def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, parent_id: str | None) -> tuple[Item, ...]:
     """Return the breadcrumbs of a page that is to be a parent. Raises ValidationProblem if it does not exist."""
     page = trees.find_page_with_changes(parent_id)
-    parent = page.with_breadcrumbs(trees.items) if page else None
+    parent = page.with_breadcrumbs_or_none(trees.items) if page else None
     if parent_id and parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No page of this site has this id.")])
     return parent.breadcrumbs if parent else ()
@@ -320,23 +325,23 @@ def _stored_blocks_within_size_limit(body: PageCreate | PagePatch) -> tuple[Mapp
     size = len(to_json(blocks))
     if size > MAX_BLOCKS_BYTES:
         detail = f"The blocks of a page can have at most {MAX_BLOCKS_BYTES} bytes as JSON. These have {size}."
-        raise Problem.for_field("/blocks", "payload_too_large", detail)
+        raise Problem.create_with_field_error("/blocks", "payload_too_large", detail)
     return blocks
 
 
 def _store_draft_as_revision(
-    ctx: Context, page: Page, restored_from: str | None = None, *, skip_limits: bool = False
+    ctx: Context, page: Page, restored_from: str | None = None, *, skip_complexity_check: bool = False
 ) -> None:
     """Store the draft of a page as a revision. Raises ValidationProblem if new blocks exceed the limits of a page."""
-    record_fields = {**ctx.new_record_fields(), "id": page.draft_revision_id}
+    record_fields = {**ctx.new_id_and_time_fields(), "id": page.draft_revision_id}
     revision_fields = {name: getattr(page, name) for name in REVISION_FIELDS}
     content = Content.create(page, record_fields)
-    if not skip_limits:
+    if not skip_complexity_check:
         _reject_too_complex_blocks(content)
     ctx.changes.create(
         Revision(
             **record_fields,
-            **page.site_id_fields,
+            **page.organization_and_site_ids,
             **revision_fields,
             page_id=page.id,
             created_by=ctx.principal_or_anonymous.id,
@@ -348,7 +353,7 @@ def _store_draft_as_revision(
 
 def _reject_too_complex_blocks(content: Content) -> None:
     """Raise ValidationProblem if blocks exceed the limits of a rendered page."""
-    result = content.rendering.html_or_error
+    result = content.fresh_rendering.html_or_too_complex_error
     if isinstance(result, TooComplex):
         pointer = "".join(f"/{each}" for each in ("blocks", *result.path))
         raise ValidationProblem([FieldError(pointer, "too_complex", str(result))])

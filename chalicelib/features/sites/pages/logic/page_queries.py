@@ -6,7 +6,11 @@ from typing import Final
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, page_tree_partition
 from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
-from chalicelib.features.sites.pages.logic.path_resolution import Breadcrumbs, PathResolver, slug_index_keys
+from chalicelib.features.sites.pages.logic.path_resolution import (
+    Breadcrumbs,
+    PathResolver,
+    tree_state_and_slug_index_keys,
+)
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs, slugs_if_page_path
 from chalicelib.features.sites.pages.models.schemas import PageOut, PagesQuery, PageSummary
 from chalicelib.kernel.execution.context import Context
@@ -42,7 +46,7 @@ class PageLocation:
 
 def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
     """Return the item keys that `locate_by_path` needs, for prefetching."""
-    return slug_index_keys(
+    return tree_state_and_slug_index_keys(
         page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_if_page_path(path)
     )
 
@@ -83,9 +87,9 @@ def locate_by_former_path(site_id: str, path: str, prefetched: dict[ItemKey, Ite
     return None
 
 
-def locate_page(reader: TreeReader, page_id: str) -> PageLocation | None:
+def locate_page_in_tree(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a page in a tree that was read; None if the page or an ancestor is deleted."""
-    breadcrumbs = reader.nodes_from_root(page_id)
+    breadcrumbs = reader.nodes_from_root_or_none(page_id)
     if breadcrumbs is None:
         return None
     return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reader.state.get("home"))
@@ -93,7 +97,7 @@ def locate_page(reader: TreeReader, page_id: str) -> PageLocation | None:
 
 def locate_published_page(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a published page in the tree of published pages; None if it is not published."""
-    location = locate_page(reader, page_id)
+    location = locate_page_in_tree(reader, page_id)
     return location if location and location.revision_id else None
 
 
@@ -106,9 +110,9 @@ def load_published_page(site_id: str, location: PageLocation, *, with_blocks: bo
     item, revision = items.get(page_key), items.get(Revision.make_item_key(**ids))
     if item is None or revision is None:
         return None
-    loaded_revision = Revision.from_item(revision).hydrate_or_none(items)
+    loaded_revision = Revision.from_item(revision).with_computed_fields_or_none(items)
     return Page.from_item(item).replace(
-        **loaded_revision.domain_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
+        **loaded_revision.page_fields, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id
     )
 
 
@@ -125,7 +129,7 @@ def load_draft_page(site_id: str, location: PageLocation, *, with_blocks: bool =
     return page.replace(blocks=loaded_blocks, breadcrumbs=location.breadcrumbs, draft_home_id=location.home_id)
 
 
-def public_page_output(page: Page) -> PageOut:
+def page_to_public_output(page: Page) -> PageOut:
     """Return a published page as the public sees it, without anything about its draft."""
     return PageOut.of(
         page,
@@ -177,9 +181,9 @@ def load_pages_with_breadcrumbs(site_id: str, pages: Iterable[Page], prefetched:
         ancestor_keys := {reader.tree.node_key(each) for page in page_list for each in page.ancestor_ids}
         - reader.requested_keys
     ):
-        reader.load(ancestor_keys)
+        reader.load_with_state(ancestor_keys)
     reader.load_consistent_ancestors([page.id for page in page_list])
-    chains = ((page, reader.nodes_from_root(page.id)) for page in page_list)
+    chains = ((page, reader.nodes_from_root_or_none(page.id)) for page in page_list)
     return [
         page.replace(breadcrumbs=tuple(chain), draft_home_id=reader.state.get("home"))
         for page, chain in chains

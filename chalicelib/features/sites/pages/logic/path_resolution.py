@@ -17,7 +17,7 @@ from chalicelib.features.sites.models.intervals import (
 from chalicelib.features.sites.pages.entities.pages import slug_guard_key
 from chalicelib.features.sites.pages.entities.slug_index import (
     Position,
-    former_children,
+    former_child_ids_and_positions,
     former_slug_positions_key,
     positions_by_page_id_unless_overflowed,
     slug_positions_key,
@@ -36,7 +36,7 @@ Breadcrumbs = tuple[Mapping[str, Any], ...]
 """Pages from a root to one of its descendants, each with `id`, `slug` and the fields of its position."""
 
 
-def slug_index_keys(tree: TreePartition, slugs: Sequence[str] | None) -> list[ItemKey]:
+def tree_state_and_slug_index_keys(tree: TreePartition, slugs: Sequence[str] | None) -> list[ItemKey]:
     """Return the item keys of a tree's state and of the slug index for some slugs."""
     index_keys = [key(tree, slug) for slug in slugs or () for key in (slug_positions_key, former_slug_positions_key)]
     # Drafts have no former positions.
@@ -60,10 +60,10 @@ class PathResolver:
     @property
     def home_id(self) -> str | None:
         """The id of the home page."""
-        return self._prefetched_tree_state_item.get("home")
+        return self._tree_state_item_or_empty.get("home")
 
     @property
-    def _prefetched_tree_state_item(self) -> Item:
+    def _tree_state_item_or_empty(self) -> Item:
         return self._items.get(self._tree.state_key, {})
 
     def resolve_current_breadcrumbs(self) -> Breadcrumbs | None:
@@ -75,12 +75,12 @@ class PathResolver:
         for _ in range(_MAX_ATTEMPTS):
             breadcrumbs = self._resolve_breadcrumbs_from(None) or self._resolve_breadcrumbs_from(self.home_id)
             if not breadcrumbs or all(
-                has_consistent_last_move(page, page["id"], self._prefetched_tree_state_item)
+                has_consistent_last_move(page, page["id"], self._tree_state_item_or_empty)
                 for page in breadcrumbs
                 if page["slug"]
             ):
                 return breadcrumbs
-            self._items |= table.get_all(slug_index_keys(self._tree, self._slugs))
+            self._items |= table.get_all(tree_state_and_slug_index_keys(self._tree, self._slugs))
         raise unavailable(CONCURRENT_MOVES)
 
     def iter_possible_former_page_ids(self) -> Iterator[str]:
@@ -98,21 +98,23 @@ class PathResolver:
                     intervals = (
                         intersect(ALWAYS, self._home_intervals_by_page_id[root_id]) if root_id and strict else ALWAYS
                     )
-                    yield from self._iter_possible_page_ids_below(root_id, 0, intervals, visited, only_certain=strict)
+                    yield from self._iter_possible_former_page_ids_below(
+                        root_id, 0, intervals, visited, only_certain=strict
+                    )
         if (
             self.home_id
             and self._slugs
-            and any(page == self.home_id for page, _ in self._iter_children_at_level(None, 0))
+            and any(page == self.home_id for page, _ in self._iter_current_children_at_level(None, 0))
         ):
-            yield from self._iter_possible_page_ids_below(self.home_id, 1, ALWAYS, set(), only_certain=False)
+            yield from self._iter_possible_former_page_ids_below(self.home_id, 1, ALWAYS, set(), only_certain=False)
 
     @cached_property
     def _home_intervals_by_page_id(self) -> dict[str, Intervals]:
         """The intervals during which pages were the home page, by page id, in descending order of their ends."""
-        homes: dict[str, Intervals] = dict(self._prefetched_tree_state_item.get("former_homes", {}))
+        homes: dict[str, Intervals] = dict(self._tree_state_item_or_empty.get("former_homes", {}))
         if self.home_id:
             homes[self.home_id] = with_last_open(
-                homes.get(self.home_id, ()), self._prefetched_tree_state_item["home_since"]
+                homes.get(self.home_id, ()), self._tree_state_item_or_empty["home_since"]
             )
         return dict(sorted(homes.items(), key=lambda pair: last_end_or_open_end(pair[1]), reverse=True))
 
@@ -120,21 +122,21 @@ class PathResolver:
         """Return the breadcrumbs of the page at the path, starting below a page or, if `root_id` is None, at a root."""
         if not self._slugs:
             return (
-                ({"id": root_id, "slug": "", "revision_id": self._prefetched_tree_state_item.get("home_revision_id")},)
+                ({"id": root_id, "slug": "", "revision_id": self._tree_state_item_or_empty.get("home_revision_id")},)
                 if root_id
                 else None
             )
         breadcrumbs: list[Mapping[str, Any]] = []
         parent_id = root_id
         for level, slug in enumerate(self._slugs):
-            child = next(self._iter_children_at_level(parent_id, level), None)
+            child = next(self._iter_current_children_at_level(parent_id, level), None)
             if child is None or (child[0] == self.home_id and root_id is None):
                 return None
             parent_id = child[0]
             breadcrumbs.append({**child[1], "id": parent_id, "slug": slug})
         return tuple(breadcrumbs)
 
-    def _iter_possible_page_ids_below(
+    def _iter_possible_former_page_ids_below(
         self,
         parent_id: str | None,
         level: int,
@@ -151,18 +153,20 @@ class PathResolver:
             if parent_id:
                 yield parent_id
             return
-        former = former_children(self._items.get(former_slug_positions_key(self._tree, self._slugs[level])), parent_id)
-        for page_id, position in (*self._iter_children_at_level(parent_id, level), *former):
+        former = former_child_ids_and_positions(
+            self._items.get(former_slug_positions_key(self._tree, self._slugs[level])), parent_id
+        )
+        for page_id, position in (*self._iter_current_children_at_level(parent_id, level), *former):
             if only_certain:
-                common = intersect(intervals, self._position_intervals(page_id, position, parent_id, level))
+                common = intersect(intervals, self._intervals_on_path(page_id, position, parent_id, level))
             else:
                 common = () if parent_id is None and page_id == self.home_id and "times" not in position else ALWAYS
             if common:
-                yield from self._iter_possible_page_ids_below(
+                yield from self._iter_possible_former_page_ids_below(
                     page_id, level + 1, common, visited, only_certain=only_certain
                 )
 
-    def _position_intervals(self, page_id: str, position: Position, parent_id: str | None, level: int) -> Intervals:
+    def _intervals_on_path(self, page_id: str, position: Position, parent_id: str | None, level: int) -> Intervals:
         """Return the intervals during which the path led to a page at a position below a parent.
 
         On the last level these are the intervals during which the page itself was published.
@@ -172,7 +176,7 @@ class PathResolver:
             intervals = intersect(intervals, position["shown"])
         return subtract(intervals, self._home_intervals_by_page_id.get(page_id, ())) if parent_id is None else intervals
 
-    def _iter_children_at_level(self, parent_id: str | None, level: int) -> Iterator[tuple[str, Position]]:
+    def _iter_current_children_at_level(self, parent_id: str | None, level: int) -> Iterator[tuple[str, Position]]:
         """Yield the child of a page that has the slug of a level, with its position."""
         positions = positions_by_page_id_unless_overflowed(
             self._items.get(slug_positions_key(self._tree, self._slugs[level]))

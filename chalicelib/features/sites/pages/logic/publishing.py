@@ -7,7 +7,7 @@ former position, the redirect that lists the former position, and the removal of
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.features.sites.entities.redirects import Redirect, redirect_path_key
+from chalicelib.features.sites.entities.redirects import Redirect, redirect_by_path_key
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE
 from chalicelib.features.sites.models.intervals import limit_count_by_merging_oldest, parts_before, with_last_open
 from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_status
@@ -20,7 +20,7 @@ from chalicelib.features.sites.pages.logic.tree_positions import (
     reject_excess_depth,
 )
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
-from chalicelib.kernel.core.ids import new_record_fields
+from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
@@ -154,15 +154,15 @@ class PagePublisher:
             return []
         if page_id not in self._breadcrumbs:
             self._reader.load_consistent_ancestors([page_id])
-            self._breadcrumbs[page_id] = self._reader.nodes_from_root(page_id) or self._create_published_breadcrumbs(
+            self._breadcrumbs[page_id] = self._reader.nodes_from_root_or_none(
                 page_id
-            )
+            ) or self._create_published_breadcrumbs(page_id)
         return self._breadcrumbs[page_id]
 
     def _create_published_breadcrumbs(self, page_id: str) -> list[Item]:
         page = self._trees.find_page_with_changes(page_id)
         if page is None:
-            raise Problem.for_field("/revisionId", "conflict", _PARENT_GONE)
+            raise Problem.create_with_field_error("/revisionId", "conflict", _PARENT_GONE)
         position_fields = self._take_published_position_and_build_fields(page, page.parent_id, page.slug)
         self._trees.set_page_fields(page.id, **position_fields)
         self._trees.slug_index(PUBLISHED_TREE).add(page.replace(**position_fields).published_position_item)
@@ -191,7 +191,7 @@ class PagePublisher:
     def _update_redirects(self, page: Page, previous: Mapping[str, Any] | None, path: str) -> None:
         """Create the redirect that lists the former path of a page, and remove a redirect at its new path."""
         changes, site_id, former_path = self._trees.changes, page.site_id, previous and previous["path"]
-        keys = {each: redirect_path_key(site_id, each) for each in (former_path, path) if each}
+        keys = {each: redirect_by_path_key(site_id, each) for each in (former_path, path) if each}
         items = table.get_all(keys.values())
         redirects = {each: Redirect.from_item(items[key]) for each, key in keys.items() if key in items}
         removed_paths = [each for each, redirect in redirects.items() if each == path or redirect.origin == "page"]
@@ -200,8 +200,8 @@ class PagePublisher:
         if previous and former_path != "/" and (former_path in removed_paths or former_path not in redirects):
             changes.create(
                 Redirect(
-                    **new_record_fields(self._timestamp),
-                    **page.site_id_fields,
+                    **new_id_and_time_fields(self._timestamp),
+                    **page.organization_and_site_ids,
                     from_path=previous["path"],
                     to_path=None,
                     origin="page",

@@ -15,7 +15,7 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import TreePartition, read_consistent_tree, with_moves_recorded
+from chalicelib.kernel.storage.trees import TreePartition, read_consistent_tree_into_reader, with_moves_recorded
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
@@ -25,10 +25,12 @@ Breadcrumbs = Sequence[Mapping[str, Any]]
 class EditablePage(Page):
     """A page to be changed, moved, published or deleted, which is loaded with everything that this requires."""
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted."""
         content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
-        return self.with_breadcrumbs(prefetched, [content, *self._iter_ancestor_and_slug_index_keys(prefetched)])
+        return self.with_breadcrumbs_or_none(
+            prefetched, [content, *self._iter_ancestor_and_slug_index_keys(prefetched)]
+        )
 
     def _iter_ancestor_and_slug_index_keys(self, prefetched: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
         """Yield the keys of the slug index items, and of ancestors of the page and of other pages in `prefetched`."""
@@ -52,7 +54,7 @@ class EditablePage(Page):
 def reject_cycle(page_id: str, ancestors: Breadcrumbs, advice: str) -> None:
     """Raise Problem `cycle` if a page would be below itself."""
     if any(each["id"] == page_id for each in ancestors):
-        raise Problem.for_field("/parentId", "cycle", f"The page would be below itself. {advice}")
+        raise Problem.create_with_field_error("/parentId", "cycle", f"The page would be below itself. {advice}")
 
 
 def reject_excess_depth(site_id: str, tree: SiteTree, page_id: str, ancestor_count: int, *, has_children: bool) -> None:
@@ -70,7 +72,7 @@ def reject_excess_depth(site_id: str, tree: SiteTree, page_id: str, ancestor_cou
 
 def _subtree_height(site_id: str, tree: SiteTree, page_id: str) -> int:
     children: dict[str, list[str]] = {}
-    for item in read_consistent_tree(page_tree_partition(site_id, tree.tree), tree.version).items.values():
+    for item in read_consistent_tree_into_reader(page_tree_partition(site_id, tree.tree), tree.version).items.values():
         if item.get("parent_id"):
             children.setdefault(item["parent_id"], []).append(item["id"])
     level, height = children.get(page_id, []), 0
@@ -102,7 +104,7 @@ def add_home_child_path_clash_condition(
         names=["pk", "ref"],
         values={"home": home_id},
     )
-    trees.changes.add_write(absence_check, Problem.for_field("/slug", "slug_taken", detail))
+    trees.changes.add_write(absence_check, Problem.create_with_field_error("/slug", "slug_taken", detail))
 
 
 def _current_slug_guard_key(tree_name: TreeName, page: Page) -> ItemKey:

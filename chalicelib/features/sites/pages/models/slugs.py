@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 from chalicelib.kernel.http.fields import (
     SLUG_ADVICE,
     SLUG_PATTERN,
-    pattern_field_metadata,
+    pattern_validator_and_schema,
     reject_double_hyphen_or_reserved_slug,
 )
 
@@ -35,4 +35,4 @@ def _check_page_slug(text: str) -> str:
     return reject_double_hyphen_or_reserved_slug(text, RESERVED_PAGE_SLUGS)
 
 
-PageSlug = Annotated[str, *pattern_field_metadata(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(_check_page_slug)]
+PageSlug = Annotated[str, *pattern_validator_and_schema(SLUG_PATTERN, SLUG_ADVICE), AfterValidator(_check_page_slug)]

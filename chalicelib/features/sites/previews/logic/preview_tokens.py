@@ -74,7 +74,7 @@ def can_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
 
 def parse_valid_preview_token(token: str, path_parameters: Mapping[str, str]) -> PreviewClaim | None:
     """Return the content of a token, or None if it is invalid, expired or not for the page in the path."""
-    payload = signatures.verify_token(token, _LAYOUT.size, _CONTEXT)
+    payload = signatures.verified_payload_or_none(token, _LAYOUT.size, _CONTEXT)
     if payload is None:
         return None
     *ids, expires_ms, epoch = _LAYOUT.unpack(payload)

@@ -19,10 +19,10 @@ def revision_and_content_keys(page_id: str, revision_id: str) -> list[ItemKey]:
 def parse_revision_with_blocks(prefetched: dict[ItemKey, Item], page_id: str, revision_id: str) -> Revision | None:
     """Return a revision with its blocks from the items that were read, or None."""
     item = prefetched.get(Revision.make_item_key(page_id=page_id, id=revision_id))
-    return Revision.from_item(item).hydrate_or_none(prefetched) if item else None
+    return Revision.from_item(item).with_computed_fields_or_none(prefetched) if item else None
 
 
-def page_with_revision_fields(page: Page, revision: Revision, prefetched: Mapping[ItemKey, Item]) -> Page:
+def load_page_as_of_revision(page: Page, revision: Revision, prefetched: Mapping[ItemKey, Item]) -> Page:
     """Return a page with the fields and the path of one of its revisions."""
     ancestors = page.breadcrumbs[:-1]
     if revision.parent_id != page.parent_id:
@@ -31,10 +31,10 @@ def page_with_revision_fields(page: Page, revision: Revision, prefetched: Mappin
         )
         parents = load_pages_with_breadcrumbs(page.site_id, [Page.from_item(item)], prefetched) if item else []
         ancestors = parents[0].breadcrumbs if parents else ()
-    return page.replace(**revision.domain_fields, breadcrumbs=(*ancestors, {"id": page.id, "slug": revision.slug}))
+    return page.replace(**revision.page_fields, breadcrumbs=(*ancestors, {"id": page.id, "slug": revision.slug}))
 
 
-def load_page_if_preview_valid(claim: PreviewClaim, site: Site, prefetched: dict[ItemKey, Item]) -> Page | None:
+def load_previewed_page_or_none(claim: PreviewClaim, site: Site, prefetched: dict[ItemKey, Item]) -> Page | None:
     """Return the page of a preview link, or None if the link is invalid.
 
     `prefetched`: the page and the states of both trees. It takes two reads, whatever the result.
@@ -47,7 +47,7 @@ def load_page_if_preview_valid(claim: PreviewClaim, site: Site, prefetched: dict
         return None
     pages = load_pages_with_breadcrumbs(site.id, [Page.from_item(item)], loaded)
     return (
-        page_with_revision_fields(pages[0], revision, loaded)
+        load_page_as_of_revision(pages[0], revision, loaded)
         if pages and pages[0].preview_epoch == claim.epoch
         else None
     )

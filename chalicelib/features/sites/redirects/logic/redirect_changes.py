@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 from chalicelib.features.sites.entities.redirects import (
     Redirect,
     possible_redirect_keys,
-    redirect_path_key,
+    redirect_by_path_key,
     target_sort_key_prefix,
     wildcard_to_splat,
 )
@@ -43,7 +43,7 @@ _MANUAL_FIELDS: Final = {"origin": "manual", "page_id": None, "former_parent_id"
 
 def target_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that resolve the target in the body, for prefetching."""
-    to_path = request.unvalidated_json_object.get("toPath", "/" if request.method == "POST" else None)
+    to_path = request.unvalidated_json_object_or_empty.get("toPath", "/" if request.method == "POST" else None)
     path = (
         to_comparable_path(expand_splat(to_path, _WILDCARD))
         if isinstance(to_path, str) and is_site_path(to_path)
@@ -55,7 +55,7 @@ def target_prefetch_keys(request: Request) -> list[ItemKey]:
 def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
     """Create a redirect. Raises Problem `redirect_loop`."""
     redirect = Redirect(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         **site.ids_by_parameter,
         **{**fields, "to_path": target_without_own_host(ctx, site, fields["to_path"])},
     )
@@ -68,8 +68,8 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
 
     Raises Problem `redirect_loop`.
     """
-    fields = body.to_stored_fields()
-    if redirect.to_path is None and not ctx.request.unvalidated_json_object.get("toPath"):
+    fields = body.to_stored_fields_with_defaults()
+    if redirect.to_path is None and not ctx.request.unvalidated_json_object_or_empty.get("toPath"):
         fields["to_path"] = None
     if all(json_equal(getattr(redirect, name), value) for name, value in fields.items()):
         return redirect
@@ -119,7 +119,7 @@ class RedirectChainCheck:
     def __init__(self, ctx: Context, redirect: Redirect, previous: Redirect | None = None) -> None:
         self._changes, self._redirect = ctx.changes, redirect
         self._prefetched, self._prefetched_keys = ctx.access.prefetched, {*target_prefetch_keys(ctx.request)}
-        self._own_keys = {redirect_path_key(each.site_id, each.from_path) for each in (redirect, previous) if each}
+        self._own_keys = {redirect_by_path_key(each.site_id, each.from_path) for each in (redirect, previous) if each}
         self._absent_keys: set[ItemKey] = set()
 
     def reject_loop_now_and_at_commit(self) -> None:
@@ -142,20 +142,20 @@ class RedirectChainCheck:
             if path in visited:
                 raise _loop_problem(f"It returns to {path!r} after {len(visited)} redirects.")
             visited.append(path)
-            items = self._load_resolution_items(path)
+            items = self._load_resolution_items_with_own_change(path)
             hop = next_hop(self._redirect.site_id, path, items)
             self._require_unchanged(path, items, hop)
             if hop and len(visited) > MAX_HOPS:
                 raise _loop_problem(f"Its target continues with more than {MAX_HOPS} redirects.")
         return len(visited) - 1 or 1
 
-    def _load_resolution_items(self, path: str) -> dict[ItemKey, Item]:
+    def _load_resolution_items_with_own_change(self, path: str) -> dict[ItemKey, Item]:
         """Return the items that resolve a path, including the new version of the redirect."""
         keys = resolution_prefetch_keys(self._redirect.site_id, path)
         items = {**self._prefetched} if self._prefetched_keys.issuperset(keys) else table.get_all(keys)
         other_items = {key: item for key, item in items.items() if key not in self._own_keys}
         own_item = self._redirect.item()
-        return {**other_items, redirect_path_key(self._redirect.site_id, self._redirect.from_path): own_item}
+        return {**other_items, redirect_by_path_key(self._redirect.site_id, self._redirect.from_path): own_item}
 
     def _require_unchanged(self, path: str, items: dict[ItemKey, Item], hop: RedirectTarget | None) -> None:
         """Make the transaction fail if the redirects that match a path have changed by then."""
@@ -166,7 +166,7 @@ class RedirectChainCheck:
                 self._changes.require_unchanged(Redirect.from_item(items[key]))
             else:
                 self._absent_keys.add(key)
-            if hop and hop.redirect and key == redirect_path_key(hop.redirect.site_id, hop.redirect.from_path):
+            if hop and hop.redirect and key == redirect_by_path_key(hop.redirect.site_id, hop.redirect.from_path):
                 return
 
     def _reject_long_chain(self, following_hop_count: int) -> None:
@@ -189,4 +189,6 @@ class RedirectChainCheck:
 
 
 def _loop_problem(reason: str) -> Problem:
-    return Problem.for_field("/toPath", "redirect_loop", f"{reason} Use the final destination as its target.")
+    return Problem.create_with_field_error(
+        "/toPath", "redirect_loop", f"{reason} Use the final destination as its target."
+    )

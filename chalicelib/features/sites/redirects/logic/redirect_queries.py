@@ -13,7 +13,7 @@ from chalicelib.kernel.storage.trees import TreeReader
 class ResolvedRedirect(Redirect):
     """A redirect whose `to_path` is its current destination, even if it is a redirect of a moved page."""
 
-    def hydrate_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - the positions of pages are read again
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - the positions of pages are read again
         """Return the redirect with its destination, which takes one or two reads for a moved page."""
         (resolved,) = with_destinations(self.site_id, [self])
         return self.replace(to_path=resolved.to_path)
@@ -27,8 +27,10 @@ def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redir
     page_ids = [redirect.page_id for redirect in redirects if redirect.page_id]
     reader = TreeReader(page_tree_partition(site_id, PUBLISHED_TREE))
     if page_ids:
-        reader.load(reader.tree.node_key(page_id) for page_id in page_ids)
-        reader.load_consistent_ancestors([page_id for page_id in page_ids if reader.find_read_node(page_id)])
+        reader.load_with_state(reader.tree.node_key(page_id) for page_id in page_ids)
+        reader.load_consistent_ancestors(
+            [page_id for page_id in page_ids if reader.undeleted_read_node_or_none(page_id)]
+        )
     return [redirect.replace(to_path=_current_destination_path(reader, redirect)) for redirect in redirects]
 
 

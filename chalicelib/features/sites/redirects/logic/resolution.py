@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.features.sites.entities.redirects import Redirect, possible_redirect_keys, redirect_path_key
+from chalicelib.features.sites.entities.redirects import Redirect, possible_redirect_keys, redirect_by_path_key
 from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path
 from chalicelib.features.sites.models.url_paths import to_comparable_path
 from chalicelib.features.sites.pages.logic import page_queries
@@ -48,15 +48,15 @@ def resolve_to_page_or_redirect(
     there before; wildcard redirects, the longest first. A redirect that would return to the path is ignored.
     `original_path` is the path before conversion to lower case, which provides the part that a wildcard matches.
     """
-    candidates = _candidates(site_id, path, prefetched, original_path)
-    return next((each for each in candidates if not _leads_to_own_path(site_id, path, each)), None)
+    candidates = _iter_possible_resolutions(site_id, path, prefetched, original_path)
+    return next((each for each in candidates if not _has_chain_back_to_path(site_id, path, each)), None)
 
 
-def _candidates(
+def _iter_possible_resolutions(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], original_path: str | None = None
 ) -> Iterator[PageLocation | RedirectTarget]:
     """Yield everything that a path can resolve to, in order of precedence."""
-    own_key = redirect_path_key(site_id, path)
+    own_key = redirect_by_path_key(site_id, path)
     own_target, page = (
         _manual_target(prefetched.get(own_key), original_path or path),
         page_queries.locate_by_path(site_id, path, prefetched),
@@ -103,11 +103,11 @@ def iter_following_targets(site_id: str, target: RedirectTarget) -> Iterator[Red
 
 def next_hop(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> RedirectTarget | None:
     """Return the next target from a path, or None if the chain ends at a page or at nothing."""
-    first = next(_candidates(site_id, path, prefetched), None)
+    first = next(_iter_possible_resolutions(site_id, path, prefetched), None)
     return first if isinstance(first, RedirectTarget) else None
 
 
-def _leads_to_own_path(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
+def _has_chain_back_to_path(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
     """Return whether a redirect leads to its own path, directly or through others."""
     if isinstance(candidate, PageLocation) or candidate.redirect is None:
         return False

@@ -9,7 +9,7 @@ from chalicelib.features.sites.rendering.logic import markdown
 from chalicelib.features.sites.rendering.logic.limits import Meter, TooComplex
 from chalicelib.features.sites.rendering.logic.markdown import MarkdownWriter
 from chalicelib.features.sites.rendering.logic.templates import get_template
-from chalicelib.kernel.http.fields import fold_case_accents_and_spaces, is_visible
+from chalicelib.kernel.http.fields import fold_case_accents_and_spaces, has_visible_character
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -25,7 +25,7 @@ _MAX_REPETITION: Final = 8
 """How many times longer than a title its Markdown can be, with each character as a reference such as `&#101;`."""
 
 
-def render_blocks(blocks: Sequence[Block], *, without_first: bool = False) -> str:
+def render_blocks_to_safe_html(blocks: Sequence[Block], *, without_first: bool = False) -> str:
     """Return blocks as safe HTML, with headings in order and without empty elements.
 
     `without_first` omits the first block, because it repeats the page's title. Custom blocks are omitted, because only
@@ -59,13 +59,13 @@ class _BlockRenderer:
 
     def render_markdown_in_blocks(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
         """Return blocks with their Markdown as HTML."""
-        parsed = self._parse_blocks(blocks, (), begin=int(without_first))
+        parsed = self._parse_blocks(blocks, (), start_index=int(without_first))
         markdown.normalize_heading_levels(_iter_tokens(parsed))
-        return self._with_tokens_as_html(parsed)
+        return self._with_tokens_as_unsanitized_html(parsed)
 
-    def _parse_blocks(self, blocks: Sequence[Block], path: _BlockPath, begin: int = 0) -> list[Block]:
+    def _parse_blocks(self, blocks: Sequence[Block], path: _BlockPath, start_index: int = 0) -> list[Block]:
         parsed = []
-        for number, block in enumerate(blocks[begin:], begin):
+        for number, block in enumerate(blocks[start_index:], start_index):
             if block["type"] not in _PARSERS:
                 continue
             with _add_path_to_errors((*path, number)):
@@ -75,12 +75,12 @@ class _BlockRenderer:
                 parsed.append(result)
         return parsed
 
-    def _with_tokens_as_html(self, blocks: Sequence[Block]) -> list[Block]:
+    def _with_tokens_as_unsanitized_html(self, blocks: Sequence[Block]) -> list[Block]:
         return [
             {
                 **block,
                 "html": self._writing.tokens_to_unsanitized_html(block.get("tokens", ())),
-                "columns": [self._with_tokens_as_html(column) for column in block.get("columns", ())],
+                "columns": [self._with_tokens_as_unsanitized_html(column) for column in block.get("columns", ())],
             }
             for block in blocks
         ]
@@ -103,14 +103,14 @@ class _BlockRenderer:
         line = self._render_line(block["text"], (*path, "text"))
         return {**block, "line": line} if line else {}
 
-    def code_block_if_visible(self, block: Block, _path: _BlockPath) -> Block:
-        return block if is_visible(block["text"]) else {}
+    def code_block_or_empty(self, block: Block, _path: _BlockPath) -> Block:
+        return block if has_visible_character(block["text"]) else {}
 
     def with_embed_host(self, block: Block, _path: _BlockPath) -> Block:
         return {**block, "host": urlsplit(block["url"]).hostname}
 
     def with_button_label(self, block: Block, _path: _BlockPath) -> Block:
-        return block if is_visible(block["label"]) else {**block, "label": block["url"]}
+        return block if has_visible_character(block["label"]) else {**block, "label": block["url"]}
 
     def parse_column_blocks(self, block: Block, path: _BlockPath) -> Block:
         columns = [
@@ -123,7 +123,7 @@ class _BlockRenderer:
 
     def _render_line(self, text: str, path: _BlockPath) -> str:
         with _add_path_to_errors(path):
-            return self._writing.render_line(text)
+            return self._writing.line_to_unsanitized_html(text)
 
 
 @contextmanager
@@ -149,7 +149,7 @@ _PARSERS: Final[Mapping[str, Callable[[_BlockRenderer, Block, _BlockPath], Block
     "text": _BlockRenderer.parse_text_block,
     "list": _BlockRenderer.render_list_items,
     "quote": _BlockRenderer.render_quote_line,
-    "code": _BlockRenderer.code_block_if_visible,
+    "code": _BlockRenderer.code_block_or_empty,
     "image": _BlockRenderer.unchanged_block,
     "embed": _BlockRenderer.with_embed_host,
     "button": _BlockRenderer.with_button_label,

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from chalicelib.features.sites.rendering.logic.limits import Meter
-from chalicelib.kernel.http.fields import is_visible
+from chalicelib.kernel.http.fields import has_visible_character
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -89,7 +89,7 @@ class MarkdownWriter:
 
     def parse_document(self, text: str) -> list["Token"]:
         """Return Markdown as tokens, without elements that would be empty for screen readers."""
-        return self._count_tokens(_iter_accessible_tokens(self._parser.parse(text)))
+        return self._meter_and_list_tokens(_iter_accessible_tokens(self._parser.parse(text)))
 
     def parse_heading(self, text: str, level: int) -> list["Token"]:
         """Return a line of Markdown as a heading, or nothing if it has no visible text."""
@@ -97,11 +97,11 @@ class MarkdownWriter:
 
         tag = f"h{level}"
         opening, closing = Token("heading_open", tag, 1), Token("heading_close", tag, -1)
-        return self._count_tokens(_iter_accessible_tokens([opening, *self._parser.parseInline(text), closing]))
+        return self._meter_and_list_tokens(_iter_accessible_tokens([opening, *self._parser.parseInline(text), closing]))
 
-    def render_line(self, text: str) -> str:
+    def line_to_unsanitized_html(self, text: str) -> str:
         """Return a line of Markdown as HTML, or nothing if it has no visible text."""
-        tokens = self._count_tokens(_iter_accessible_tokens(self._parser.parseInline(text)))
+        tokens = self._meter_and_list_tokens(_iter_accessible_tokens(self._parser.parseInline(text)))
         return self.tokens_to_unsanitized_html(tokens) if _has_visible_text(tokens[0].children or ()) else ""
 
     def plain_text(self, text: str) -> str:
@@ -112,7 +112,7 @@ class MarkdownWriter:
         """Return tokens as HTML."""
         return str(self._parser.renderer.render(tokens, self._parser.options, {}))
 
-    def _count_tokens(self, tokens: Iterable["Token"]) -> list["Token"]:
+    def _meter_and_list_tokens(self, tokens: Iterable["Token"]) -> list["Token"]:
         """Return the tokens after counting their minimum HTML. A URL is repeated in each link to it."""
         listed = [*tokens]
         for token in listed:
@@ -173,7 +173,7 @@ def _iter_accessible_tokens(tokens: Sequence["Token"]) -> Iterator["Token"]:
     skipped = 0
     for at, token in enumerate(tokens):
         if token.type == "inline":
-            token.children = list(_label_empty_links(token.children or []))
+            token.children = list(_with_urls_as_empty_link_text(token.children or []))
         if token.type == "heading_open" and not _has_visible_text(tokens[at + 1].children or ()):
             skipped = at + _HEADING_TOKENS
         if token.type in ("th_open", "td_open"):
@@ -191,7 +191,7 @@ def _set_alignment_class(cell: "Token") -> None:
         cell.attrs["class"] = style.removeprefix("text-align:")
 
 
-def _label_empty_links(children: Sequence["Token"]) -> Iterator["Token"]:
+def _with_urls_as_empty_link_text(children: Sequence["Token"]) -> Iterator["Token"]:
     """Yield tokens, with its URL as the text of each link that has no visible text."""
     from markdown_it.token import Token
 
@@ -205,4 +205,6 @@ def _label_empty_links(children: Sequence["Token"]) -> Iterator["Token"]:
 
 
 def _has_visible_text(tokens: Iterable["Token"]) -> bool:
-    return any(token.type in ("text", "code_inline", "image") and is_visible(token.content) for token in tokens)
+    return any(
+        token.type in ("text", "code_inline", "image") and has_visible_character(token.content) for token in tokens
+    )

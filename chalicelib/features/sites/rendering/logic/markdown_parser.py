@@ -100,7 +100,7 @@ class _Inlines(ParserInline):
     def __init__(self, meter: Meter) -> None:
         super().__init__()
         self._meter = meter
-        self.ruler.at("text", self._text)
+        self.ruler.at("text", self._metered_text_rule)
 
     def parse(self, src: str, md: MarkdownIt, env: Any, tokens: list[Token]) -> list[Token]:
         self._meter.spend(TEXT_STEPS + len(src) // _CHARACTERS_READ_PER_STEP)
@@ -117,7 +117,7 @@ class _Inlines(ParserInline):
         self._meter.spend(1)
         super().skipToken(state)
 
-    def _text(self, state: StateInline, silent: bool) -> bool:
+    def _metered_text_rule(self, state: StateInline, silent: bool) -> bool:
         """Parse plain text. It is the first rule, so it runs once at each position."""
         self._meter.spend(_POSITION_STEPS)
         return text(state, silent)
@@ -175,22 +175,22 @@ def _count_rule_steps(
 
 
 def _steps_of_table(state: StateBlock, line: int, end: int, _silent: bool) -> int:
-    if line + 1 < end and _starts_with_any(_DELIMITER_ROW, state, line + 1):
+    if line + 1 < end and _line_starts_with_any(_DELIMITER_ROW, state, line + 1):
         return 1 + (state.eMarks[line + 1] - state.bMarks[line]) // 2
     return 1
 
 
-def _steps_of_line(state: StateBlock, line: int, _end: int, _silent: bool) -> int:
-    if _starts_with_any(_RULE, state, line):
+def _steps_of_horizontal_rule(state: StateBlock, line: int, _end: int, _silent: bool) -> int:
+    if _line_starts_with_any(_RULE, state, line):
         return 1 + (state.eMarks[line] - state.bMarks[line]) // _CHARACTERS_PER_STEP
     return 1
 
 
-_STEPS_BY_RULE: Final = {"table": _steps_of_table, "hr": _steps_of_line}
+_STEPS_BY_RULE: Final = {"table": _steps_of_table, "hr": _steps_of_horizontal_rule}
 """Rules that look at more of a line than how it begins, and what they take then."""
 
 
-def _starts_with_any(marks: str, state: StateBlock, line: int) -> bool:
+def _line_starts_with_any(marks: str, state: StateBlock, line: int) -> bool:
     at = state.bMarks[line] + state.tShift[line]
     return at < state.eMarks[line] and state.src[at] in marks
 

@@ -49,7 +49,7 @@ class SiteHost:
             ancestor_cache.store(self._cache_key, ids)
         return ids[Site.parameter]
 
-    def is_host_of(self, site: Site, prefetched: dict[ItemKey, Item]) -> bool:
+    def is_host_of_else_evict(self, site: Site, prefetched: dict[ItemKey, Item]) -> bool:
         """Return whether the host still belongs to the site. `prefetched` contains the item at `guard_key`."""
         owner_id = site.id if self.slug is not None else site.platform_id
         guard = prefetched.get(self.guard_key, {})

@@ -48,7 +48,7 @@ def render_page(
         else []
     )
     ids = {"page_id": page.id, "id": str(revision_id)}
-    records = ctx.load_collections_and_keys(
+    records = ctx.load_records_by_collections_and_keys(
         keys=[
             StoredRendering.make_item_key(**ids),
             Menu.make_item_key(site_id=site.id, id=MAIN_MENU_ID),
@@ -66,7 +66,7 @@ def render_page(
         title=page.title,
         site_name=site.name,
         called=seo["title"],
-        blocks=_load_blocks_and_enqueue_missing_rendering(
+        blocks=_load_or_render_blocks_and_enqueue(
             next(iter(records.instances_of(StoredRendering)), None), page.title, ids
         ),
         description=seo["description"],
@@ -80,9 +80,7 @@ def render_page(
     return rendered(view, ctx.headers)
 
 
-def _load_blocks_and_enqueue_missing_rendering(
-    stored: StoredRendering | None, title: str, ids: Mapping[str, str]
-) -> Blocks:
+def _load_or_render_blocks_and_enqueue(stored: StoredRendering | None, title: str, ids: Mapping[str, str]) -> Blocks:
     """Return the HTML of the blocks of a revision. If none is stored for the current renderer, render it in a task."""
     if stored and stored.is_current:
         return Blocks(f"{stored.id}.{stored.version}", stored.load_html)
@@ -94,7 +92,7 @@ def _load_blocks_and_enqueue_missing_rendering(
         queues.enqueue(RENDER_TASK, key)
     content = Content.from_item(item)
     return Blocks(
-        f"{content.id}.{content.version}", lambda: content.with_repeats_title(title).rendering.html_or_placeholder
+        f"{content.id}.{content.version}", lambda: content.with_repeats_title(title).fresh_rendering.html_or_placeholder
     )
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
-from chalicelib.features.sites.pages.logic.page_queries import locate_page
+from chalicelib.features.sites.pages.logic.page_queries import locate_page_in_tree
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.storage.trees import read_consistent_tree
+from chalicelib.kernel.storage.trees import read_consistent_tree_into_reader
 
 MAX_ENTRIES: Final = 10_000
 MAX_URL_BYTES: Final = 4_000_000
@@ -70,7 +70,7 @@ def load_or_build_sitemap_xml(site: Site, part_number: int | None, prefetched: M
 
 
 def _build_and_store_sitemap(site: Site, basis: str, version: int, part_number: int | None) -> str | None:
-    parts = [*_split_into_parts(sorted(_iter_sitemap_entries(site, version), key=lambda entry: entry.url))]
+    parts = [*_split_into_parts(sorted(_iter_indexable_entries(site, version), key=lambda entry: entry.url))]
     texts = [(max((entry.changed_at for entry in part), default=""), _to_xml("urlset", "url", part)) for part in parts]
     stored.store_parts(site.id, basis, texts)
     if part_number is None and len(parts) > 1:
@@ -84,14 +84,14 @@ def _build_sitemap_index_xml(site: Site, parts_changed_at: Sequence[str]) -> str
     return _to_xml("sitemapindex", "sitemap", parts)
 
 
-def _iter_sitemap_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
+def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
     """Yield the published pages that search engines should index at their own URL."""
-    reader = read_consistent_tree(page_tree_partition(site.id, PUBLISHED_TREE), version)
+    reader = read_consistent_tree_into_reader(page_tree_partition(site.id, PUBLISHED_TREE), version)
     for position in reader.items.values():
         if (
             position.get("revision_id")
             and position.get("indexable")
-            and (location := locate_page(reader, position["id"]))
+            and (location := locate_page_in_tree(reader, position["id"]))
         ):
             url = site.url + location.path
             if _comparable_url(position.get("canonical") or url) == _comparable_url(url):

@@ -10,7 +10,7 @@ from chalicelib.features.sites.models.url_paths import (
     to_comparable_path,
     to_decoded_clean_path,
 )
-from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published_page, public_page_output
+from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published_page, page_to_public_output
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
     resolution_prefetch_keys,
@@ -45,7 +45,9 @@ def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
     )
 
 
-def resolve_visit(requested_host: str, requested_path: str, prefetched: dict[ItemKey, Item]) -> VisitOut | None:
+def resolve_visit_if_site_public(
+    requested_host: str, requested_path: str, prefetched: dict[ItemKey, Item]
+) -> VisitOut | None:
     """Return the content at a host and path, or None if no public site has the host.
 
     `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
@@ -60,30 +62,30 @@ def resolve_visit(requested_host: str, requested_path: str, prefetched: dict[Ite
     resolved = (
         resolve_to_page_or_redirect(site.id, path, prefetched, to_decoded_clean_path(requested_path)) if path else None
     )
-    site_out = _public_site_output_at_host(site, host, prefetched)
+    site_out = _public_site_output_with_host(site, host, prefetched)
     if isinstance(resolved, RedirectTarget):
-        return _redirect_output(site_out, resolved.to_path, resolved.status_code)
+        return _redirect_visit_output(site_out, resolved.to_path, resolved.status_code)
     if isinstance(resolved, PageLocation) and (decode_path_without_query(requested_path) or "/") != path:
-        return _redirect_output(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
+        return _redirect_visit_output(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
     page = load_published_page(site.id, resolved) if resolved else None
     if page is None:
         return VisitOut(site=site_out, match="none", page=None, redirect=None)
-    return VisitOut(site=site_out, match="page", page=public_page_output(page), redirect=None)
+    return VisitOut(site=site_out, match="page", page=page_to_public_output(page), redirect=None)
 
 
 def _load_public_site_of_host(host: SiteHost, prefetched: dict[ItemKey, Item]) -> Site | None:
     site_id = host.load_site_id()
     site = load_public_site(site_id, prefetched) if site_id else None
-    return site if site and host.is_host_of(site, prefetched) else None
+    return site if site and host.is_host_of_else_evict(site, prefetched) else None
 
 
-def _public_site_output_at_host(site: Site, host: SiteHost, prefetched: dict[ItemKey, Item]) -> SiteOut:
+def _public_site_output_with_host(site: Site, host: SiteHost, prefetched: dict[ItemKey, Item]) -> SiteOut:
     """Return a site as the public sees it, with the requested domain and the published home page."""
     state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
     home_id = state.get("home") if state.get("home_revision_id") else None
     return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home_id))
 
 
-def _redirect_output(site: SiteOut, to_path: str, status_code: int) -> VisitOut:
+def _redirect_visit_output(site: SiteOut, to_path: str, status_code: int) -> VisitOut:
     redirect = RedirectedOut.model_validate({"location": to_location(to_path), "status_code": status_code})
     return VisitOut(site=site, match="redirect", page=None, redirect=redirect)

@@ -15,7 +15,7 @@ _BATCH_SIZE: Final = 25
 _MAX_ATTEMPTS: Final = 5
 
 
-def remove_attachments_and_return_node(node: TaxonomyNode, deadline: float) -> TaxonomyNode | None:
+def remove_attachments_and_return_node_or_none(node: TaxonomyNode, deadline: float) -> TaxonomyNode | None:
     """Remove the attachments of a node. Return the updated node, or None if time is up or the index lags."""
     while node.attachment_count:
         attachments = _load_some_attachments(node)
@@ -33,7 +33,7 @@ def _load_some_attachments(node: TaxonomyNode) -> list[TaxonomyAttachment]:
     if items := table.read_current(table.query(partition, limit=_BATCH_SIZE).items):
         return [*map(TaxonomyAttachment.from_item, items)]
     everything = TaxonomyAttachment.in_platform.partition(platform_id=node.platform_id)
-    pages = table.iter_pages(everything, prefix=TaxonomyAttachment.sk.partition("{")[0])
+    pages = table.iter_item_pages(everything, prefix=TaxonomyAttachment.sk.partition("{")[0])
     items = [item for page in pages for item in page if item["node_id"] == node.id]
     return [*map(TaxonomyAttachment.from_item, items[:_BATCH_SIZE])]
 
@@ -52,7 +52,7 @@ def delete_attachments_and_return_node(node: TaxonomyNode, attachments: Sequence
 
 def remove_entity_attachments(entity_type_and_id: tuple[str, str], deadline: float = float("inf")) -> bool:
     """Remove the attachments of a deleted entity, one node at a time. Return False if time is up."""
-    for items in table.iter_pages(TaxonomyAttachment.of_entity.partition(entity_id=entity_type_and_id[1])):
+    for items in table.iter_item_pages(TaxonomyAttachment.of_entity.partition(entity_id=entity_type_and_id[1])):
         for attachment in map(TaxonomyAttachment.from_item, items):
             if time.monotonic() > deadline:
                 return False

@@ -10,7 +10,7 @@ from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, R
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.authorization.memberships import is_current_membership, membership_key, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, membership_key, revocation_marker_key
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
@@ -42,7 +42,7 @@ _REQUIRED_ATTRIBUTES: Final = {
 """Entity type → an attribute that tells an entity from other records with the same key."""
 
 
-def own_item_key_if_service_entity(entity: EntityRef) -> list[ItemKey]:
+def item_keys_if_service_defined_type(entity: EntityRef) -> list[ItemKey]:
     """Return the key of the item of an entity, or an empty list for an entity type that the caller defines."""
     make_key = SERVICE_ENTITY_KEYS.get(entity[0])
     return [make_key(entity[1])] if make_key else []
@@ -51,7 +51,7 @@ def own_item_key_if_service_entity(entity: EntityRef) -> list[ItemKey]:
 def find_hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[EntityRef]:
     """Return the entities that do not exist for the caller. Entities of the caller's own types always exist."""
     keys_by_entity = {
-        entity: own_item_key_if_service_entity(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS
+        entity: item_keys_if_service_defined_type(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS
     }
     missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.prefetched.keys())
     items = {**ctx.access.prefetched, **(table.get_all(missing_keys) if missing_keys else {})}
@@ -79,16 +79,16 @@ def _is_in_platform_or_organization(ctx: Context, entity: EntityRef, item: Item)
     """Return whether an entity is in the platform of the request, or elsewhere in the caller's organization."""
     if item.get("library_id") == PUBLIC_LIBRARY_ID:
         return True
-    if ctx.container is None or item.get("organization_id") != ctx.container.audit_log_id:
+    if ctx.container_or_none is None or item.get("organization_id") != ctx.container_or_none.audit_log_id:
         return False
     platform_id = {Platform.kind: entity[1], Space.kind: item.get("platform_id")}.get(entity[0])
-    return platform_id == ctx.container.id or _role_in_organization(ctx) is not None
+    return platform_id == ctx.container_or_none.id or _role_in_organization(ctx) is not None
 
 
 def _can_see_only_as_member(ctx: Context, space: Item) -> bool:
     """Return whether the caller sees a space only as a member: it is private, and they are not an admin."""
     role = _role_in_organization(ctx)
-    is_in_platform = ctx.container is not None and space["platform_id"] == ctx.container.id
+    is_in_platform = ctx.container_or_none is not None and space["platform_id"] == ctx.container_or_none.id
     is_organization_admin = role is not None and role.includes(Role.ADMIN)
     sees_as_admin = is_in_platform or not isinstance(ctx.principal_or_anonymous, User) or is_organization_admin
     return Space.from_item(space).is_private and not (sees_as_admin and can_see_all_private_spaces(ctx))
@@ -96,21 +96,23 @@ def _can_see_only_as_member(ctx: Context, space: Item) -> bool:
 
 def _load_joined_spaces_in_request_platform(ctx: Context, spaces: Mapping[EntityRef, Item]) -> set[EntityRef]:
     """Return the spaces in the platform of the request of which the caller is a member."""
-    if not spaces or not isinstance(ctx.principal_or_anonymous, User) or ctx.container is None:
+    if not spaces or not isinstance(ctx.principal_or_anonymous, User) or ctx.container_or_none is None:
         return set()
     user_id = ctx.user.id
-    container_keys = [ctx.container.item_key, *ctx.container.ancestor_keys_by_type.values()]
+    container_keys = [ctx.container_or_none.item_key, *ctx.container_or_none.ancestor_keys_by_type.values()]
     space_keys = {
         entity: Space.make_item_key(id=entity[1])
         for entity, item in spaces.items()
-        if item["platform_id"] == ctx.container.id
+        if item["platform_id"] == ctx.container_or_none.id
     }
     keys = [
         *(revocation_marker_key(key, user_id) for key in container_keys),
         *(membership_key(key, user_id) for key in space_keys.values()),
     ]
     items = table.get_all(keys) if space_keys else {}
-    return {entity for entity, key in space_keys.items() if is_current_membership(user_id, key, container_keys, items)}
+    return {
+        entity for entity, key in space_keys.items() if has_unrevoked_membership(user_id, key, container_keys, items)
+    }
 
 
 def _role_in_organization(ctx: Context) -> Role | None:

@@ -23,7 +23,7 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     slug_index_add_writes,
     slug_index_key,
     slug_index_remove_write,
-    taxonomy_tree,
+    taxonomy_tree_partition,
 )
 from chalicelib.features.taxonomy.logic.node_queries import (
     load_consistent_node_snapshot,
@@ -33,8 +33,8 @@ from chalicelib.features.taxonomy.logic.node_queries import (
 from chalicelib.features.taxonomy.logic.tree_shape import (
     depth_problem,
     exceeds_max_depth,
+    hydrated_children_by_parent,
     iter_nodes_with_raised_heights,
-    nodes_with_ancestors_by_parent,
     reject_cycle,
     subtree_height,
 )
@@ -63,7 +63,7 @@ def node_prefetch_keys(request: Request) -> list[ItemKey]:
     keys, platform_id, body = (
         tree_prefetch_keys(request),
         request.parameters.get("platform_id"),
-        request.unvalidated_json_object,
+        request.unvalidated_json_object_or_empty,
     )
     if not platform_id:
         return keys
@@ -84,9 +84,12 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     if exceeds_max_depth(ancestors, 0):
         raise depth_problem(0)
     position = _choose_position(body.position, parent or tree)
-    fields = body.to_stored_fields() | {"slug": ctx.given_or_derived_slug(body.slug, body.name), "position": position}
+    fields = body.to_stored_fields_with_defaults() | {
+        "slug": ctx.given_or_derived_slug(body.slug, body.name),
+        "position": position,
+    }
     node = TaxonomyNode(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         **fields,
         organization_id=platform.organization_id,
         listed=ALL_NODES_LIST,
@@ -101,7 +104,9 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     updates.raise_child_count_and_heights(ancestors, 1, 0, position)
     updates.add_to_unit_of_work()
     if tree is None:
-        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ids_by_parameter, last_position=position))
+        ctx.changes.create(
+            Taxonomy(**ctx.new_id_and_time_fields(), **platform.ids_by_parameter, last_position=position)
+        )
     else:
         ctx.changes.require_unchanged(tree)
         last_position = tree.last_position if ancestors else max(tree.last_position, position)
@@ -119,7 +124,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
     if node.sort == SYSTEM_TAG and (is_moved or is_renamed):
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
     parent = _load_parent(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
-    fields = body.to_stored_fields() | {"position": _choose_position(body.position, parent or tree)}
+    fields = body.to_stored_fields_with_defaults() | {"position": _choose_position(body.position, parent or tree)}
     updates = _AncestorUpdates(ctx.changes)
     if is_moved:
         ancestors = parent.ancestors_and_self if parent else ()
@@ -128,7 +133,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
             "ancestor_ids": [each.id for each in ancestors],
             "sibling_list": body.parent_id or ROOT_TERMS_LIST,
         }
-        fields["height"] = _checked_height_below(node, ancestors, tree)
+        fields["height"] = _check_move_and_return_height(node, ancestors, tree)
         updates.lower_child_count(_parent(node), 1)
         updates.raise_child_count_and_heights(ancestors, 1, fields["height"], fields["position"])
     elif parent:
@@ -136,7 +141,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
     if is_moved or is_renamed:
         updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
-        ctx.changes.update(tree, moved=tree.recent_moves_after_moving([node.id]), last_position=last_position)
+        ctx.changes.update(tree, moved=tree.recent_move_versions_after_moving([node.id]), last_position=last_position)
         ctx.changes.add_write(
             former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
         )
@@ -181,12 +186,12 @@ def _hide_node_and_start_removal(
     root_positions = [child.position for child in children if child.parent_id is None]
     ctx.changes.update(
         tree,
-        moved=tree.recent_moves_after_moving([node.id, *(child.id for child in children)]),
+        moved=tree.recent_move_versions_after_moving([node.id, *(child.id for child in children)]),
         last_position=max([tree.last_position, *root_positions]),
         pending_removals=tree.pending_removals + 1,
     )
     job = NodeRemovalJob(
-        **ctx.new_record_fields(), **node.organization_and_platform_ids, node_id=node.id, lease_until=ctx.now
+        **ctx.new_id_and_time_fields(), **node.organization_and_platform_id_fields, node_id=node.id, lease_until=ctx.now
     )
     jobs.start(ctx.changes, job)
 
@@ -203,11 +208,11 @@ def _reparent_children(
     """Move the children of a node to its parent, and return them."""
     if node.child_count > MAX_REPARENTED_CHILDREN:
         detail = f"It has {node.child_count} children, and {MAX_REPARENTED_CHILDREN} can move at once. Move some first."
-        raise Problem.for_field("query/strategy", "limit_exceeded", detail)
+        raise Problem.create_with_field_error("query/strategy", "limit_exceeded", detail)
     partition = TaxonomyNode.among_siblings.partition(platform_id=node.platform_id, sibling_list=node.id)
     items = table.query(partition, limit=MAX_REPARENTED_CHILDREN + 1).items
     if ctx.attempt or len(items) != node.child_count:  # The index is eventually consistent.
-        items = scan_tree_for_children(taxonomy_tree(node.platform_id), node.id)
+        items = scan_tree_for_children(taxonomy_tree_partition(node.platform_id), node.id)
     if len(items) != node.child_count:
         raise ConcurrentModification  # A child was added or removed concurrently.
     fields = {
@@ -268,7 +273,7 @@ def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
 def _load_parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reader = TreeReader.from_items(taxonomy_tree(platform_id), dict(ctx.access.prefetched))
+    reader = TreeReader.from_items(taxonomy_tree_partition(platform_id), dict(ctx.access.prefetched))
     reader.load_consistent_ancestors([parent_id])
     parent = TaxonomyNode.from_loaded_reader(reader, parent_id)
     if parent is None:
@@ -283,7 +288,7 @@ def _choose_position(requested: int | None, container: TaxonomyNode | Taxonomy |
     return min(container.last_position + 1 if container else 0, MAX_POSITION)
 
 
-def _checked_height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: Taxonomy) -> int:
+def _check_move_and_return_height(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode], tree: Taxonomy) -> int:
     """Return a bound of the levels below a moved node. Raises Problem if it would be too deep or its own ancestor.
 
     The stored height is an upper bound. The whole tree is read only if the bound forbids the move.
@@ -292,7 +297,7 @@ def _checked_height_below(node: TaxonomyNode, ancestors: Sequence[TaxonomyNode],
     if not exceeds_max_depth(ancestors, node.height):
         return node.height
     exact_height = subtree_height(
-        nodes_with_ancestors_by_parent(load_consistent_node_snapshot(node.platform_id, tree)), node.id
+        hydrated_children_by_parent(load_consistent_node_snapshot(node.platform_id, tree)), node.id
     )
     if exceeds_max_depth(ancestors, exact_height):
         raise depth_problem(exact_height)
@@ -312,4 +317,4 @@ def _not_empty_problem(node: TaxonomyNode, attachment_count: int) -> Problem:
         f"It has {children} and {attached}. Send `strategy=cascade` to delete its subtree, or `strategy=reparent` "
         "to move its children to its parent. Its attachments are removed in both cases."
     )
-    return Problem.for_field("query/strategy", "not_empty", detail)
+    return Problem.create_with_field_error("query/strategy", "not_empty", detail)

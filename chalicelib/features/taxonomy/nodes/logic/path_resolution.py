@@ -12,7 +12,7 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     former_position_target_ids,
     indexed_node_ids_unless_overflowed,
     slug_index_key,
-    taxonomy_tree,
+    taxonomy_tree_partition,
 )
 from chalicelib.features.taxonomy.logic.node_queries import load_existing_nodes, load_indexed_nodes_and_return_ids
 from chalicelib.features.taxonomy.models import MAX_DEPTH, MatchedBy
@@ -34,7 +34,7 @@ _MAX_ATTEMPTS: Final = 3
 NodeMatch = tuple[TaxonomyNode, MatchedBy]
 
 
-def slugs_if_valid_path(path: str) -> list[str]:
+def path_slugs_or_empty(path: str) -> list[str]:
     """Return the slugs of a path, or an empty list if no node can have the path."""
     slugs = ascii_lower(path.strip().strip("/")).split("/")
     is_valid = len(slugs) <= MAX_DEPTH and all(re.fullmatch(SLUG_PATTERN, slug) for slug in slugs)
@@ -43,7 +43,7 @@ def slugs_if_valid_path(path: str) -> list[str]:
 
 def slug_index_keys(platform_id: str, path: str) -> list[ItemKey]:
     """Return the keys of the slug index items for the slugs of a path."""
-    return [slug_index_key(platform_id, slug) for slug in slugs_if_valid_path(path)]
+    return [slug_index_key(platform_id, slug) for slug in path_slugs_or_empty(path)]
 
 
 def find_match_by_slug_or_alt_label(platform_id: str, slug_or_alt_label: str) -> NodeMatch | None:
@@ -51,7 +51,10 @@ def find_match_by_slug_or_alt_label(platform_id: str, slug_or_alt_label: str) ->
 
     Case, accents and whitespace are ignored.
     """
-    reader, folded_label = TreeReader(taxonomy_tree(platform_id)), fold_case_accents_and_spaces(slug_or_alt_label)
+    reader, folded_label = (
+        TreeReader(taxonomy_tree_partition(platform_id)),
+        fold_case_accents_and_spaces(slug_or_alt_label),
+    )
     key_prefix = key_prefix_of_exact_name(WORD_KEY_PREFIX, folded_label)
     rows = table.query(reader.tree.partition, prefix=key_prefix, limit=_MAX_LABEL_MATCHES).items
     ids_by_slug = {row["node_id"] for row in rows if row["sk"].startswith(key_prefix + SLUG_KEY_SUFFIX)}
@@ -70,7 +73,7 @@ def find_match_by_path(platform_id: str, path: str, prefetched: dict[ItemKey, It
     search is repeated if the tree changed meanwhile. Raises Problem `unavailable` if it keeps changing.
     """
     for _ in range(_MAX_ATTEMPTS):
-        resolver = NodePathResolver(platform_id, slugs_if_valid_path(path), prefetched)
+        resolver = NodePathResolver(platform_id, path_slugs_or_empty(path), prefetched)
         version = resolver.reader.state.get("version")
         match = resolver.find_match_by_current_path() or resolver.find_match_by_former_path()
         if match or resolver.reader.state.get("version") == version:
@@ -84,7 +87,7 @@ class NodePathResolver:
 
     def __init__(self, platform_id: str, slugs: list[str], prefetched: dict[ItemKey, Item]) -> None:
         self.platform_id, self.slugs = platform_id, slugs
-        self.reader = TreeReader.from_items(taxonomy_tree(platform_id), prefetched)
+        self.reader = TreeReader.from_items(taxonomy_tree_partition(platform_id), prefetched)
         self._indexed_ids = [
             indexed_node_ids_unless_overflowed(prefetched.get(slug_index_key(platform_id, slug))) for slug in slugs
         ]
@@ -93,10 +96,12 @@ class NodePathResolver:
     def find_match_by_current_path(self) -> NodeMatch | None:
         """Return the node that has the path now, if there is one."""
         node_keys = (self.reader.tree.node_key(node_id) for ids in self._indexed_ids for node_id in ids or ())
-        self.reader.load([*node_keys, *self._candidate_keys(self._unique_slug_guard_key, overflowed_only=True)])
+        self.reader.load_with_state(
+            [*node_keys, *self._candidate_keys(self._unique_slug_guard_key, overflowed_only=True)]
+        )
         parent_id: str | None = None
         for level in range(len(self.slugs)):
-            parent_id = self._child_id(parent_id, level)
+            parent_id = self._find_child_id(parent_id, level)
             if parent_id is None:
                 return None
         node = self._load_node(parent_id)
@@ -107,7 +112,7 @@ class NodePathResolver:
 
         On each level the current node takes precedence over the former one.
         """
-        self.reader.load(self._candidate_keys(self._former_position_key))
+        self.reader.load_with_state(self._candidate_keys(self._former_position_key))
         node = next(self._iter_nodes_at_end_of_path(None, 0), None)
         return (node, "path" if node.path == "/".join(self.slugs) else "formerPath") if node else None
 
@@ -119,7 +124,7 @@ class NodePathResolver:
         if level == len(self.slugs):
             yield from filter(None, [self._load_node(parent_id)])
             return
-        if child_id := self._child_id(parent_id, level):
+        if child_id := self._find_child_id(parent_id, level):
             yield from self._iter_nodes_at_end_of_path(child_id, level + 1)
         key = self._former_position_key(parent_id, self.slugs[level])
         self._read_missing_items(key)
@@ -146,7 +151,7 @@ class NodePathResolver:
     def _former_position_key(self, parent_id: str | None, slug: str) -> ItemKey:
         return former_position_key(self.platform_id, parent_id, slug)
 
-    def _child_id(self, parent_id: str | None, level: int) -> str | None:
+    def _find_child_id(self, parent_id: str | None, level: int) -> str | None:
         """Return the id of the node with the slug of a level below a parent, or among the roots."""
         slug, node_ids = self.slugs[level], self._indexed_ids[level]
         if node_ids is None:
@@ -155,14 +160,14 @@ class NodePathResolver:
             node_ids = frozenset({str(self.reader.items.get(slug_key, {}).get("ref"))})
             self._read_missing_items(*map(self.reader.tree.node_key, node_ids))
         for node_id in node_ids:
-            node = self.reader.find_read_node(node_id)
+            node = self.reader.undeleted_read_node_or_none(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
                 return node_id
         return None
 
     def _read_missing_items(self, *keys: ItemKey) -> None:
         if missing := {*keys} - self.reader.requested_keys:
-            self.reader.load(missing)
+            self.reader.load_with_state(missing)
 
     def _load_node(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:

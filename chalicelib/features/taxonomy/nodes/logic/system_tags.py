@@ -73,11 +73,11 @@ def _add_tags_to_unit_of_work(
     if tree:
         ctx.changes.update_untracked(tree, **fields)
     else:
-        ctx.changes.create(Taxonomy(**ctx.new_record_fields(), **platform.ids_by_parameter, **fields))
+        ctx.changes.create(Taxonomy(**ctx.new_id_and_time_fields(), **platform.ids_by_parameter, **fields))
     before, after = (_node_outputs(each) for each in (existing_tags, tags))
     ctx.changes.set_event_subject_to_record_set(
         SystemTagSet.from_container_and_records(platform, before),
-        SystemTagSet.from_container_and_records(ctx.changes.touch_if_changed(platform), after),
+        SystemTagSet.from_container_and_records(ctx.changes.bump_version_unless_empty(platform), after),
     )
 
 
@@ -98,7 +98,7 @@ def _root_fields(platform: Platform, slug: str) -> dict[str, Any]:
 
 def _build_tag_node(ctx: Context, platform: Platform, slug: str, position: int, tree: Taxonomy | None) -> TaxonomyNode:
     return TaxonomyNode(
-        **ctx.new_record_fields(),
+        **ctx.new_id_and_time_fields(),
         **_root_fields(platform, slug),
         organization_id=platform.organization_id,
         position=position,

@@ -14,7 +14,7 @@ from chalicelib.features.taxonomy.logic.node_queries import (
     load_consistent_node_snapshot,
     prefetched_tree_state,
 )
-from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, nodes_with_ancestors_by_parent
+from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, hydrated_children_by_parent
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -35,11 +35,11 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
     levels = query.depth or MAX_DEPTH
     if query.root_id or query.depth:
         try:
-            roots, children = _load_tree_part(ctx, platform_id, query.root_id, levels)
+            roots, children = _load_consistent_tree_part(ctx, platform_id, query.root_id, levels)
             return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = nodes_with_ancestors_by_parent(
+    all_children = hydrated_children_by_parent(
         load_consistent_node_snapshot(platform_id, prefetched_tree_state(ctx, platform_id))
     )
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
@@ -50,7 +50,7 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
     return TreeOut(items=_branch_outputs(all_children, top_nodes, levels))
 
 
-def _load_tree_part(
+def _load_consistent_tree_part(
     ctx: Context, platform_id: str, root_id: str | None, levels: int
 ) -> tuple[Sequence[TaxonomyNode], ChildrenByParent]:
     """Return the top nodes of a part of a tree, and the children of all its nodes. Raises _InconsistentPart."""
@@ -73,8 +73,8 @@ def _load_tree_part(
         if any(len(children.get(node.id, ())) != node.child_count for node in level):
             raise _InconsistentPart
         level = next_level
-    reader.load([])
-    if reader.unsettled_node_keys() or not reader.has_all_moves_since(version):
+    reader.load_with_state([])
+    if reader.inconsistent_node_keys() or not reader.has_all_moves_since(version):
         raise _InconsistentPart
     return roots, children
 
@@ -97,7 +97,7 @@ def _load_nodes_of_sibling_lists(
 
     def query(sibling_list: str) -> list[Item]:
         partition = TaxonomyNode.among_siblings.partition(platform_id=platform_id, sibling_list=sibling_list)
-        return [item for page in table.iter_pages(partition) for item in page]
+        return [item for page in table.iter_item_pages(partition) for item in page]
 
     nodes: list[TaxonomyNode] = []
     results = table.gather(query, [*ancestors_by_list])

@@ -14,7 +14,7 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.permissions.roles import ungrantable_scopes
 
 
-def caller_as_key_issuer(ctx: Context) -> ApiKey | Member:
+def caller_api_key_or_member(ctx: Context) -> ApiKey | Member:
     """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
         return ApiKey.from_item(ctx.access.prefetched[ctx.principal_or_anonymous.record_key])
@@ -26,7 +26,7 @@ def validate_and_build_key_fields(issuer: ApiKey | Member, body: ApiKeyCreate) -
 
     Raises Problem 403 for the first field that exceeds the issuer.
     """
-    fields = body.to_stored_fields()
+    fields = body.to_stored_fields_with_defaults()
     if isinstance(issuer, Member):
         return fields
     fields["expires_at"] = fields["expires_at"] or issuer.expires_at
@@ -39,14 +39,14 @@ def reject_excess_rights(issuer: ApiKey, scopes: list[str], expires_at: str | No
     """Raise Problem 403 if a key to be created or rotated would exceed the issuing key."""
     if excess := ungrantable_scopes(scopes, issuer.scopes):
         detail = f"Your API key lacks these scopes and cannot grant them: {', '.join(excess)}."
-        raise Problem.for_field("/scopes", "insufficient_scope", detail)
+        raise Problem.create_with_field_error("/scopes", "insufficient_scope", detail)
     if issuer.expires_at and (expires_at is None or expires_at > issuer.expires_at):
         detail = f"Your API key expires at {issuer.expires_at}. Keys that it creates cannot expire later."
-        raise Problem.for_field("/expiresAt", "forbidden", detail)
+        raise Problem.create_with_field_error("/expiresAt", "forbidden", detail)
     if issuer.allowed_ips and (not allowed_ips or networks_outside(allowed_ips, issuer.allowed_ips)):
         networks = ", ".join(issuer.allowed_ips)
         detail = f"Your API key works from {networks}. Keys that it creates cannot work from other networks."
-        raise Problem.for_field("/allowedIps", "forbidden", detail)
+        raise Problem.create_with_field_error("/allowedIps", "forbidden", detail)
 
 
 def mark_issuance_and_merge_grantor_ids(
@@ -56,6 +56,6 @@ def mark_issuance_and_merge_grantor_ids(
 
     The transaction fails if the issuer is revoked concurrently. `earlier_grantor_ids`: the key's grantors so far.
     """
-    ctx.changes.overwrite_untracked_fields_without_conflict(issuer, last_key_issuance_id=new_id(ctx.now))
+    ctx.changes.overwrite_untracked_fields(issuer, last_key_issuance_id=new_id(ctx.now))
     issuer_ids = [issuer.user_id] if isinstance(issuer, Member) else [*(issuer.grantor_ids or ()), issuer.id]
     return [*dict.fromkeys([*(earlier_grantor_ids or ()), *issuer_ids])]

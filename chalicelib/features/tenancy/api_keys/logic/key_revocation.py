@@ -7,8 +7,8 @@ from typing import Any, Final
 from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX, ApiKey, KeyRevocation
 from chalicelib.features.tenancy.api_keys.models import RevocationReason
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import new_record_fields
-from chalicelib.kernel.identity.auth import pending_revocations_key
+from chalicelib.kernel.core.ids import new_id_and_time_fields
+from chalicelib.kernel.identity.auth import organization_pending_revocations_key
 from chalicelib.kernel.permissions.roles import ungrantable_scopes
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
@@ -34,13 +34,13 @@ class KeyRevocationPlan:
         """Return the keys as log entries and responses list them, or None if there are none."""
         return [{"id": key["id"], "name": key["name"]} for key in self.keys] or None
 
-    def add_revocations_and_count(self, changes: UnitOfWork) -> int:
+    def add_revocations_and_return_count(self, changes: UnitOfWork) -> int:
         """Add revocations to a unit of work, and return how many were added.
 
         Keys above the maximum are listed as revoked, and a task revokes them.
         """
         revoked_now, revoked_later = self.keys[:MAX_KEYS_PER_TRANSACTION], self.keys[MAX_KEYS_PER_TRANSACTION:]
-        marker = pending_revocations_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
+        marker = organization_pending_revocations_key(KeyRevocation.make_item_key(organization_id=self.organization_id))
         item_keys = [ApiKey.make_item_key(organization_id=self.organization_id, id=key["id"]) for key in revoked_now]
         items = table.get_all([*item_keys, *([marker] if revoked_later else [])]) if revoked_now else {}
         for key in (ApiKey.from_item(items[each]) for each in item_keys if each in items):
@@ -70,7 +70,7 @@ class KeyRevocationPlan:
                 existing, reasons={**existing.reasons, **reasons}, lease_until=changes.now
             )
         else:
-            new = new_record_fields(changes.now)
+            new = new_id_and_time_fields(changes.now)
             listed = KeyRevocation(
                 **new, organization_id=self.organization_id, reasons=reasons, lease_until=changes.now
             )
@@ -90,10 +90,10 @@ def plan_revocation_by_key(key: ApiKey) -> KeyRevocationPlan:
 
 
 def plan_revocation_by_member(
-    organization_id: str, user_id: str, grantable: Iterable[str], reason: RevocationReason
+    organization_id: str, user_id: str, still_grantable_scopes: Iterable[str], reason: RevocationReason
 ) -> KeyRevocationPlan:
     """Return the keys that depend on a user and exceed the scopes that they can grant from now on."""
-    dependencies, grantable_scopes = _list_key_dependency_items(organization_id), [*grantable]
+    dependencies, grantable_scopes = _list_key_dependency_items(organization_id), [*still_grantable_scopes]
     direct_dependents = [
         each
         for each in dependencies

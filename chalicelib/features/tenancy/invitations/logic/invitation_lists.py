@@ -21,7 +21,7 @@ def list_visible_invitations(
     table.
     """
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in only_to_platforms]
-    sources = [_platform_invitation_index().partition(platform_id=each) for each in ids]
+    sources = [_invitations_by_platform_index().partition(platform_id=each) for each in ids]
     pk, prefix = Invitation.make_item_key(organization_id=organization.id, id="")
     result = table.query_merged(
         sources or [pk],
@@ -37,5 +37,5 @@ def list_visible_invitations(
     return ctx.build_page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)
 
 
-def _platform_invitation_index() -> Facet:
+def _invitations_by_platform_index() -> Facet:
     return get_record_type_of_base("platform.invitation", Invitation).of_container

@@ -110,7 +110,7 @@ def build_acceptance_url(token: str) -> str:
 
 def invitation_key_from_token(token: str) -> ItemKey | None:
     """Return the item key of a token's invitation, or None if the service did not sign the token."""
-    claim = signatures.verify_token(token, _CLAIM_BYTES, _CONTEXT)
+    claim = signatures.verified_payload_or_none(token, _CLAIM_BYTES, _CONTEXT)
     if claim is None:
         return None
     organization, invitation = UUID(bytes=claim[:_UUID_BYTES]), UUID(bytes=claim[_UUID_BYTES : 2 * _UUID_BYTES])
@@ -160,7 +160,8 @@ def reject_other_user(invitation: Invitation, user: User) -> None:
 
 def container_url_path(invitation: Invitation) -> str:
     """Return the path of the container to which an invitation invites."""
-    return f"/{invitation.container_type.kind}s/{invitation.container_ids[invitation.container_type.parameter]}"
+    kind = invitation.container_type
+    return f"/{kind.kind}s/{invitation.container_ids_by_parameter[kind.parameter]}"
 
 
 def reject_role_upgrade(invitation: Invitation, member: ContainerMember) -> None:

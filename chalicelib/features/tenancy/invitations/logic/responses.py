@@ -20,7 +20,7 @@ def record_decision(ctx: Context, resolved: ResolvedInvitation, user: User, deci
     ctx.changes.set_event_subject_if_unset(invitation)
     # A concurrent request may remove or demote the inviter.
     ctx.add_access_not_revoked_conditions(
-        organization_partition(invitation.organization_id), resolved.items, resolved.deciding_records_by_subject
+        organization_partition(invitation.organization_id), resolved.items, resolved.deciding_records_by_epoch_subject
     )
     ctx.changes.chains = resolved.chains or ctx.changes.chains
     if member:
@@ -42,5 +42,10 @@ def _keep_or_create_membership(
         reject_role_upgrade(invitation, member)
         return member
     return create_membership(
-        ctx, invitation.membership_type, user, invitation.role, resolved.user_memberships, **invitation.container_ids
+        ctx,
+        invitation.membership_type,
+        user,
+        invitation.role,
+        resolved.user_memberships,
+        **invitation.container_ids_by_parameter,
     )

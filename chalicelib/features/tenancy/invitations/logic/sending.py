@@ -17,7 +17,7 @@ from chalicelib.features.tenancy.invitations.models import InvitationCreate, Inv
 from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_with_emails
 from chalicelib.features.tenancy.logic.membership_rules import reject_ungrantable_role
-from chalicelib.kernel.core.case_folding import email_address_spellings
+from chalicelib.kernel.core.case_folding import email_spellings_by_domain_encoding
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
@@ -35,13 +35,17 @@ def create_invitation_and_enqueue_mail(
     """Invite an address to the current container, and return the invitation with its link."""
     reject_ungrantable_role(Role(body.role), ctx.max_grantable_role)
     if find_user_ids_with_emails(
-        invitation_type.membership_type, email_address_spellings(body.email), **ctx.container_ids_by_parameter
+        invitation_type.membership_type,
+        email_spellings_by_domain_encoding(body.email),
+        **ctx.container_ids_by_parameter,
     ):
-        raise Problem.for_field("/email", "already_member", "Somebody with this address is a member already.")
-    record_fields, inviter_id = ctx.new_record_fields(), ctx.principal_or_anonymous.id
+        raise Problem.create_with_field_error(
+            "/email", "already_member", "Somebody with this address is a member already."
+        )
+    record_fields, inviter_id = ctx.new_id_and_time_fields(), ctx.principal_or_anonymous.id
     mailed = try_reserve_mail(ctx, body.email, ctx.access.prefetched)
     invitation = invitation_type(
-        **{**record_fields, **body.to_stored_fields(), **container_ids},
+        **{**record_fields, **body.to_stored_fields_with_defaults(), **container_ids},
         invited_by=inviter_id,
         pending_inviter_id=inviter_id,
         inviter_membership_id=outermost_admin_membership_id(ctx.access.memberships),
@@ -69,7 +73,7 @@ def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
 def recipient_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that determine whether the address in a body may receive a mail."""
     try:
-        body = InvitationCreate.model_validate({"email": request.unvalidated_json_object.get("email")})
+        body = InvitationCreate.model_validate({"email": request.unvalidated_json_object_or_empty.get("email")})
     except ValidationError:
         return []
     return _recipient_keys(body.email)
@@ -103,7 +107,7 @@ def enqueue_mail_and_build_output(ctx: Context, invitation: Invitation) -> Invit
     token = create_token(invitation.organization_id, invitation.id, invitation.send_count)
     if settings().mail_from and not invitation.mail_withheld:
         mail = InvitationMail(
-            **ctx.new_record_fields(),
+            **ctx.new_id_and_time_fields(),
             organization_id=invitation.organization_id,
             invitation_id=invitation.id,
             send_count=invitation.send_count,

@@ -52,7 +52,7 @@ class ResolvedInvitation:
     chains: Chains | None = None
 
     @property
-    def deciding_records_by_subject(self) -> dict[str, list[Entity]]:
+    def deciding_records_by_epoch_subject(self) -> dict[str, list[Entity]]:
         """Return the records that decide whether the invitation is valid, by the subject of their access epoch."""
         inviter = [record_from_item(item) for item in self.inviter_memberships.memberships.values()]
         return {EVERYONE: [self.container, *inviter], **({str(self.invitation.invited_by): inviter} if inviter else {})}
@@ -121,7 +121,7 @@ class ResolvedInvitation:
 
 def invitation_keys_from_body_token(request: Request) -> list[ItemKey]:
     """Return the item key of the invitation whose token is in a body."""
-    token = request.unvalidated_json_object.get("token")
+    token = request.unvalidated_json_object_or_empty.get("token")
     key = invitation_key_from_token(token.strip()) if isinstance(token, str) else None
     return [key] if key else []
 
@@ -138,22 +138,22 @@ def resolve_invitation_token(
     item = (prefetched.get(key) or table.get(key)) if key else None
     if item is None:
         raise not_found()
-    resolved = _resolve_invitation(Invitation.from_item(item), user.id if user else "")
+    resolved = _resolve_invitation_or_none(Invitation.from_item(item), user.id if user else "")
     if resolved is None:
         raise not_found()
     reject_revoked_or_expired(resolved.invitation, token, resolved.inviter_memberships)
     return resolved
 
 
-def _resolve_invitation(invitation: Invitation, user_id: str) -> ResolvedInvitation | None:
+def _resolve_invitation_or_none(invitation: Invitation, user_id: str) -> ResolvedInvitation | None:
     """Return an invitation with the records on which a response depends, or None if its container is gone."""
-    container_types = [invitation.container_type, *invitation.container_type.ancestor_types()]
-    container_ids = invitation.container_ids
+    container_types = [invitation.container_type, *invitation.container_type.ancestor_types_nearest_first()]
+    container_ids = invitation.container_ids_by_parameter
     container_key, *ancestor_keys = (kind.make_item_key(id=container_ids[kind.parameter]) for kind in container_types)
     user_ids = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
     pk = organization_partition(invitation.organization_id)
-    epochs = [key for each in subjects for key in EpochSubject(pk, each).epoch_item_keys]
+    epochs = [key for each in subjects for key in EpochSubject(pk, each).random_shard_and_closing_mark_keys]
     membership_keys = [key for user in user_ids for key in membership_view_keys(user, container_key, ancestor_keys)]
     chains, items = Chains.read_with(
         invitation.organization_id, [container_key, *ancestor_keys, *membership_keys, *epochs]

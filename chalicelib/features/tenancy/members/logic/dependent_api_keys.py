@@ -1,7 +1,7 @@
 """API keys of a member who loses the right to grant their scopes."""
 
 from chalicelib.features.tenancy.api_keys.logic.key_creation import (
-    caller_as_key_issuer,
+    caller_api_key_or_member,
     mark_issuance_and_merge_grantor_ids,
 )
 from chalicelib.features.tenancy.api_keys.logic.key_revocation import (
@@ -42,7 +42,7 @@ def transfer_retained_keys_or_plan_revocation(
 def _require_caller_is_another_user(ctx: Context, member: Member) -> None:
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal) or ctx.principal_or_anonymous.id == member.user_id:
         detail = "Only another admin can keep the keys of this member. Omit `keys` to revoke them."
-        raise Problem.for_field("query/keys", "forbidden", detail)
+        raise Problem.create_with_field_error("query/keys", "forbidden", detail)
 
 
 def _make_caller_grantor(ctx: Context, member: Member, plan: KeyRevocationPlan) -> None:
@@ -52,8 +52,8 @@ def _make_caller_grantor(ctx: Context, member: Member, plan: KeyRevocationPlan) 
             f"{len(plan.keys)} API keys depend on this member, and at most {MAX_KEYS_PER_TRANSACTION} can be kept. "
             "Revoke some first."
         )
-        raise Problem.for_field("query/keys", "limit_exceeded", detail)
+        raise Problem.create_with_field_error("query/keys", "limit_exceeded", detail)
     if plan.keys:
         plan.replace_grantor(
-            ctx.changes, member.user_id, mark_issuance_and_merge_grantor_ids(ctx, caller_as_key_issuer(ctx))
+            ctx.changes, member.user_id, mark_issuance_and_merge_grantor_ids(ctx, caller_api_key_or_member(ctx))
         )

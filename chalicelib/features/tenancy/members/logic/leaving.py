@@ -33,12 +33,12 @@ def delete_member_and_dependents(
     """
     ctx.changes.delete(member)
     capacity = _MAX_DEPENDENTS_PER_TRANSACTION - (
-        key_revocation.add_revocations_and_count(ctx.changes) if key_revocation else 0
+        key_revocation.add_revocations_and_return_count(ctx.changes) if key_revocation else 0
     )
-    record_fields = ctx.new_record_fields(later_than=max(member.created_at, member.descendant_joined_at or ""))
+    record_fields = ctx.new_id_and_time_fields(later_than=max(member.created_at, member.descendant_joined_at or ""))
     marker = marker_type.create(record_fields, member.user_id, **container_ids)
     for record in ctx.query_index(Entity, marker.dependents_index, capacity, user_id=member.user_id):
-        if ctx.changes.write_count_without_log_entry > _MAX_WRITES:
+        if ctx.changes.write_count_without_pipeline_writes > _MAX_WRITES:
             break
         if not isinstance(record, Invitation):
             ctx.changes.delete(record)
