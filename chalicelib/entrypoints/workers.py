@@ -23,7 +23,7 @@ from chalicelib.kernel.core.logs import (
     add_metrics,
     bind_originating_request_ids,
     log_and_ignore_aws_errors,
-    log_scope,
+    write_log_record_of_block,
 )
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -72,7 +72,7 @@ def run_delivery_tasks_by_group(event: Event) -> Mapping[str, Any]:
 
 def enqueue_due_tasks() -> int:
     """Queue all due tasks, and return how many were queued."""
-    with log_scope("schedule", "sweep") as log_fields:
+    with write_log_record_of_block("schedule", "sweep") as log_fields:
         log_fields["queued"] = scheduler.enqueue_due_tasks()
     return int(log_fields["queued"])
 
@@ -81,7 +81,7 @@ def enqueue_log_anchoring() -> int:
     """Queue the anchoring of all logs that grew, and return how many were queued; none without a bucket for anchors."""
     from chalicelib.features.audit.log.tasks import queue_anchor_tasks
 
-    with log_scope("schedule", "anchor") as log_fields:
+    with write_log_record_of_block("schedule", "anchor") as log_fields:
         log_fields["bucket"] = settings().anchors_bucket or None
         log_fields["queued"] = queue_anchor_tasks() if log_fields["bucket"] else 0
     return int(log_fields["queued"])
@@ -91,7 +91,7 @@ def migrate() -> list[dict[str, Any]]:
     """Apply the pending migrations, and return the outcome of each."""
     from chalicelib.features.admin.migrations.logic.runner import apply_and_list_outcomes
 
-    with log_scope("function", "migrate") as log_fields:
+    with write_log_record_of_block("function", "migrate") as log_fields:
         outcomes = apply_and_list_outcomes()
         log_fields["migrations"] = {outcome["id"] or "all": outcome["state"] for outcome in outcomes}
     return outcomes
@@ -109,7 +109,7 @@ def _process_sqs_batch(
 
 
 def _append_and_fan_out_log_of_message(record: Any, deadline_ms: int) -> None:
-    with _message_log_scope(record, "append_entries") as log_fields:
+    with _write_log_record_of_message(record, "append_entries") as log_fields:
         message = json.loads(record["body"])
         log = log_fields["tenant"] = message["log"]
         with bind_originating_request_ids(*message.get("requestIds", ())):
@@ -129,7 +129,7 @@ def _fan_out_entries(log_id: str, deadline_ms: int) -> None:
 
 
 def _run_task(record: Any, **extra_fields: Any) -> None:
-    with _message_log_scope(record, "run_task") as log_fields:
+    with _write_log_record_of_message(record, "run_task") as log_fields:
         message = json.loads(record["body"])
         log_fields["operation"] = message["task"]
         with bind_originating_request_ids(*message.get("requestIds", ())):
@@ -139,6 +139,6 @@ def _run_task(record: Any, **extra_fields: Any) -> None:
                 add_fields(contended=True)  # Another worker continues with it, or the sweep finds it.
 
 
-def _message_log_scope(sqs_record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
+def _write_log_record_of_message(sqs_record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
     receives = int(sqs_record["attributes"]["ApproximateReceiveCount"])
-    return log_scope("message", operation, messageId=sqs_record["messageId"], receives=receives)
+    return write_log_record_of_block("message", operation, messageId=sqs_record["messageId"], receives=receives)

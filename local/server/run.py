@@ -50,8 +50,8 @@ class Stopped(Exception):
 def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = False) -> None:
     """Run the local stage on a port until SIGINT or SIGTERM.
 
-    `is_seeded`: add the sample company and a receiver of its webhooks. `restarts_processes`: restart the service and
-    the pump when they end, as Lambda does.
+    `is_seeded`: add the sample company and a receiver of its webhooks. `restarts_processes`: restart the
+    processes of requests and of queues when they end, as Lambda does.
 
     Raises RunRejected or SettingsError before a process is started, MigrationsFailed before the service is started,
     ProcessEnded if a process ends unexpectedly, and SeedFailed if the sample company cannot be added.
@@ -90,7 +90,7 @@ def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = F
             print(seed(Service.at_url(_local_url(port))), flush=True)
         _watch(children, _RESTARTABLE if restarts_processes else ())
     except Stopped:
-        print("Stopping. The emulator saves its state.", flush=True)
+        print("Stopping, and saving the data.", flush=True)
     finally:
         _stop_all(children)
 
@@ -207,7 +207,7 @@ Atrium is ready after {seconds:.1f} s.
   curl -s {url}/organizations -H "Authorization: Bearer $TOKEN"
   curl -s {url}/organizations/$ID/audit-log/verify-integrity -H "Authorization: Bearer $TOKEN"
 
-Ctrl-C stops everything and saves the emulator's state. `make run FRESH=1` starts empty.
+Ctrl-C stops everything and saves the data. `make run FRESH=1` starts empty.
 """
 
 

@@ -59,7 +59,10 @@ def logged_field_names() -> Iterator[str]:
 
 def _names(node: ast.AST) -> Iterator[str]:
     match node:
-        case ast.Call(func=ast.Name(id="add_fields" | "log_scope" | "log_event" | "add_metrics"), keywords=keywords):
+        case ast.Call(
+            func=ast.Name(id="add_fields" | "write_log_record_of_block" | "log_event" | "add_metrics"),
+            keywords=keywords,
+        ):
             yield from (keyword.arg for keyword in keywords if keyword.arg)
         case ast.Call(func=ast.Name(id="log_and_ignore_aws_errors"), args=[ast.Constant(value=v)]):
             yield str(v)

@@ -47,7 +47,7 @@ def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: LocalStage) -> None
             assert ada.patch(path, json={"name": name}).is_success
         own_stage.interrupt()
         assert own_stage.remaining_processes() == {}  # make exits only after all its processes have.
-        assert "The emulator saves its state" in own_stage.output
+        assert "Stopping, and saving the data." in own_stage.output
 
         own_stage.start_with_make()
         assert ada.get(path).json()["name"] == names[-1]

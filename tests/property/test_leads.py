@@ -13,8 +13,8 @@ from chalicelib.features.leads.logic.lead_status import (
     NEXT_STATUSES,
     has_room_for_submission,
     merged_submission_fields,
-    operator_change_fields,
-    sender_change_fields,
+    validated_operator_change_fields,
+    validated_sender_change_fields,
 )
 from chalicelib.features.leads.models import LeadStatusCode
 from chalicelib.kernel.core.clock import timestamp
@@ -72,10 +72,10 @@ def apply_action(lead: Lead, actor: str | int, status: LeadStatusCode | None, mi
                 else lead
             )
         if actor == OPERATOR:
-            return lead.replace(**operator_change_fields(lead, status, changed_at, OPERATOR))
+            return lead.replace(**validated_operator_change_fields(lead, status, changed_at, OPERATOR))
         submission_ids = [item["id"] for item in lead.submissions]
         return (
-            lead.replace(**sender_change_fields(lead, str(actor), status, changed_at))
+            lead.replace(**validated_sender_change_fields(lead, str(actor), status, changed_at))
             if str(actor) in submission_ids
             else lead
         )
@@ -108,11 +108,11 @@ def test_operators_can_make_only_permitted_changes(data: st.DataObject) -> None:
     for milliseconds in range(1, data.draw(st.integers(1, 8))):
         status = data.draw(STATUSES)
         if status in NEXT_STATUSES[lead.status]:
-            lead = lead.replace(**operator_change_fields(lead, status, timestamp(milliseconds), OPERATOR))
+            lead = lead.replace(**validated_operator_change_fields(lead, status, timestamp(milliseconds), OPERATOR))
             assert lead.status == status
         else:
             with pytest.raises(Problem, match="invalid_transition") as raised:
-                operator_change_fields(lead, status, timestamp(milliseconds), OPERATOR)
+                validated_operator_change_fields(lead, status, timestamp(milliseconds), OPERATOR)
             assert all(repr(item) in raised.value.detail for item in NEXT_STATUSES[lead.status])
 
 

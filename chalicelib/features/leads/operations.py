@@ -7,9 +7,9 @@ from chalicelib.features.leads.entities import Lead, LeadSubmission
 from chalicelib.features.leads.logic.lead_status import (
     NEXT_STATUSES,
     note_fields,
-    operator_change_fields,
     reject_oversized,
-    sender_change_fields,
+    validated_operator_change_fields,
+    validated_sender_change_fields,
 )
 from chalicelib.features.leads.logic.lead_token import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
 from chalicelib.features.leads.logic.submission_queries import load_submission
@@ -108,7 +108,7 @@ def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch
     changed_at, operator_id = _next_timestamp(ctx, lead), ctx.user.id
     fields = note_fields(lead, body.note, changed_at, operator_id) if body.note else {}
     if body.status != lead.status:
-        fields |= operator_change_fields(lead, body.status, changed_at, operator_id)
+        fields |= validated_operator_change_fields(lead, body.status, changed_at, operator_id)
     lead = ctx.changes.update(lead, **fields)
     reject_oversized(lead)
     return LeadOut.of(lead)
@@ -172,7 +172,7 @@ def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: Pu
     """
     lead = submission.lead
     if body.status != submission.status:
-        fields = sender_change_fields(lead, submission.id, body.status, _next_timestamp(ctx, lead))
+        fields = validated_sender_change_fields(lead, submission.id, body.status, _next_timestamp(ctx, lead))
         lead = ctx.changes.update(lead, **fields)
     return PublicLeadOut.of(LeadSubmission.of_lead(lead, submission.id))
 

@@ -188,5 +188,5 @@ def _create_and_start_job(ctx: Context, job_type: JobType, pending_steps: list[I
         ttl=timestamp_ms(after(ctx.now, days=JOB_RETENTION_DAYS)) // 1000,
         **fields,
     )
-    jobs.start(ctx.changes, job)
+    jobs.create_and_enqueue_after_commit(ctx.changes, job)
     return ResearchJobOut.of(job)

@@ -122,8 +122,8 @@ def _load_entries_by_key(log: str, pointers: Sequence[Item]) -> Mapping[ItemKey,
     return table.get_all(_entry_key(log, item) for item in pointers)
 
 
-def _entry_key(log: str, item: Item) -> ItemKey:
-    return EntryItem.make_item_key(log_id=log, id=item["sk"])
+def _entry_key(log: str, pointer: Item) -> ItemKey:
+    return EntryItem.make_item_key(log_id=log, id=pointer["sk"])
 
 
 def _to_json_or_digest(item: Item) -> str:

@@ -40,7 +40,7 @@ def redaction_writes(log: str, item: Item, *, should_sign: bool) -> list[Write]:
     return [redaction, Write("Delete", body_key(log, item["sk"]))]
 
 
-def redaction_signature_base64(entry: EntryItem) -> str | None:
+def stored_redaction_signature_or_none(entry: EntryItem) -> str | None:
     """Return the signature of an erased entry in base64, or None if it was altered before."""
     return to_base64(entry.erased) if entry.erased and entry.erased != _UNSIGNED else None
 

@@ -66,8 +66,8 @@ def perform_decoy_reads(rule: DescendantRule, request: Request, user_id: str) ->
 def _load_membership_rows(rule: DescendantRule, pk: str, user_id: str) -> list[Item]:
     """Return the items that list a user's descendant memberships, from the ancestor's partition and an older index."""
     sources = [
-        (Partition(pk), rule.membership_type.membership_listing_sort_key_prefix(user_id)),
-        (rule.membership_type.of_user.partition(user_id=user_id), ""),
+        (Partition(pk), rule.descendant_membership_type.membership_listing_sort_key_prefix(user_id)),
+        (rule.descendant_membership_type.of_user.partition(user_id=user_id), ""),
     ]
     results = table.gather(lambda source: table.query(source[0], prefix=source[1]), sources)
     return [row for result in results for row in result.items]

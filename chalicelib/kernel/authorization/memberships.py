@@ -27,7 +27,7 @@ def membership_view_keys(user_id: str, container: ItemKey | None, ancestors: Ite
         yield membership_key(container, user_id)
     for outer in ancestors:
         yield membership_key(outer, user_id)
-        yield revocation_marker_key(outer, user_id)
+        yield descendant_revocation_marker_key(outer, user_id)
 
 
 def membership_key(container: ItemKey, user_id: str) -> ItemKey:
@@ -35,7 +35,7 @@ def membership_key(container: ItemKey, user_id: str) -> ItemKey:
     return container[0], f"M#{user_id}"
 
 
-def revocation_marker_key(container: ItemKey, user_id: str) -> ItemKey:
+def descendant_revocation_marker_key(container: ItemKey, user_id: str) -> ItemKey:
     """Return the key of the marker that a user has left a container, which revokes memberships below it."""
     return container[0], f"G#{user_id}"
 
@@ -65,7 +65,7 @@ def has_unrevoked_membership(
 
 def last_revocation_at_or_empty(user_id: str, containers: Iterable[ItemKey], items: Mapping[ItemKey, Item]) -> str:
     """Return when a user last left one of the containers, or an empty text if they did not."""
-    markers = (items.get(revocation_marker_key(container, user_id), {}) for container in containers)
+    markers = (items.get(descendant_revocation_marker_key(container, user_id), {}) for container in containers)
     return max((str(marker.get("created_at", "")) for marker in markers), default="")
 
 

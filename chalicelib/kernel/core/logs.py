@@ -127,7 +127,7 @@ def originating_request_ids() -> tuple[str, ...]:
 
 
 @contextmanager
-def log_scope(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, Any]]:
+def write_log_record_of_block(kind: str, operation: str, **fields: Any) -> Iterator[dict[str, Any]]:
     """Write one record about the block, with its duration and its AWS calls.
 
     A block that raises an exception is logged as an error with the traceback.

@@ -20,9 +20,9 @@ def parse_form(content_type: str, body: bytes) -> dict[str, str]:
     media_type = case_folding.ascii_lower(content_type.partition(";")[0].strip())
     try:
         fields = (
-            _parse_multipart_to_dict(content_type, body)
+            _parse_multipart_text_fields(content_type, body)
             if media_type == MULTIPART
-            else _parse_url_encoded_to_dict(body)
+            else _parse_url_encoded_fields(body)
         )
     except (ValueError, LookupError):
         fields = {}
@@ -31,11 +31,11 @@ def parse_form(content_type: str, body: bytes) -> dict[str, str]:
     return fields
 
 
-def _parse_url_encoded_to_dict(body: bytes) -> dict[str, str]:
+def _parse_url_encoded_fields(body: bytes) -> dict[str, str]:
     return dict(parse_qsl(body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=_MAX_FIELDS))
 
 
-def _parse_multipart_to_dict(content_type: str, body: bytes) -> dict[str, str]:
+def _parse_multipart_text_fields(content_type: str, body: bytes) -> dict[str, str]:
     head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=policy.HTTP).parsebytes(head + body)
     fields: dict[str, str] = {}

@@ -35,14 +35,14 @@ class DescendantRule:
     membership_kind: str
 
     @property
-    def membership_type(self) -> type[DescendantMembership]:
+    def descendant_membership_type(self) -> type[DescendantMembership]:
         """Class of the memberships."""
         return get_record_type_of_base(self.membership_kind, DescendantMembership)
 
     @property
     def descendant_container_type(self) -> type[Container]:
         """Class of the containers."""
-        return self.membership_type.container_type
+        return self.descendant_membership_type.container_type
 
 
 @dataclass(frozen=True)

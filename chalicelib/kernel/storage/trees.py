@@ -44,9 +44,11 @@ class TreePartition:
         return self.partition, NODE_SORT_KEY.format(id=node_id)
 
 
-def with_moves_recorded(recent_moves: Mapping[str, int], version: int, moved_node_ids: Iterable[str]) -> dict[str, int]:
+def with_moves_recorded(
+    last_move_versions: Mapping[str, int], version: int, moved_node_ids: Iterable[str]
+) -> dict[str, int]:
     """Return the recent moves (node id → version) after some nodes have moved in a version of the tree."""
-    by_version = sorted(recent_moves.items(), key=lambda move: move[1], reverse=True)
+    by_version = sorted(last_move_versions.items(), key=lambda move: move[1], reverse=True)
     new_moves = dict.fromkeys(moved_node_ids, version)
     earlier_moves = [move for move in by_version if move[0] not in new_moves][: MAX_REMEMBERED_MOVES - len(new_moves)]
     return {**new_moves, **dict(earlier_moves)}
@@ -103,7 +105,9 @@ class TreeReader:
         for _ in range(_MAX_TRIES):
             while missing_keys := {key for node_id in node_ids for key in self._unread_chain_and_state_keys(node_id)}:
                 self.load_with_state(missing_keys)
-            if all(self._has_consistent_chain(node_id, accepts_missing_parent=is_retry) for node_id in node_ids):
+            if all(
+                self._are_read_ancestors_of_one_state(node_id, accepts_missing_parent=is_retry) for node_id in node_ids
+            ):
                 return
             is_retry = True
             self.load_with_state(
@@ -148,7 +152,7 @@ class TreeReader:
             keys |= {self.tree.node_key(parent_id), *map(self.tree.node_key, hints)}
         return keys - self.requested_keys
 
-    def _has_consistent_chain(self, node_id: str, *, accepts_missing_parent: bool) -> bool:
+    def _are_read_ancestors_of_one_state(self, node_id: str, *, accepts_missing_parent: bool) -> bool:
         """Return whether a node and its ancestors are from one state of the tree."""
         chain = [*self._iter_read_nodes_upwards(node_id)]
         if self.tree.state_key not in self.requested_keys:

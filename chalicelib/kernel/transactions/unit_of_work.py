@@ -138,7 +138,7 @@ class UnitOfWork:
         self._add_pending_write(record, _PendingWrite(record, updated))
         return updated
 
-    def overwrite_untracked_fields(self, record: R, **changed: Any) -> R:
+    def set_version_fields_unconditionally(self, record: R, **changed: Any) -> R:
         """Set internal fields without a condition on their stored values, so that concurrent requests do not conflict.
 
         The new values must be unique. Then transactions that require these fields to be unchanged detect each request.

@@ -54,7 +54,7 @@ class Job(Entity):
 J = TypeVar("J", bound=Job)
 
 
-def start(changes: UnitOfWork, job: Job) -> None:
+def create_and_enqueue_after_commit(changes: UnitOfWork, job: Job) -> None:
     """Create a job together with `changes`. Its first slice starts after the commit."""
     changes.create(job)
     changes.enqueue_after_commit(job.task, job)

@@ -17,7 +17,7 @@ from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, Link
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import log_scope
+from chalicelib.kernel.core.logs import write_log_record_of_block
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work.scheduler import enqueue_due_tasks
@@ -40,7 +40,7 @@ BODY: Final = (
 @pytest.fixture(autouse=True)
 def log_fields() -> Iterator[dict[str, Any]]:
     """Return the fields of the log record of the current message."""
-    with log_scope("message", "append_entries") as fields:
+    with write_log_record_of_block("message", "append_entries") as fields:
         yield fields
 
 
@@ -339,7 +339,7 @@ class TestScheduledSweep:
         clock.shift(minutes=1)
         for n in range(3):
             memory_aws.put_item({"pk": f"Q#{n}", "sk": "zzz", "duepk": original["duepk"], "duesk": "0", **schedule})
-        with log_scope("schedule", "sweep"):
+        with write_log_record_of_block("schedule", "sweep"):
             assert enqueue_due_tasks() >= 1
         assert pending_key(LOG_ID, original["sk"]) == (original["pk"], original["sk"])
         (rescheduled,) = pending_pointers()

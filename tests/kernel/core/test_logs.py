@@ -66,7 +66,7 @@ class TestMetrics:
         }
 
     def test_metrics_of_the_stage_are_beside_those_of_the_kind(self) -> None:
-        with capture_log_records() as records, logs.log_scope("schedule", "sweep"):
+        with capture_log_records() as records, logs.write_log_record_of_block("schedule", "sweep"):
             logs.add_metrics(DueLag=5)
         assert embedded_metrics(records[0], "stage") == {"DueLag": 5}
         assert embedded_metrics(records[0], "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
@@ -78,7 +78,7 @@ class TestMetrics:
         quiet = Logger(service="quiet", level="WARNING")
         monkeypatch.setattr(logs, "powertools_logger", lambda: quiet)
         configure(log_level="WARNING")
-        with logs.log_scope("request", "get_status"):
+        with logs.write_log_record_of_block("request", "get_status"):
             pass
         (text,) = capsys.readouterr().out.splitlines()
         assert embedded_metrics(json.loads(text), "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
@@ -90,12 +90,12 @@ class TestLogRecord:
         monkeypatch.setattr(logs, "_record_counter", iter(range(2)))
         with capture_log_records() as records:
             for _ in range(2):
-                with logs.log_scope("request", "get_status"):
+                with logs.write_log_record_of_block("request", "get_status"):
                     pass
         assert [record.get("coldStart") for record in records] == [True, None]
 
     def test_a_record_names_each_request_once_and_at_most_a_hundred(self) -> None:
-        with capture_log_records() as records, logs.log_scope("message", "append_entries"):
+        with capture_log_records() as records, logs.write_log_record_of_block("message", "append_entries"):
             logs.add_request_ids(["a", "b", "a"])
             logs.add_request_ids(str(number) for number in range(1000))
         assert records[0]["requestIds"][:3] == ["a", "b", "0"]
@@ -104,7 +104,7 @@ class TestLogRecord:
     def test_the_record_of_a_request_names_only_that_request(self) -> None:
         with (
             capture_log_records() as records,
-            logs.log_scope("request", "get_status", requestId="a"),
+            logs.write_log_record_of_block("request", "get_status", requestId="a"),
             logs.bind_originating_request_ids("a"),
         ):
             logs.add_request_ids(["b"])

@@ -69,7 +69,7 @@ def start_audit_export(ctx: Context, organization: Organization, body: AuditExpo
         filters=filters,
         lease_until=ctx.now,
     )
-    jobs.start(ctx.changes, export)
+    jobs.create_and_enqueue_after_commit(ctx.changes, export)
     return AuditExportOut.of(export)
 
 

@@ -53,7 +53,9 @@ def merged_submission_fields(lead: Lead, submission: StoredSubmission) -> dict[s
     return {"submissions": [*lead.submissions, submission], "open_until": open_until}
 
 
-def operator_change_fields(lead: Lead, status: LeadStatusCode, changed_at: str, operator_id: str) -> dict[str, Any]:
+def validated_operator_change_fields(
+    lead: Lead, status: LeadStatusCode, changed_at: str, operator_id: str
+) -> dict[str, Any]:
     """Return the changed fields of a lead after a status change by an operator. Raises Problem `invalid_transition`.
 
     Withdrawn submissions do not change unless all submissions were withdrawn.
@@ -69,7 +71,9 @@ def operator_change_fields(lead: Lead, status: LeadStatusCode, changed_at: str, 
     return {"submissions": submissions, **_status_fields(lead, status, changed_at, operator_id)}
 
 
-def sender_change_fields(lead: Lead, submission_id: str, status: LeadStatusCode, changed_at: str) -> dict[str, Any]:
+def validated_sender_change_fields(
+    lead: Lead, submission_id: str, status: LeadStatusCode, changed_at: str
+) -> dict[str, Any]:
     """Return the changed fields of a lead after the sender withdraws a submission or undoes the withdrawal.
 
     Raises Problem `invalid_transition`, and `limit_exceeded` after too many changes.

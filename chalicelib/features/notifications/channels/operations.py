@@ -122,7 +122,7 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
     """Delete an integration channel. Pending messages are dropped."""
     ctx.changes.delete(channel)
-    jobs.start(ctx.changes, SubscriberCleanup.from_subscriber(channel, ctx.now))
+    jobs.create_and_enqueue_after_commit(ctx.changes, SubscriberCleanup.from_subscriber(channel, ctx.now))
 
 
 @routes.post(

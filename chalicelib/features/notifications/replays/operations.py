@@ -45,7 +45,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         requeued=logic.count_deliveries(webhook.id, status_or_failed_and_skipped(body.status), body.since, until),
         ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
-    jobs.start(ctx.changes, replay)
+    jobs.create_and_enqueue_after_commit(ctx.changes, replay)
     return ReplayOut.of(replay)
 
 

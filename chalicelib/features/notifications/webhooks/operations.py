@@ -133,7 +133,7 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     """Delete a webhook and all its deliveries. Pending events are not sent any more."""
     ctx.changes.delete(webhook)
-    jobs.start(ctx.changes, SubscriberCleanup.from_subscriber(webhook, ctx.now))
+    jobs.create_and_enqueue_after_commit(ctx.changes, SubscriberCleanup.from_subscriber(webhook, ctx.now))
 
 
 @routes.post(

@@ -232,23 +232,23 @@ def _send_event_and_store_outcome(webhook: Webhook, delivery: Delivery, event: D
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
     # Stored before the attempt: if the worker dies in between, the attempt is repeated.
-    updated = _store_health_and_queue_probe(webhook, response, failing_since, misconfigured_since, next_at)
+    updated = _store_health_and_queue_due_probe(webhook, response, failing_since, misconfigured_since, next_at)
     delivery_attempts.store_attempt(delivery, response, next_at, final_outcomes.add_exhaustion_job)
     return updated
 
 
-def _store_health_and_queue_probe(
+def _store_health_and_queue_due_probe(
     webhook: Webhook,
     response: WebhookResponse,
     failing_since: str | None,
     misconfigured_since: str | None,
-    next_at: str | None,
+    next_attempt_at: str | None,
 ) -> Webhook:
     """Return the webhook with the state after an attempt that does not disable it."""
     timestamp = now()
     if response.timed_out:
         timeouts = webhook.consecutive_timeouts + 1
-        probe_at = next_probe_at_within_half_hour(next_at, timeouts, timestamp)
+        probe_at = next_probe_at_within_half_hour(next_attempt_at, timeouts, timestamp)
         breaker_fields: dict[str, Any] = {**half_open_circuit_fields(probe_at), "consecutive_timeouts": timeouts}
     else:
         breaker_fields = (

@@ -26,7 +26,7 @@ def possible_space_slug_in_path(path: object) -> str | None:
     return _first_segment_if_slug(segments[1:] if segments[:1] == [_SPACES_SEGMENT] else segments)
 
 
-def space_slug_or_id(item: Mapping[str, Any]) -> str | None:
+def possible_space_slug_or_id(item: Mapping[str, Any]) -> str | None:
     """Return the slug or the id of the space that a navigation item may lead to, or None."""
     target = item.get("target")
     if not target or item["type"] == "module":

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from chalicelib.features.platforms.entities import PAGE_KIND, SITE_KIND, LinkTarget, PageTarget, Platform
-from chalicelib.features.platforms.logic.navigation_targets import space_slug_or_id
+from chalicelib.features.platforms.logic.navigation_targets import possible_space_slug_or_id
 from chalicelib.features.platforms.models.nested_items import iter_pointers_and_items
 from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.platforms.spaces.logic import (
@@ -94,7 +94,9 @@ class NavigationVisibility:
 
     @cached_property
     def _space_references_to_check(self) -> list[str]:
-        references = [] if self._can_see_all_spaces else [space_slug_or_id(item) for item in self._navigation_items]
+        references = (
+            [] if self._can_see_all_spaces else [possible_space_slug_or_id(item) for item in self._navigation_items]
+        )
         return [*dict.fromkeys(reference for reference in references if reference)]
 
     @cached_property
@@ -159,7 +161,7 @@ class NavigationVisibility:
                 yield {**item, "children": [*self._visible_items(item.get("children", ()), records)]}
 
     def _is_space_visible_or_absent(self, item: Mapping[str, Any], records: Records) -> bool:
-        reference = space_slug_or_id(item)
+        reference = possible_space_slug_or_id(item)
         if reference is None or self._can_see_all_spaces:
             return True
         space_id = reference if re.fullmatch(UUID_PATTERN, reference) else self._space_id_of_slug(reference, records)

@@ -8,7 +8,11 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformMember
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, membership_key, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import (
+    descendant_revocation_marker_key,
+    has_unrevoked_membership,
+    membership_key,
+)
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -120,7 +124,7 @@ def _load_visible_platforms(
     member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
     decisive_keys = [
         *member_keys.values(),
-        *(revocation_marker_key(key, caller_id) for key in organization_keys.values()),
+        *(descendant_revocation_marker_key(key, caller_id) for key in organization_keys.values()),
         *(membership_key(platform_keys[platform_id], caller_id) for platform_id in joined_ids),
     ]
     keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *decisive_keys]

@@ -7,7 +7,11 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
 from chalicelib.features.platforms.spaces.models import SpaceOut
 from chalicelib.kernel.authorization.effective_role import can_see_private_containers
-from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, membership_key, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import (
+    descendant_revocation_marker_key,
+    has_unrevoked_membership,
+    membership_key,
+)
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
@@ -34,7 +38,7 @@ def space_visibility_keys(ctx: Context, platform: Platform, space_id: str) -> li
     if not isinstance(ctx.principal_or_anonymous, User):
         return [space_key]
     user_id = ctx.principal_or_anonymous.id
-    return [space_key, membership_key(space_key, user_id), revocation_marker_key(platform.item_key, user_id)]
+    return [space_key, membership_key(space_key, user_id), descendant_revocation_marker_key(platform.item_key, user_id)]
 
 
 def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, records: Records) -> Space | None:
@@ -95,7 +99,7 @@ def _load_visible_spaces_by_sort_key(
         [platform.item_key, *platform.ancestor_keys_by_type.values()],
         ctx.principal_or_anonymous.id,
     )
-    marker_keys = [revocation_marker_key(key, user_id) for key in container_keys] if own_space_ids else []
+    marker_keys = [descendant_revocation_marker_key(key, user_id) for key in container_keys] if own_space_ids else []
     space_keys = [Space.make_item_key(id=space_id) for space_id in own_space_ids]
     membership_keys = [membership_key(key, user_id) for key in space_keys]
     items = table.get_all(

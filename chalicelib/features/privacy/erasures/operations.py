@@ -56,7 +56,7 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
         user_ids=[body.user_id] if body.user_id else [],
         emails=emails,
     )
-    jobs.start(ctx.changes, erasure)
+    jobs.create_and_enqueue_after_commit(ctx.changes, erasure)
     return ErasureOut.of(erasure)
 
 

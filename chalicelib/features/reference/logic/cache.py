@@ -38,7 +38,7 @@ class RecordColumns:
         return {ascii_lower(record_id): index for index, record_id in enumerate(self.columns["id"])}
 
     @cached_property
-    def _search_names_columns(self) -> Mapping[str, Sequence[str]]:
+    def _name_search_index(self) -> Mapping[str, Sequence[str]]:
         return decompress_columns(self.search_names)
 
     def row(self, index: int) -> dict[str, str]:
@@ -47,9 +47,9 @@ class RecordColumns:
 
     def find_indexes_by_name_prefix(self, prefix: str) -> list[int]:
         """Return the indexes of the records with a name that starts with a prefix, in order."""
-        keys, key_prefix = self._search_names_columns["key"], search_key(prefix)
+        keys, key_prefix = self._name_search_index["key"], search_key(prefix)
         name_indexes = index_range_of_prefix(keys, key_prefix) if key_prefix else range(0)
-        record_indexes = (self._search_names_columns["records"][name_index].split(" ") for name_index in name_indexes)
+        record_indexes = (self._name_search_index["records"][name_index].split(" ") for name_index in name_indexes)
         return sorted({int(index) for indexes in record_indexes for index in indexes})
 
     @cached_property

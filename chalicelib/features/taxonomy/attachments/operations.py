@@ -21,7 +21,7 @@ from chalicelib.features.taxonomy.attachments.logic.entity_visibility import (
 )
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import prefetched_tree_state, tree_prefetch_keys
+from chalicelib.features.taxonomy.logic.node_queries import tree_prefetch_keys, tree_state_from_prefetched
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -66,7 +66,7 @@ def list_platform_taxonomy_attachments(
     A page may be short if several filters are given. Attachments to private spaces are listed for callers who can see
     the space.
     """
-    return list_attachments_of_platform(ctx, platform.id, prefetched_tree_state(ctx, platform.id), query)
+    return list_attachments_of_platform(ctx, platform.id, tree_state_from_prefetched(ctx, platform.id), query)
 
 
 @routes.get(

@@ -87,7 +87,7 @@ def create_tree_reader(ctx: Context, platform_id: str) -> TreeReader:
     return reader
 
 
-def prefetched_tree_state(ctx: Context, platform_id: str) -> Taxonomy | None:
+def tree_state_from_prefetched(ctx: Context, platform_id: str) -> Taxonomy | None:
     """Return the prefetched state of the tree, or None if the platform has no taxonomy yet."""
     item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
     return Taxonomy.from_item(item) if item else None

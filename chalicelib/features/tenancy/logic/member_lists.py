@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.features.tenancy.entities.memberships import ContainerMember
 from chalicelib.features.tenancy.logic.membership_rules import create_member_presenter
 from chalicelib.features.tenancy.models.memberships import MemberOut
-from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import descendant_revocation_marker_key, has_unrevoked_membership
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -34,7 +34,7 @@ def list_members(
             limit=query.limit,
             attributes=("pk", "sk"),
         ),
-        *(partial(table.query_all, *revocation_marker_key(key, "")) for key in ancestor_keys),
+        *(partial(table.query_all, *descendant_revocation_marker_key(key, "")) for key in ancestor_keys),
     ]
     page, *markers = table.gather(lambda run: run(), queries)
     stored = table.read_current(page.items)

@@ -37,4 +37,4 @@ def delete_container_and_queue_purge(changes: UnitOfWork, container: Container) 
         container_id=container.id,
         lease_until=changes.now,
     )
-    jobs.start(changes, job)
+    jobs.create_and_enqueue_after_commit(changes, job)

@@ -120,7 +120,7 @@ def entry_to_json_bytes(entry: EntryItem, body: bytes | None) -> bytes:
     instead.
     """
     body = canonical_json(_erased_entry_json_object(entry)) if body is None or entry.erased else body
-    signature = {"erasureSignature": redaction.redaction_signature_base64(entry)} if entry.erased else {}
+    signature = {"erasureSignature": redaction.stored_redaction_signature_or_none(entry)} if entry.erased else {}
     integrity = {"leafHash": entry.leaf.hex(), "treeSize": entry.tree_size, **signature} if entry.sequence else None
     return body[:-1] + b',"sequence":' + to_json(entry.sequence) + b',"integrity":' + to_json(integrity) + b"}"
 

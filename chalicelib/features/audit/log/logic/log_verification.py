@@ -152,13 +152,13 @@ def _load_initial_progress_and_fault(log_id: str, outbox: Outbox) -> tuple[Verif
     except BrokenStatement:
         return progress, forged_fault
     chained_since_size = statement.since if statement else progress.head_size
-    suppressed_count = _count_suppressed_entries(log_id, statement, outbox) if statement else 0
+    suppressed_count = _count_entries_removed_before_sequencing(log_id, statement, outbox) if statement else 0
     return replace(
         progress, verified=VerifiedPrefix(chained_since_size=chained_since_size), suppressed_count=suppressed_count
     ), None
 
 
-def _count_suppressed_entries(log_id: str, statement: Statement, outbox: Outbox) -> int:
+def _count_entries_removed_before_sequencing(log_id: str, statement: Statement, outbox: Outbox) -> int:
     """Return how many entries were removed before they received a sequence. The statement is newer than the outbox.
 
     A Query may show half of a transaction, so entries that seem to be missing are looked for again.

@@ -93,7 +93,7 @@ def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
     if probe_at:
         changes.enqueue_after_commit(PROBE_TASK, disabled)
     if settings().mail_from:
-        jobs.start(changes, DisabledNotice.create(disabled, changes.now))
+        jobs.create_and_enqueue_after_commit(changes, DisabledNotice.create(disabled, changes.now))
     changes.delete(job)
     outbox.commit(changes, DISABLED_EVENT, Origin.system(DisableJob.task))
 

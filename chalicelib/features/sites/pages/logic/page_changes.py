@@ -288,7 +288,7 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     removal = PageRemoval(
         **ctx.new_id_and_time_fields(), **page.organization_and_site_ids, page_id=page.id, lease_until=ctx.now
     )
-    jobs.start(ctx.changes, removal)
+    jobs.create_and_enqueue_after_commit(ctx.changes, removal)
 
 
 def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) -> None:

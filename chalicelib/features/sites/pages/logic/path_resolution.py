@@ -158,7 +158,7 @@ class PathResolver:
         )
         for page_id, position in (*self._iter_current_children_at_level(parent_id, level), *former):
             if only_certain:
-                common = intersect(intervals, self._intervals_on_path(page_id, position, parent_id, level))
+                common = intersect(intervals, self._intervals_below_parent(page_id, position, parent_id, level))
             else:
                 common = () if parent_id is None and page_id == self.home_id and "times" not in position else ALWAYS
             if common:
@@ -166,7 +166,7 @@ class PathResolver:
                     page_id, level + 1, common, visited, only_certain=only_certain
                 )
 
-    def _intervals_on_path(self, page_id: str, position: Position, parent_id: str | None, level: int) -> Intervals:
+    def _intervals_below_parent(self, page_id: str, position: Position, parent_id: str | None, level: int) -> Intervals:
         """Return the intervals during which the path led to a page at a position below a parent.
 
         On the last level these are the intervals during which the page itself was published.

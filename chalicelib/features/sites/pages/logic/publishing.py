@@ -70,7 +70,7 @@ class PagePublisher:
         )
         trees.slug_index(PUBLISHED_TREE).add(published_page.published_position_item)
         trees.mark_content_changed()
-        self._set_published_home_if_home(published_page, revision_id)
+        self._update_or_become_published_home(published_page, revision_id)
         if (path := self._published_path(published_page)) != (previous or {}).get("path"):
             self._update_redirects(published_page, previous, path)
         return published_page
@@ -181,7 +181,7 @@ class PagePublisher:
             self._trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id,
         )
 
-    def _set_published_home_if_home(self, page: Page, revision_id: str) -> None:
+    def _update_or_become_published_home(self, page: Page, revision_id: str) -> None:
         home_id = self._trees.tree_state_with_changes(PUBLISHED_TREE).home_page_id
         if home_id == page.id:
             self._trees.set_fields(PUBLISHED_TREE, home_revision_id=revision_id)

@@ -59,7 +59,7 @@ def stylesheet(theme: Mapping[str, Any] | None) -> str:
 
 def backgrounds(theme: Mapping[str, Any] | None) -> dict[str, str]:
     """Return the background of each color scheme of a page in this theme, for the browser's user interface."""
-    return {scheme: palette(theme or {}, scheme)["background"] for scheme in _schemes(theme or {})}
+    return {scheme: palette(theme or {}, scheme)["background"] for scheme in _scheme_names(theme or {})}
 
 
 def palette(theme: Mapping[str, Any], scheme: str) -> dict[str, str]:
@@ -86,14 +86,14 @@ def palette(theme: Mapping[str, Any], scheme: str) -> dict[str, str]:
     }
 
 
-def _schemes(theme: Mapping[str, Any]) -> tuple[str, ...]:
+def _scheme_names(theme: Mapping[str, Any]) -> tuple[str, ...]:
     return (theme["mode"],) if theme.get("mode") in _SCHEMES else tuple(_SCHEMES)
 
 
 def _usable_theme_colors(theme: Mapping[str, Any], scheme: str) -> Colors:
     """Return the colors of a theme that can be used in a scheme. Transparent colors are ignored."""
     colors = {name: color for name, color in theme.get("colors", {}).items() if _OPAQUE.fullmatch(color)}
-    if len(_schemes(theme)) == 1:
+    if len(_scheme_names(theme)) == 1:
         return colors
     return {
         name: color
@@ -128,7 +128,7 @@ def _channels(color: str) -> list[int]:
 
 
 def _root_color_and_font_rules(theme: Mapping[str, Any]) -> str:
-    schemes = _schemes(theme)
+    schemes = _scheme_names(theme)
     families = "".join(f"--{use}:{_font_stack(theme, *names)};" for use, names in _FONTS.items())
     first = f":root{{color-scheme:{' '.join(schemes)};{_declarations(palette(theme, schemes[0]))}{families}}}"
     others = [f":root{{{_declarations(palette(theme, scheme))}}}" for scheme in schemes[1:]]

@@ -29,7 +29,7 @@ class SiteHost:
         return cls(name, name.removesuffix(suffix) if name.endswith(suffix) else None)
 
     @property
-    def guard_key(self) -> ItemKey:
+    def slug_or_domain_guard_key(self) -> ItemKey:
         """The key of the item that reserves the slug of the site or the domain of the platform."""
         if self.slug is not None:
             return guard_key(Site.by_slug, {"slug": self.slug})
@@ -39,7 +39,7 @@ class SiteHost:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
         ids = ancestor_cache.cached_ancestor_ids_or_empty(self._cache_key)
         if not ids:
-            host_guard = table.get(self.guard_key)
+            host_guard = table.get(self.slug_or_domain_guard_key)
             guard = host_guard and (
                 host_guard if self.slug is not None else table.get(_platform_guard_key(host_guard["ref"]))
             )
@@ -52,7 +52,7 @@ class SiteHost:
     def is_host_of_else_evict(self, site: Site, prefetched: dict[ItemKey, Item]) -> bool:
         """Return whether the host still belongs to the site. `prefetched` contains the item at `guard_key`."""
         owner_id = site.id if self.slug is not None else site.platform_id
-        guard = prefetched.get(self.guard_key, {})
+        guard = prefetched.get(self.slug_or_domain_guard_key, {})
         is_owner = owner_id is not None and guard.get("ref") == owner_id and not table.is_expired(guard)
         if not is_owner:
             ancestor_cache.evict(self._cache_key)

@@ -39,7 +39,11 @@ def visit_prefetch_keys(request: Request) -> list[ItemKey]:
 def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
     site_id = host.load_site_id()
     return (
-        [host.guard_key, *site_and_cached_organization_keys(site_id), *resolution_prefetch_keys(site_id, path or "/")]
+        [
+            host.slug_or_domain_guard_key,
+            *site_and_cached_organization_keys(site_id),
+            *resolution_prefetch_keys(site_id, path or "/"),
+        ]
         if site_id
         else []
     )

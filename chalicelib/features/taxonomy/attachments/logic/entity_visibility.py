@@ -10,7 +10,11 @@ from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, R
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.authorization.memberships import has_unrevoked_membership, membership_key, revocation_marker_key
+from chalicelib.kernel.authorization.memberships import (
+    descendant_revocation_marker_key,
+    has_unrevoked_membership,
+    membership_key,
+)
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
@@ -106,7 +110,7 @@ def _load_joined_spaces_in_request_platform(ctx: Context, spaces: Mapping[Entity
         if item["platform_id"] == ctx.container_or_none.id
     }
     keys = [
-        *(revocation_marker_key(key, user_id) for key in container_keys),
+        *(descendant_revocation_marker_key(key, user_id) for key in container_keys),
         *(membership_key(key, user_id) for key in space_keys.values()),
     ]
     items = table.get_all(keys) if space_keys else {}

@@ -27,8 +27,8 @@ from chalicelib.features.taxonomy.entities.slug_index import (
 )
 from chalicelib.features.taxonomy.logic.node_queries import (
     load_consistent_node_snapshot,
-    prefetched_tree_state,
     tree_prefetch_keys,
+    tree_state_from_prefetched,
 )
 from chalicelib.features.taxonomy.logic.tree_shape import (
     depth_problem,
@@ -79,7 +79,7 @@ def node_prefetch_keys(request: Request) -> list[ItemKey]:
 
 def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     """Create a node. Raises Problem if its parent is unknown or the node would be too deep."""
-    tree, parent = prefetched_tree_state(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
+    tree, parent = tree_state_from_prefetched(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
     ancestors = parent.ancestors_and_self if parent else ()
     if exceeds_max_depth(ancestors, 0):
         raise depth_problem(0)
@@ -193,7 +193,7 @@ def _hide_node_and_start_removal(
     job = NodeRemovalJob(
         **ctx.new_id_and_time_fields(), **node.organization_and_platform_id_fields, node_id=node.id, lease_until=ctx.now
     )
-    jobs.start(ctx.changes, job)
+    jobs.create_and_enqueue_after_commit(ctx.changes, job)
 
 
 def delete_leaf(changes: UnitOfWork, node: TaxonomyNode) -> None:

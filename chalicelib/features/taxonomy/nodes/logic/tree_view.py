@@ -12,7 +12,7 @@ from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_
 from chalicelib.features.taxonomy.logic.node_queries import (
     create_tree_reader,
     load_consistent_node_snapshot,
-    prefetched_tree_state,
+    tree_state_from_prefetched,
 )
 from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, hydrated_children_by_parent
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
@@ -40,7 +40,7 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
         except _InconsistentPart:
             pass
     all_children = hydrated_children_by_parent(
-        load_consistent_node_snapshot(platform_id, prefetched_tree_state(ctx, platform_id))
+        load_consistent_node_snapshot(platform_id, tree_state_from_prefetched(ctx, platform_id))
     )
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:

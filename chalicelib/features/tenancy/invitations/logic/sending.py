@@ -115,5 +115,5 @@ def enqueue_mail_and_build_output(ctx: Context, invitation: Invitation) -> Invit
             lease_until=ctx.now,
             recipient_hash=email_hmac_bytes(invitation.email).hex(),
         )
-        jobs.start(ctx.changes, mail)
+        jobs.create_and_enqueue_after_commit(ctx.changes, mail)
     return InvitationOut.of(invitation, accept_url=build_acceptance_url(token))
