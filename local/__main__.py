@@ -29,9 +29,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
     run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
     run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
-    run.add_argument(
-        "--revive", action="store_true", help="restart the processes of requests and of queues when they end"
-    )
+    run.add_argument("--revive", action="store_true", help="restart the processes of requests and queues when they end")
     run.set_defaults(command=_run)
 
     seed = commands.add_parser("seed", help="add the sample company to a run; existing data stays")
