@@ -109,7 +109,7 @@ def _process_sqs_batch(
 
 
 def _append_and_fan_out_log_of_message(record: Any, deadline_ms: int) -> None:
-    with _write_log_record_of_message(record, "append_entries") as log_fields:
+    with _message_log_record_scope(record, "append_entries") as log_fields:
         message = json.loads(record["body"])
         log = log_fields["tenant"] = message["log"]
         with bind_originating_request_ids(*message.get("requestIds", ())):
@@ -129,7 +129,7 @@ def _fan_out_entries(log_id: str, deadline_ms: int) -> None:
 
 
 def _run_task(record: Any, **extra_fields: Any) -> None:
-    with _write_log_record_of_message(record, "run_task") as log_fields:
+    with _message_log_record_scope(record, "run_task") as log_fields:
         message = json.loads(record["body"])
         log_fields["operation"] = message["task"]
         with bind_originating_request_ids(*message.get("requestIds", ())):
@@ -139,6 +139,6 @@ def _run_task(record: Any, **extra_fields: Any) -> None:
                 add_fields(contended=True)  # Another worker continues with it, or the sweep finds it.
 
 
-def _write_log_record_of_message(sqs_record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
+def _message_log_record_scope(sqs_record: Any, operation: str) -> AbstractContextManager[dict[str, Any]]:
     receives = int(sqs_record["attributes"]["ApproximateReceiveCount"])
     return write_log_record_of_block("message", operation, messageId=sqs_record["messageId"], receives=receives)

@@ -31,8 +31,8 @@ _LAYOUT_FILES: Final = (
 )
 _LIBRARIES: Final = ("jinja2", "markdown-it-py", "markupsafe", "mdurl", "nh3")
 _VERSION_OVERRIDES: Final[Mapping[str, str]] = {
-    "adde7982085c74ef": "31365661cae525dc",
-    "079dc344d902b129": "76b1c65abd4d2c75",
+    "3916a9eb40123a8d": "31365661cae525dc",
+    "946585716e516322": "76b1c65abd4d2c75",
 }
 """Versions to keep for digests of code in which only names changed, so that stored HTML stays valid."""
 

@@ -195,7 +195,7 @@ class _LogRenewal:
             return []
         since = self.verified.chained_since_size
         chained = since is not None and size > since
-        seal = entry_macs.renewed_mac_of_proven_entry_or_none(
+        seal = entry_macs.renewed_valid_mac_or_none(
             item["seal"], self.log, sequence, size, item["leaf"], chained=chained
         )
         if seal is None:

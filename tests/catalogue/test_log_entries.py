@@ -116,7 +116,7 @@ class TestAMutation:
             assert entry_of_request(call_successfully(operation, tenant))["changes"] == []
             return
         example = get_example(operation, tenant)
-        creates_record = operation.succeeds_with_created_or_accepted and not operation.returns_target
+        creates_record = operation.succeeds_with_created_or_accepted and not operation.returns_record_in_path
         before = (
             None
             if creates_record and not example.merges_into_subject

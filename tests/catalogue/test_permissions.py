@@ -114,7 +114,7 @@ class TestWithABrokenCredential:
 
 def is_visible_only_to_creator(operation: Operation, world: TenantFixture) -> bool:
     """Return whether the target of the example is visible only to its creator."""
-    of_a_record = bool(operation.records) and not isinstance(operation.access, RequireRole)
+    of_a_record = bool(operation.record_types_by_parameter) and not isinstance(operation.access, RequireRole)
     return of_a_record and get_example(operation, world).only_caller is not None
 
 
@@ -206,10 +206,12 @@ class TestAPublicTarget:
 
 class TestARecordOfOthers:
     # A PUT creates the record that it names.
-    @parametrize_operations(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
+    @parametrize_operations(
+        lambda o: o.record_types_by_parameter and isinstance(o.access, RequireRole) and o.method != "PUT"
+    )
     def test_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
         example, owner = get_example(operation, tenant), tenant.people.owner
-        for record in operation.records.values():
+        for record in operation.record_types_by_parameter.values():
             name = record.parameter
             foreign = call_operation(
                 operation, tenant, example.with_parameters(**{name: tenant.get_rivals_parameter(name)}), caller=owner
@@ -221,7 +223,10 @@ class TestARecordOfOthers:
 
     @parametrize_operations(
         lambda o: (
-            o.records and isinstance(o.access, RequireRole) and o.access.role is not Role.MEMBER and o.method != "PUT"
+            o.record_types_by_parameter
+            and isinstance(o.access, RequireRole)
+            and o.access.role is not Role.MEMBER
+            and o.method != "PUT"
         )
     )
     def test_is_not_read_without_the_required_role(self, operation: Operation, tenant: TenantFixture) -> None:
@@ -269,7 +274,7 @@ class TestWithATokenOfARecord:
         assert call_operation(operation, tenant).headers["Cache-Control"] == "no-store"
 
 
-@parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken) and o.records)
+@parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken) and o.record_types_by_parameter)
 class TestWithATokenOfAnotherRecord:
     def test_it_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
         example, (name,) = get_example(operation, tenant), operation.path_parameter_names

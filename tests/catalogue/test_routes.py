@@ -63,7 +63,7 @@ class TestEveryOperation:
         assert len(operation.summary) <= 120
 
     def test_takes_every_parameter_of_its_path(self, operation: Operation) -> None:
-        used_parameters = {record.parameter for record in operation.records.values()} | set(
+        used_parameters = {record.parameter for record in operation.record_types_by_parameter.values()} | set(
             operation.text_path_parameters
         )
         if isinstance(operation.access, RequireRole) and not operation.access.in_body:

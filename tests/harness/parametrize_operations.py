@@ -15,7 +15,7 @@ def parametrize_operations(predicate: Callable[[Operation], object] = bool) -> p
 
 def changes_a_record(operation: Operation) -> bool:
     """Return whether an operation changes the target of its path. A GET operation does not, even if it writes."""
-    creates_record = operation.succeeds_with_created_or_accepted and not operation.returns_target
+    creates_record = operation.succeeds_with_created_or_accepted and not operation.returns_record_in_path
     return (
         operation.emits_events
         and not creates_record

@@ -16,6 +16,6 @@ def build_pending_items(events: Iterable[Event]) -> list[Item]:
             chains[event.log] = Chains.read(event.log)
         chain = chains[event.log]
         written = [write.item or {} for write in event.outbox_writes(chain)]
-        chain.record_extension(chain.next_link, written[-1]["mac"])
+        chain.advance_in_memory(chain.next_link, written[-1]["mac"])
         items |= {(item["pk"], item["sk"]): item for item in written}
     return [*items.values()]

@@ -14,7 +14,7 @@ from chalicelib.features.sites.models.intervals import (
     limit_count_by_merging_oldest,
     parts_before,
     subtract,
-    with_last_open,
+    with_open_last_interval,
 )
 
 TIMES = "abcdefghij"
@@ -38,11 +38,11 @@ def test_intersection_and_difference_match_their_definitions(first: Intervals, s
 @given(interval_lists, times, times)
 def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time: str, other: str) -> None:
     assert contains(parts_before(intervals, time), other) == (contains(intervals, other) and other < time)
-    reopened = with_last_open(parts_before(intervals, time), time)
+    reopened = with_open_last_interval(parts_before(intervals, time), time)
     assert is_open(reopened)
     assert last_end_or_open_end(reopened) == OPEN_END
     assert contains(reopened, other) == (contains(intervals, other) or other >= time)
-    assert with_last_open(reopened, other) == reopened
+    assert with_open_last_interval(reopened, other) == reopened
 
 
 @given(st.integers(1, 40))

@@ -75,11 +75,13 @@ def test_foreign_container_is_indistinguishable_from_a_missing_one(
 
 
 # A PUT creates missing records.
-@parametrize_operations(lambda o: o.records and isinstance(o.access, RequireRole) and o.method != "PUT")
+@parametrize_operations(
+    lambda o: o.record_types_by_parameter and isinstance(o.access, RequireRole) and o.method != "PUT"
+)
 def test_foreign_record_is_indistinguishable_from_a_missing_one(operation: Operation, tenant: TenantFixture) -> None:
     example = get_example(operation, tenant)
     tenant.warm_caches()
-    for record in operation.records.values():
+    for record in operation.record_types_by_parameter.values():
         name = record.parameter
         foreign, missing = (
             example.with_parameters(**{name: tenant.get_rivals_parameter(name)}),

@@ -125,7 +125,7 @@ def _query_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
 
 
 def _header_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
-    names = ["IfMatch"] if operation.is_conditional else []
+    names = ["IfMatch"] if operation.supports_if_match else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
     shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
@@ -136,7 +136,7 @@ def _record_token_header_parameter_objects(operation: Operation) -> list[dict[st
     """Return the header with the record token, for an operation that requires one."""
     if not isinstance(operation.access, RequireRecordToken):
         return []
-    header = {"name": operation.access.header, "in": "header", "required": bool(operation.records)}
+    header = {"name": operation.access.header, "in": "header", "required": bool(operation.record_types_by_parameter)}
     return [
         {**header, "description": "The token from the response that created the record.", "schema": {"type": "string"}}
     ]
@@ -220,7 +220,7 @@ def _success_description(operation: Operation) -> str:
         return f"A page of the list: `{name}` items, and the cursor of the next page."
     return (
         f"The new `{name}`."
-        if operation.succeeds_with_created_or_accepted and not operation.returns_target
+        if operation.succeeds_with_created_or_accepted and not operation.returns_record_in_path
         else f"The `{name}`."
     )
 

@@ -88,7 +88,7 @@ def _implied_statuses(operation: Operation) -> set[int]:
     )
     return {
         *([404] if may_be_missing else []),
-        *([412] if operation.is_conditional else []),
+        *([412] if operation.supports_if_match else []),
         *([413, 415] if takes_body else []),
         *([422] if takes_body or operation.query_model else []),
     }

@@ -86,14 +86,14 @@ def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[O
         elif kind:
             ranked.setdefault(1, set()).add(kind.output_model)
         elif path_type := _innermost_path_type_with_output(emitter):
-            ranked.setdefault(2 if emitter.records else 3, set()).add(path_type.output_model)
+            ranked.setdefault(2 if emitter.record_types_by_parameter else 3, set()).add(path_type.output_model)
     return ranked[min(ranked)] if ranked else set()
 
 
 def _innermost_path_type_with_output(operation: Operation) -> type[Entity] | None:
     """Return the innermost record type with a public model in an operation's path, or else its container's type."""
     container_types = [operation.access.container_type] if isinstance(operation.access, RequireRole) else []
-    record_types = [*[*operation.records.values()][::-1], *container_types]
+    record_types = [*[*operation.record_types_by_parameter.values()][::-1], *container_types]
     return next((record_type for record_type in record_types if record_type.output_model), None)
 
 

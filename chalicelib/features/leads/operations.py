@@ -105,7 +105,7 @@ def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch
 
     A change after which the lead would be larger than 128 KB, with its notes and history, is `limit_exceeded`.
     """
-    changed_at, operator_id = _next_timestamp(ctx, lead), ctx.user.id
+    changed_at, operator_id = _timestamp_after_last_update(ctx, lead), ctx.user.id
     fields = note_fields(lead, body.note, changed_at, operator_id) if body.note else {}
     if body.status != lead.status:
         fields |= validated_operator_change_fields(lead, body.status, changed_at, operator_id)
@@ -172,11 +172,13 @@ def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: Pu
     """
     lead = submission.lead
     if body.status != submission.status:
-        fields = validated_sender_change_fields(lead, submission.id, body.status, _next_timestamp(ctx, lead))
+        fields = validated_sender_change_fields(
+            lead, submission.id, body.status, _timestamp_after_last_update(ctx, lead)
+        )
         lead = ctx.changes.update(lead, **fields)
     return PublicLeadOut.of(LeadSubmission.of_lead(lead, submission.id))
 
 
-def _next_timestamp(ctx: Context, lead: Lead) -> str:
+def _timestamp_after_last_update(ctx: Context, lead: Lead) -> str:
     """Return the current time, or a later time if the lead was changed at this time or later."""
     return max(ctx.now, after(lead.updated_at, seconds=0.001))

@@ -189,7 +189,7 @@ def _platform_output_for_caller(ctx: Context, platform: Platform) -> PlatformOut
     visibility = NavigationVisibility(ctx, platform)
     keys = visibility.prefetch_keys()
     visible_fields = visibility.load_visible_navigation_and_home_fields(
-        ctx.load_records_by_collections_and_keys(keys=keys) if keys else Records()
+        ctx.load_collections_and_keyed_records(keys=keys) if keys else Records()
     )
     full_navigation = {"navigation": platform.navigation} if can_edit_navigation(ctx) else {}
     return PlatformOut.of(platform.replace(**{**visible_fields, **full_navigation}))
@@ -201,7 +201,7 @@ def _require_visible_space(ctx: Context, platform: Platform, space_id: str) -> N
             ctx,
             platform,
             space_id,
-            ctx.load_records_by_collections_and_keys(keys=space_visibility_keys(ctx, platform, space_id)),
+            ctx.load_collections_and_keyed_records(keys=space_visibility_keys(ctx, platform, space_id)),
         )
         is None
     ):

@@ -154,7 +154,7 @@ class ResearchOutput(Entity):
         }
         return row | ({"title": title, "researcher_ids": self.researcher_ids} if title else {})
 
-    def cleared_and_merged_into_changes(self, survivor_id: str) -> dict[str, Any]:
+    def changed_fields_when_merged_into(self, survivor_id: str) -> dict[str, Any]:
         """Return the changed fields of an output that is merged into another."""
         cleared: dict[str, Any] = {
             "title": "",

@@ -23,7 +23,7 @@ from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 _FETCHERS: Final[Mapping[str, Callable[[Item], SourcePage]]] = {
-    "author": openalex.fetch_steps_for_author,
+    "author": openalex.fetch_author_and_build_steps,
     "openalex": openalex.fetch_works_page,
     "orcid": orcid.fetch_all_works,
     "dblp": dblp.fetch_contents_page,
@@ -68,17 +68,17 @@ def run_research_job(message: dict[str, Any]) -> None:
 def _do_next_step(job: ResearchJob) -> ResearchJob:
     """Do the next step of a job, and return the updated job. It has no lease if this run of it is over."""
     if job.failures > jobs.MAX_FAILURES:
-        return _store_failure_and_log_event(job, "source_unavailable", _GAVE_UP_ERROR)
+        return _commit_failure_with_audit_event(job, "source_unavailable", _GAVE_UP_ERROR)
     if job.work == "import" and not (
         is_orcid(job.researcher_id or "") or is_openalex_author_id(job.researcher_id or "")
     ):
-        return _store_failure_and_log_event(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
+        return _commit_failure_with_audit_event(job, "unknown_researcher", _UNKNOWN_RESEARCHER)
     try:
         return _fetch_and_store_page(job) if job.pending_steps else _reconcile_or_complete(job)
     except RetryLater as error:
         return _release_job_for_later_run(job, error)
     except tuple(_FAILURE_DETAILS) as error:
-        return _store_failure_and_log_event(job, *_FAILURE_DETAILS[type(error)](error))
+        return _commit_failure_with_audit_event(job, *_FAILURE_DETAILS[type(error)](error))
 
 
 def _fetch_and_store_page(job: ResearchJob) -> ResearchJob:
@@ -109,14 +109,14 @@ def _reconcile_or_complete(job: ResearchJob) -> ResearchJob:
     Imports do not reconcile.
     """
     if job.work == "import":
-        return _store_end_and_log_event(job, "completed")
+        return _commit_end_with_audit_event(job, "completed")
     if next_job := reconciliation.reconcile_next(job):
         return next_job
     output_count, conflicts = merge_proposals.count_outputs_and_proposals(job.library_id)
     counts = {**job.counts, "conflicts": conflicts}
     if job.work == "reconcile":
         counts["unchanged"] = max(0, output_count - counts["created"] - counts["updated"])
-    return _store_end_and_log_event(job, "completed", counts=counts)
+    return _commit_end_with_audit_event(job, "completed", counts=counts)
 
 
 def _release_job_for_later_run(job: ResearchJob, error: RetryLater) -> ResearchJob:
@@ -133,11 +133,11 @@ def _release_job_for_later_run(job: ResearchJob, error: RetryLater) -> ResearchJ
     return job.replace(lease_until=None)
 
 
-def _store_failure_and_log_event(job: ResearchJob, error: str, detail: str) -> ResearchJob:
-    return _store_end_and_log_event(job, "failed", error=error, detail=detail)
+def _commit_failure_with_audit_event(job: ResearchJob, error: str, detail: str) -> ResearchJob:
+    return _commit_end_with_audit_event(job, "failed", error=error, detail=detail)
 
 
-def _store_end_and_log_event(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
+def _commit_end_with_audit_event(job: ResearchJob, status: str, **result: Any) -> ResearchJob:
     changes = UnitOfWork(now())
     finished_job = changes.update(job, status=status, lease_until=None, pending_steps=[], **result)
     changes.set_diff_base(job.as_created)

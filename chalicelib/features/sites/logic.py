@@ -21,7 +21,7 @@ def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
     domains = (
         {
             each.platform_id: each
-            for each in ctx.load_records_by_collections_and_keys(keys=keys).instances_of(CustomDomain)
+            for each in ctx.load_collections_and_keyed_records(keys=keys).instances_of(CustomDomain)
         }
         if keys
         else {}
@@ -46,7 +46,7 @@ def reject_unassignable_platform(ctx: Context, organization: Container, platform
         Platform.make_item_key(id=platform_id),
         ctx.principal_or_anonymous.id if isinstance(ctx.principal_or_anonymous, User) else "",
     )
-    records = ctx.load_records_by_collections_and_keys(
+    records = ctx.load_collections_and_keyed_records(
         keys=[key, *(membership_view_keys(user_id, key, [organization.item_key]) if user_id else ())]
     )
     platform = next(iter(records.instances_of(Platform)), None)

@@ -31,7 +31,7 @@ class AppendOrder:
         )
         return any(previous is not None and previous["sk"] > pointer["sk"] for pointer, previous in chained)
 
-    def follow_previous_entry_of_record(self, record_ids_by_entry_id: Mapping[str, str]) -> None:
+    def add_record_order_constraints(self, record_ids_by_entry_id: Mapping[str, str]) -> None:
         """Let each pointer follow the previous one about the same record."""
         last: dict[str, Item] = {}
         for pointer in self._pointers:

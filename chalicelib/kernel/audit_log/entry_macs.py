@@ -51,7 +51,7 @@ def verified_sequence_or_none(
     return sequence if mac_key_id in _public_key_ids(legacy_keys) else None
 
 
-def renewed_mac_of_proven_entry_or_none(
+def renewed_valid_mac_or_none(
     seal: bytes, log: str, sequence: int, tree_size: int, leaf: bytes, *, chained: bool
 ) -> bytes | None:
     """Return a MAC with the current key for an entry that the log's root proves; None if its former MAC is invalid.

@@ -99,7 +99,7 @@ class Head:
         """Return the checkpoint of the tree that the ledger signs."""
         return Checkpoint(checkpoint_origin(log), self.tree.size, self.tree.root_hash())
 
-    def verified_statement_or_none(self, log: str) -> Statement | None:
+    def verified_statement_if_present(self, log: str) -> Statement | None:
         """Return the verified statement, or None if there is none. Raises BrokenStatement."""
         return (
             signed_statements.verify_statement_note(
@@ -148,7 +148,7 @@ class Outbox:
         """Return the pointers to append next. Raises Problem `unavailable`."""
         order = AppendOrder(self.pointers)
         if order.has_chain_contrary_to_id_order:
-            order.follow_previous_entry_of_record(_load_record_ids_by_entry_id(log, self.pointers))
+            order.add_record_order_constraints(_load_record_ids_by_entry_id(log, self.pointers))
         return order.list_appendable_entry_pointers(statement, has_all_pending=self.complete)[:BATCH_SIZE]
 
 
@@ -271,7 +271,7 @@ def _load_or_try_to_start_statement(log: str, head: Head, outbox: Outbox) -> Sta
     """
     lost = 0
     try:
-        if signed := head.verified_statement_or_none(log):
+        if signed := head.verified_statement_if_present(log):
             return signed
     except BrokenStatement:
         add_fields(brokenStatement=True)

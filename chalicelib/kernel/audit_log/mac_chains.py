@@ -132,7 +132,7 @@ class Chains:
             return Write("Put", (pk, sk), item=item)
         return Write("Put", (pk, sk), item=item, condition="#mac = :mac", names=["mac"], values={"mac": link.previous})
 
-    def record_extension(self, link: Link, mac: bytes) -> None:
+    def advance_in_memory(self, link: Link, mac: bytes) -> None:
         """Record that a chain was extended, so that the next link follows it."""
         self._items[link.shard] = {"number": link.number, "mac": mac}
 

@@ -129,7 +129,7 @@ def authorize(
     principal = _verify_principal(caller, items, request.ip) if isinstance(caller, UnverifiedApiKey) else caller
     if isinstance(operation.access, RequireRole):
         return _load_container_access(operation.access, reads, request, principal, target, items)
-    if token_subject and operation.records and token_subject not in request.parameters.values():
+    if token_subject and operation.record_types_by_parameter and token_subject not in request.parameters.values():
         raise not_found()
     role = principal.role_from_scopes if isinstance(principal, ApiKeyPrincipal) else None
     records = _records_by_parameter_or_not_found(operation, target, items, MembershipView())
@@ -158,7 +158,7 @@ def _verify_record_token_and_return_subject(operation: Operation, request: Reque
     if not isinstance(operation.access, RequireRecordToken):
         return None
     token_subject = operation.access.verified_record_id_or_none(request)
-    if token_subject is None and operation.records:
+    if token_subject is None and operation.record_types_by_parameter:
         raise unauthenticated(f"Send the record's token as `{operation.access.header}`.")
     return token_subject
 
@@ -223,7 +223,7 @@ def _decoy_reads_on_not_found(
                 is_missing
                 and operation.access.allow_descendant_role
                 and isinstance(principal, User)
-                and not operation.records
+                and not operation.record_types_by_parameter
             ):
                 descendants.perform_decoy_reads(operation.access.allow_descendant_role, request, principal.id)
         raise
@@ -295,14 +295,17 @@ def _records_by_parameter_or_not_found(
     operation: Operation, target: RequestTarget, items: dict[ItemKey, Item], subject_memberships: MembershipView
 ) -> Mapping[str, Entity | None]:
     items_by_name = {
-        name: operation.records[name].find_item_by_key_or_alias(key, items) if key else None
+        name: operation.record_types_by_parameter[name].find_item_by_key_or_alias(key, items) if key else None
         for name, key in target.records.items()
     }
     current = {
         name: item if item is not subject_memberships.expired_membership else None
         for name, item in items_by_name.items()
     }
-    loaded = {name: operation.records[name].from_item(item) if item else None for name, item in current.items()}
+    loaded = {
+        name: operation.record_types_by_parameter[name].from_item(item) if item else None
+        for name, item in current.items()
+    }
     records = {name: record.with_computed_fields_or_none(items) if record else None for name, record in loaded.items()}
     missing = {name for name, record in records.items() if record is None}
     if any(loaded[name] or name not in operation.optional_record_parameters for name in missing):

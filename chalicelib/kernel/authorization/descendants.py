@@ -29,7 +29,7 @@ def find_requested_or_joined_descendant_ids(
     is in the query. Without either, all descendants that the user is a member of are returned.
     """
     parameter = rule.descendant_container_type.parameter
-    if operation.records:
+    if operation.record_types_by_parameter:
         return [record[parameter] for record in records if parameter in record]
     if values := request.query.get(to_camel(parameter)):
         descendant_id = ascii_lower(values[-1].strip())

@@ -135,7 +135,7 @@ def _ancestor_keys_by_type(container_type: type[Container], ids: Mapping[str, st
 
 def _record_keys_by_parameter(operation: Operation, values: Mapping[str, str]) -> dict[str, ItemKey | None]:
     keys: dict[str, ItemKey | None] = {}
-    for name, entity in operation.records.items():
+    for name, entity in operation.record_types_by_parameter.items():
         key_values = {**values, entity.id_field: values[entity.parameter]}
         keys[name] = entity.make_item_key(**key_values) if entity.has_key_fields(key_values) else None
     return keys

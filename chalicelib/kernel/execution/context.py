@@ -179,12 +179,12 @@ class Context:
         ]
         return [kind.from_item(item) for kind, item in typed_items if issubclass(kind, entity)]
 
-    def latest(self, entity: type[E], collection: Collection) -> E | None:
+    def query_last_record_or_none(self, entity: type[E], collection: Collection) -> E | None:
         """Return the last record of a collection of the container or an ancestor, or None. It queries an index."""
         items = table.query(collection.partition(**self.container_ids_by_parameter), limit=1, newest_first=True).items
         return entity.from_item(items[0]) if items else None
 
-    def load_records_by_collections_and_keys(
+    def load_collections_and_keyed_records(
         self, *set_collections: Collection, keys: Sequence[ItemKey] = (), **names: str
     ) -> "Records":
         """Return all records of some small sets, and those at some keys, read in parallel in one round trip.

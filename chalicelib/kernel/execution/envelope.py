@@ -20,7 +20,7 @@ _MAX_BYTES_PER_BYTE: Final = 6
 """Maximum number of bytes that one byte of UTF-8 takes within a JSON string."""
 
 
-def fits_envelope(response: Response) -> bool:
+def is_within_response_size_limit(response: Response) -> bool:
     """Return whether Lambda accepts a response. The exact size is computed only if it may be too large."""
     if not response.body:
         return True
@@ -45,7 +45,7 @@ def count_fitting_items(items: Sequence[bytes], empty_page: Response) -> int:
     return len(items)
 
 
-def response_too_large(operation: Operation) -> Problem:
+def response_too_large_problem(operation: Operation) -> Problem:
     """Return the problem of a response that is too large, with advice on what to request instead."""
     if operation.emits_events:
         advice = "Nothing was changed. Send less data, or reduce the stored data first."

@@ -70,13 +70,13 @@ def _authorize_and_run_with_retries(operation: Operation, request: Request, usag
         access = authorize(
             operation, request, caller, [each.key for each in (idempotent_request, *known_buckets) if each]
         )
-        usage.count_for_api_key()
+        usage.ensure_counted_against_api_key()
         add_fields(tenant=access.container.audit_log_id if access.container else None)
         if idempotent_request and (
             stored := idempotent_request.replayed_response_or_none(access.prefetched.get(idempotent_request.key))
         ):
             return stored
-        last_used.note_last_used(access.principal)
+        last_used.write_last_used_in_background(access.principal)
         ctx = _create_context(operation, request, access, attempt, effect)
         buckets = _rate_limit_buckets(operation, {**subjects, "organization": access.outermost_container_pk})
         states = effect.rate_limit_states or [
@@ -157,11 +157,11 @@ def _run_handler_within_size_limit(
     while True:
         result = _call_handler_and_check_if_match(ctx, access, rate_limit_states)
         response = _build_response(ctx, result)
-        if envelope.fits_envelope(response):
+        if envelope.is_within_response_size_limit(response):
             return response
         max_items = _reduced_page_limit_or_zero(ctx, result, response)
         if not max_items:
-            raise envelope.response_too_large(ctx.operation)
+            raise envelope.response_too_large_problem(ctx.operation)
         ctx.page_limit = max_items
 
 
@@ -190,20 +190,20 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
         arguments[operation.handler_container_parameter_name] = access.container
     arguments |= _parse_query_and_body_arguments(ctx, target)
     if operation.has_external_effects:
-        _require_if_match_until_commit(ctx, target)
+        _enforce_if_match_until_commit(ctx, target)
         ctx.effect.charge_rate_limits_once(rate_limit_states)
     try:
         result = operation.function(ctx, **arguments)
     except Problem as problem:
         if problem.status in _AFTER_CONDITIONS:
-            _require_if_match_until_commit(ctx, target)
+            _enforce_if_match_until_commit(ctx, target)
         raise
-    _require_if_match_until_commit(ctx, target)
+    _enforce_if_match_until_commit(ctx, target)
     return result
 
 
-def _require_if_match_until_commit(ctx: Context, target: Entity | None) -> None:
-    if ctx.operation.is_conditional and conditions.has_if_match_raising_on_mismatch(ctx.request, target) and target:
+def _enforce_if_match_until_commit(ctx: Context, target: Entity | None) -> None:
+    if ctx.operation.supports_if_match and conditions.has_if_match_raising_on_mismatch(ctx.request, target) and target:
         ctx.changes.require_unchanged(target)
 
 
@@ -216,7 +216,7 @@ def _record_or_container_to_change(operation: Operation, access: Access) -> Enti
         return access.container
     returned_names = (
         name
-        for name, kind in operation.records.items()
+        for name, kind in operation.record_types_by_parameter.items()
         if operation.response_or_item_model and kind.output_model is operation.response_or_item_model
     )
     return access.records[next(returned_names, [*access.records][-1])]

@@ -47,7 +47,7 @@ class RateLimitUsage:
             usage.principal_state = request_quota.count_and_limit_request(caller.id)
         return usage
 
-    def count_for_api_key(self) -> None:
+    def ensure_counted_against_api_key(self) -> None:
         """Count the request against the quota of its API key, which is verified. Raises Problem `rate_limited`."""
         if self.principal_state is None and isinstance(self.caller, UnverifiedApiKey):
             self.principal_state = request_quota.count_and_limit_request(self.caller.id)
@@ -61,7 +61,7 @@ class RateLimitUsage:
             if self.caller.is_accepted is None and problem.code != "unavailable":
                 request_quota.count_rejected_key(self.caller.digest, self.network)
         elif problem.code != "rate_limited":
-            self.count_for_api_key()
+            self.ensure_counted_against_api_key()
         problem.headers = (
             with_joined_rate_limit_headers(problem.headers, self.principal_state)
             if self.principal_state

@@ -15,7 +15,7 @@ _MINUTE_LENGTH: Final = len("2026-11-20T09:30")
 _written_minutes: dict[str, str] = {}
 
 
-def note_last_used(principal: Principal) -> None:
+def write_last_used_in_background(principal: Principal) -> None:
     """Store that an API key is in use, once per minute and process, without delaying the request."""
     if not isinstance(principal, ApiKeyPrincipal):
         return

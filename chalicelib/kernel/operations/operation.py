@@ -102,23 +102,23 @@ class Operation:
         return self.success in (CREATED, ACCEPTED)
 
     @property
-    def is_conditional(self) -> bool:
+    def supports_if_match(self) -> bool:
         """Whether it supports `If-Match`, as all changes of an existing record or container do.
 
         A GET changes nothing, although it may emit an event.
         """
         changes = (
             self.emits_events
-            and (self.returns_target or not self.succeeds_with_created_or_accepted)
+            and (self.returns_record_in_path or not self.succeeds_with_created_or_accepted)
             and self.method != "GET"
         )
-        return changes and bool(self.records or isinstance(self.access, RequireRole))
+        return changes and bool(self.record_types_by_parameter or isinstance(self.access, RequireRole))
 
     @property
-    def returns_target(self) -> bool:
+    def returns_record_in_path(self) -> bool:
         """Whether it returns the record in its path instead of a new one."""
         return self.response_or_item_model is not None and any(
-            record.output_model is self.response_or_item_model for record in self.records.values()
+            record.output_model is self.response_or_item_model for record in self.record_types_by_parameter.values()
         )
 
     @property
@@ -151,7 +151,7 @@ class Operation:
         rule = self.access
         if isinstance(rule, RequireRole) and name == rule.container_or_record_parameter:
             return SLUG_PATTERN if rule.by_slug else (rule.via_record or rule.container_type).parameter_pattern
-        for record in self.records.values():
+        for record in self.record_types_by_parameter.values():
             if record.parameter == name:
                 return record.parameter_pattern
         parameter = self._handler_signature.parameters.get(name)
@@ -195,7 +195,7 @@ class Operation:
         return next(iter(self._parameter_types_with_base(Query).values()), None)
 
     @cached_property
-    def records(self) -> Mapping[str, type[Entity]]:
+    def record_types_by_parameter(self) -> Mapping[str, type[Entity]]:
         """Types of the records in the path, without the container, by the function's parameter."""
         return {
             name: entity
@@ -207,7 +207,9 @@ class Operation:
     def optional_record_parameters(self) -> frozenset[str]:
         """Parameters of records that may be missing. They are None then."""
         return frozenset(
-            name for name in self.records if not isinstance(self._handler_signature.parameters[name].annotation, type)
+            name
+            for name in self.record_types_by_parameter
+            if not isinstance(self._handler_signature.parameters[name].annotation, type)
         )
 
     @cached_property

@@ -13,7 +13,7 @@ routes = RouteGroup("system")
 @routes.get("/system/migrations/health", access=Caller.PUBLIC, scope=None, emits=None, cache_control="no-cache")
 def get_migrations_health(_ctx: Context) -> MigrationsHealth:
     """Get whether all migrations are applied, and how many are not."""
-    states = [migration.state for migration in migration_history.list_migrations()]
+    states = [migration.state for migration in migration_history.load_migration_states()]
     pending, failed = states.count("pending"), states.count("failed")
     return MigrationsHealth(healthy=not pending and not failed, pending=pending, failed=failed)
 
@@ -21,4 +21,4 @@ def get_migrations_health(_ctx: Context) -> MigrationsHealth:
 @routes.get("/system/migrations/status", access=Caller.OPERATOR, scope=None, emits=None)
 def get_migrations_status(ctx: Context, query: MigrationsQuery) -> ListPage[MigrationOut]:
     """List all migrations in order, with their states."""
-    return ctx.slice_page(migration_history.list_migrations(), query)
+    return ctx.slice_page(migration_history.load_migration_states(), query)

@@ -26,7 +26,7 @@ _MAX_LAG_MS: Final = 2 * 60 * 1000
 _cached_checks: list[tuple[float, list[Check]]] = []
 
 
-def load_recent_checks() -> list[Check]:
+def run_checks_unless_recent() -> list[Check]:
     """Return the result of each check, at most a few seconds old."""
     if not _cached_checks or time.monotonic() - _cached_checks[0][0] > _CACHE_SECONDS:
         _cached_checks[:] = [(time.monotonic(), _run_all_checks())]

@@ -33,7 +33,7 @@ def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
     if open_lead and has_room_for_submission(open_lead, submission):
         lead = ctx.changes.update(open_lead, **merged_submission_fields(open_lead, submission))
     else:
-        lead = _create_open_lead(ctx, _new_lead(submission, body, None), open_lead)
+        lead = _create_lead_replacing_open(ctx, _new_lead(submission, body, None), open_lead)
     return ctx.changes.create(LeadSubmission.of_lead(lead, submission["id"]))
 
 
@@ -46,7 +46,7 @@ def build_unstored_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
 def create_operator_lead_replacing_open(ctx: Context, body: LeadCreate) -> Lead:
     """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
     lead = _new_lead(_build_submission(ctx, body), body, ctx.user.id)
-    return _create_open_lead(ctx, lead, _load_open_lead(ctx, body.contact_email))
+    return _create_lead_replacing_open(ctx, lead, _load_open_lead(ctx, body.contact_email))
 
 
 def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
@@ -85,7 +85,7 @@ def _new_lead(submission: StoredSubmission, body: LeadCreate, operator_id: str |
     )
 
 
-def _create_open_lead(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
+def _create_lead_replacing_open(ctx: Context, lead: Lead, open_lead: Lead | None) -> Lead:
     """Create a lead that becomes the open lead of its email address. Close the lead that was open, if any."""
     if open_lead:
         ctx.changes.update_untracked(open_lead, open_until=None)

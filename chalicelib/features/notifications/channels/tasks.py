@@ -54,7 +54,9 @@ def _send_event_and_store_attempt(
     response = wait_and_send_message(channel, MessageContent.from_entry(event.entry, event.sequence))
     jitter = random.uniform(-1, 1)  # noqa: S311 - jitter is no secret
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, retry_after_seconds(response), RETRY_SECONDS)
-    delivery_attempts.store_attempt(delivery, response, None if is_permanent_failure(response) else next_at)
+    delivery_attempts.store_attempt_and_queue_retry(
+        delivery, response, None if is_permanent_failure(response) else next_at
+    )
     return delivery_attempts.update_subscriber_unless_endpoint_changed(
         channel, partial(update_channel_after_response, response=response)
     )

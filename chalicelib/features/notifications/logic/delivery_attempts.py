@@ -193,7 +193,7 @@ def deferral_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> Ite
     return str(subscriber.child_partition_key), f"{_DEFERRAL_PREFIX}{sequence:012d}#{delivery_id}"
 
 
-def store_attempt(
+def store_attempt_and_queue_retry(
     delivery: Delivery,
     response: WebhookResponse,
     next_at: str | None,

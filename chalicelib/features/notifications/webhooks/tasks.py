@@ -212,7 +212,7 @@ def disable_webhook(message: dict[str, Any]) -> None:
 
 
 @task(ExhaustionJob.task, emits={final_outcomes.EXHAUSTED_EVENT: WebhookDelivery})
-def log_exhausted_delivery(message: dict[str, Any]) -> None:
+def commit_delivery_exhausted_event(message: dict[str, Any]) -> None:
     """Commit the log entry for a delivery whose last attempt failed."""
     final_outcomes.commit_exhaustion_entry(message)
 
@@ -233,7 +233,7 @@ def _send_event_and_store_outcome(webhook: Webhook, delivery: Delivery, event: D
     next_at = next_attempt_at(delivery.tries + 1, now(), jitter, response.retry_after)
     # Stored before the attempt: if the worker dies in between, the attempt is repeated.
     updated = _store_health_and_queue_due_probe(webhook, response, failing_since, misconfigured_since, next_at)
-    delivery_attempts.store_attempt(delivery, response, next_at, final_outcomes.add_exhaustion_job)
+    delivery_attempts.store_attempt_and_queue_retry(delivery, response, next_at, final_outcomes.add_exhaustion_job)
     return updated
 
 

@@ -84,4 +84,4 @@ def remove_space_capability(ctx: Context, space: Space, capability: Capability) 
 
 
 def _load_capabilities(ctx: Context) -> list[Capability]:
-    return ctx.load_records_by_collections_and_keys(Capability.in_space).instances_of(Capability)
+    return ctx.load_collections_and_keyed_records(Capability.in_space).instances_of(Capability)

@@ -53,7 +53,7 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     """
     ctx.allow_caching()
     visibility = NavigationVisibility(ctx, platform)
-    records = ctx.load_records_by_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+    records = ctx.load_collections_and_keyed_records(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     return ConfigOut.of(
         config_fields(
             platform,
@@ -123,10 +123,10 @@ def _load_visible_space_and_records(
     The records include the capabilities and module overrides of a visible space.
     """
     if space_id is None:
-        return None, ctx.load_records_by_collections_and_keys(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
+        return None, ctx.load_collections_and_keyed_records(_PLATFORM_RECORDS, keys=visibility.prefetch_keys())
     keys = [*space_visibility_keys(ctx, platform, space_id), *visibility.prefetch_keys()]
     collections = (_PLATFORM_RECORDS, Capability.in_space, ModuleOverride.in_space)
-    records = ctx.load_records_by_collections_and_keys(*collections, keys=keys, **{Space.parameter: space_id})
+    records = ctx.load_collections_and_keyed_records(*collections, keys=keys, **{Space.parameter: space_id})
     if space := visible_space_or_none(ctx, platform, space_id, records):
         return space, records
     platform_records = (record for record in records if not isinstance(record, Capability | ModuleOverride))

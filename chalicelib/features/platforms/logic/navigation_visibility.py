@@ -140,7 +140,7 @@ class NavigationVisibility:
             ancestor_cache.cache_pointer_ancestor_ids(pointer)
         needed = [*self._space_keys(space_ids), *_page_and_site_keys(pages)]
         missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
-        return records.union(self.ctx.load_records_by_collections_and_keys(keys=missing)) if missing else records
+        return records.union(self.ctx.load_collections_and_keyed_records(keys=missing)) if missing else records
 
     def _space_id_of_slug(self, slug: str, records: Records) -> str | None:
         return unexpired_reservation_record_id(records.items_by_key.get(self._space_guard_key(slug)))
@@ -182,7 +182,7 @@ class NavigationVisibility:
 def require_own_site(ctx: Context, organization_id: str, site_id: str) -> None:
     """Raise ValidationProblem if the organization has no site with this id."""
     site_type = _site_entity_class()
-    sites = ctx.load_records_by_collections_and_keys(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
+    sites = ctx.load_collections_and_keyed_records(keys=[site_type.make_item_key(id=site_id)]).instances_of(site_type)
     if not any(site.organization_id == organization_id for site in sites):
         raise ValidationProblem([FieldError("/siteId", "unknown", "No site of this organization has this id.")])
 

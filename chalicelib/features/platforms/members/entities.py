@@ -75,7 +75,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
         """The username, case-folded for comparison."""
         return fold_username(self.username or "")
 
-    def with_unique_username_if_required(self) -> Self:
+    def with_suffix_if_username_taken(self) -> Self:
         """Return the membership with its username, or with a suffix if another member has it. It takes one read."""
         if self.username is None or not self.is_username_taken(self.username):
             return self

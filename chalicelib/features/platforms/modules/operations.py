@@ -30,7 +30,7 @@ space_routes = RouteGroup("spaces", routes.operations)
 )
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
     """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
-    stored = ctx.load_records_by_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
+    stored = ctx.load_collections_and_keyed_records(PlatformModule.in_platform).instances_of(PlatformModule)
     return ctx.slice_page([ModuleOut.of(module) for module in configured_modules(stored)], query)
 
 
@@ -49,7 +49,7 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
     platform's `ETag`.
     """
-    current = ctx.load_records_by_collections_and_keys(PlatformModule.in_platform).instances_of(PlatformModule)
+    current = ctx.load_collections_and_keyed_records(PlatformModule.in_platform).instances_of(PlatformModule)
     states = states_of_changed_modules({module.module_id: module for module in current}, body.modules)
     fields = [
         {"module_id": module_id, **state.to_stored_fields_with_defaults()}
@@ -80,7 +80,7 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     platform has locked the module. A module whose dependency is off is off. Overrides of modules that the platform
     doesn't have are listed last, as off.
     """
-    records = ctx.load_records_by_collections_and_keys(PlatformModule.in_platform, ModuleOverride.in_space)
+    records = ctx.load_collections_and_keyed_records(PlatformModule.in_platform, ModuleOverride.in_space)
     modules = effective_modules(
         configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
     )
@@ -173,4 +173,4 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
 
 
 def _load_overrides(ctx: Context) -> list[ModuleOverride]:
-    return ctx.load_records_by_collections_and_keys(ModuleOverride.in_space).instances_of(ModuleOverride)
+    return ctx.load_collections_and_keyed_records(ModuleOverride.in_space).instances_of(ModuleOverride)

@@ -88,6 +88,4 @@ def list_project_block_platforms(
 
 
 def _load_blocks(ctx: Context) -> list[ProjectBlock]:
-    return sort_by_position(
-        ctx.load_records_by_collections_and_keys(ProjectBlock.in_platform).instances_of(ProjectBlock)
-    )
+    return sort_by_position(ctx.load_collections_and_keyed_records(ProjectBlock.in_platform).instances_of(ProjectBlock))

@@ -96,7 +96,7 @@ def _requested_or_last_position(ctx: Context, position: int | None) -> int:
     """Return the given position or, without one, the position after all other spaces."""
     if position is not None:
         return position
-    last_space = ctx.latest(Space, Space.sibling_index)
+    last_space = ctx.query_last_record_or_none(Space, Space.sibling_index)
     return min(last_space.position + 1, MAX_POSITION) if last_space else 0
 
 

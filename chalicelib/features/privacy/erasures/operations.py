@@ -9,7 +9,7 @@ from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_with_emails
-from chalicelib.features.tenancy.logic.membership_rules import require_current_role_not_owner
+from chalicelib.features.tenancy.logic.membership_rules import reject_current_owner_role
 from chalicelib.kernel.core.case_folding import email_spellings_by_domain_encoding
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -88,4 +88,4 @@ def _reject_owner_or_ambiguous_person(
             ctx.find_container_records_by_keys(*keys), body.email if member_ids else None
         )
     if organization.owner_id in {body.user_id, *member_ids}:
-        require_current_role_not_owner(Role.OWNER)
+        reject_current_owner_role(Role.OWNER)

@@ -24,14 +24,12 @@ def count_outputs_and_proposals(library_id: str) -> tuple[int, int]:
     for rows in table.iter_item_pages(COMPARISON_PARTITION.format(library_id=library_id)):
         output_count += len(rows)
         works += [
-            _parse_complete_comparison_row(row)
-            for row in [*rows, *_replace_incomplete_rows(rows)]
-            if _ATTRIBUTE_MARKER in row
+            _parse_comparison_row(row) for row in [*rows, *_replace_incomplete_rows(rows)] if _ATTRIBUTE_MARKER in row
         ]
     return output_count, record_rules.count_merges_uniting_similar_works(works)
 
 
-def _parse_complete_comparison_row(row: Item) -> record_rules.ComparedWork:
+def _parse_comparison_row(row: Item) -> record_rules.ComparedWork:
     digest, year, _ = str(row["sk"]).split("#")
     return record_rules.ComparedWork(
         id=row["id"],

@@ -48,7 +48,7 @@ _FIELDS: Final = "id,doi,display_name,publication_year,type,ids,primary_location
 _FIRST_CURSOR: Final = "*"
 
 
-def fetch_steps_for_author(step: Item) -> SourcePage:
+def fetch_author_and_build_steps(step: Item) -> SourcePage:
     """Return the steps for the works of an author, who may have been merged with another.
 
     Raises what `Source.get` raises.

@@ -201,7 +201,7 @@ def _write_output(
             )
         )
     fields = (
-        record_rules.merged_work_fields(members) if members else existing.cleared_and_merged_into_changes(successor_id)
+        record_rules.merged_work_fields(members) if members else existing.changed_fields_when_merged_into(successor_id)
     )
     output = changes.update(existing, **fields)
     if output is existing:

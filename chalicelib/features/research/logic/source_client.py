@@ -103,13 +103,13 @@ def _get_json(source: Source, url: str) -> Any:
             sleep_with_jittered_backoff(attempt, first_seconds=0.2, max_seconds=MAX_WAIT_SECONDS)
             continue
         if response.status in (_FORBIDDEN, _TOO_MANY_REQUESTS) or response.status >= _SERVER_ERROR:
-            _wait_before_retry(source, response, is_last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
+            _wait_before_retry_or_raise(source, response, is_last=attempt == _MAX_ATTEMPTS - 1, attempt=attempt)
             continue
         return _parse_response(source, response)
     raise AssertionError("unreachable")
 
 
-def _wait_before_retry(source: Source, response: SourceResponse, *, is_last: bool, attempt: int) -> None:
+def _wait_before_retry_or_raise(source: Source, response: SourceResponse, *, is_last: bool, attempt: int) -> None:
     """Wait before the next attempt. Raises RetryLater if the wait is too long or no attempt is left."""
     seconds = response.retry_after
     if is_last or (seconds or 0) > MAX_WAIT_SECONDS:

@@ -15,9 +15,9 @@ Intervals = Sequence[Sequence[str]]
 ALWAYS: Final[Intervals] = (("", OPEN_END),)
 
 
-def with_last_open(intervals: Intervals, timestamp: str) -> list[list[str]]:
-    """Return the intervals with an open one at the end. If none is open yet, it starts at `timestamp`."""
-    return [*map(list, intervals)] if is_open(intervals) else [*map(list, intervals), [timestamp, OPEN_END]]
+def with_open_last_interval(intervals: Intervals, start_if_closed: str) -> list[list[str]]:
+    """Return the intervals with an open one at the end. If none is open yet, it starts at `start_if_closed`."""
+    return [*map(list, intervals)] if is_open(intervals) else [*map(list, intervals), [start_if_closed, OPEN_END]]
 
 
 def parts_before(intervals: Intervals, timestamp: str) -> list[list[str]]:

@@ -57,7 +57,7 @@ def run_schedule(message: dict[str, Any]) -> None:
         event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page, changes.now), page)
         trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
-            changes.update_untracked(page, **_cleared_schedule_fields(page, page.scheduled_task.at))
+            changes.update_untracked(page, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
             changes.commit()
         else:
             outbox.commit(changes, event, Origin.system(SCHEDULE_TASK))
@@ -73,9 +73,9 @@ def _apply_schedule_and_name_event(publisher: PagePublisher, page: Page) -> tupl
     return "page.unpublished", publisher.unpublish()
 
 
-def _cleared_schedule_fields(page: Page, timestamp: str) -> dict[str, Any]:
+def _cleared_due_schedule_fields(page: Page, due_timestamp: str) -> dict[str, Any]:
     schedule = {"publish_at": page.publish_at, "unpublish_at": page.unpublish_at}
-    cleared: dict[str, Any] = {name: None for name, due_at in schedule.items() if due_at == timestamp}
+    cleared: dict[str, Any] = {name: None for name, due_at in schedule.items() if due_at == due_timestamp}
     return {**cleared, "status": page_status(page, None if "publish_at" in cleared else page.publish_at)}
 
 

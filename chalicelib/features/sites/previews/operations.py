@@ -14,7 +14,7 @@ from chalicelib.features.sites.pages.models.schemas import (
 from chalicelib.features.sites.previews.logic.preview_tokens import (
     PreviewClaim,
     can_issue_long_links,
-    parse_valid_preview_token,
+    parse_preview_token_or_none,
 )
 from chalicelib.features.sites.previews.logic.revision_view import (
     load_page_as_of_revision,
@@ -103,7 +103,7 @@ def preview_page_publicly(
     ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Show a page by a preview link. Any invalid link is `not_found`."""
-    claim = parse_valid_preview_token(query.token, {"site_id": site.id, "page_id": page_id})
+    claim = parse_preview_token_or_none(query.token, {"site_id": site.id, "page_id": page_id})
     page = load_previewed_page_or_none(claim, site, dict(ctx.access.prefetched)) if claim else None
     if claim is None or page is None:
         raise not_found()

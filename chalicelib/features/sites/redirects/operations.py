@@ -9,7 +9,7 @@ from chalicelib.features.sites.redirects.logic.redirect_changes import (
     remove_former_page_position,
     target_prefetch_keys,
 )
-from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect, with_destinations
+from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect, load_with_current_destinations
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
@@ -28,7 +28,9 @@ def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[Redir
     """List the redirects of a site in order of creation, including those of moved pages."""
     page = ctx.list_records(Redirect, Redirect.in_site, query, Redirect.replace, site_id=site.id)
     redirects = [redirect for redirect in page.items if isinstance(redirect, Redirect)]
-    return ListPage([RedirectOut.of(redirect) for redirect in with_destinations(site.id, redirects)], page.next_cursor)
+    return ListPage(
+        [RedirectOut.of(redirect) for redirect in load_with_current_destinations(site.id, redirects)], page.next_cursor
+    )
 
 
 @routes.post(

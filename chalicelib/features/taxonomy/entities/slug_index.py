@@ -58,12 +58,14 @@ def former_position_key(platform_id: str, parent_id: str | None, slug: str) -> I
     return TAXONOMY_PARTITION.format(platform_id=platform_id), f"F#{parent_id or _ROOT}#{slug}"
 
 
-def former_position_write(key: ItemKey, node_id: str | None, deleted_node_id: str | None = None) -> Write:
+def former_position_redirect_write(
+    key: ItemKey, target_node_id: str | None, deleted_node_id: str | None = None
+) -> Write:
     """Return the write that redirects a former position to a node, or to the root level if `node_id` is None.
 
     `deleted_node_id` is the id of a deleted node at that position, whose former children are still found.
     """
-    targets = {"node_id": node_id or _ROOT, **({"instead_of": deleted_node_id} if deleted_node_id else {})}
+    targets = {"node_id": target_node_id or _ROOT, **({"instead_of": deleted_node_id} if deleted_node_id else {})}
     return Write("Put", key, item={"pk": key[0], "sk": key[1], **targets})
 
 

@@ -32,7 +32,7 @@ def subtree_height(children: ChildrenByParent, node_id: str) -> int:
     return max((1 + subtree_height(children, child.id) for child in children.get(node_id, ())), default=0)
 
 
-def iter_nodes_with_raised_heights(
+def iter_nodes_and_raised_heights(
     ancestors: Sequence[TaxonomyNode], subtree_height: int
 ) -> Iterator[tuple[TaxonomyNode, int]]:
     """Yield the nodes whose height grows, and their new height, if a subtree is added below the last of `ancestors`.

@@ -2,7 +2,7 @@
 
 from chalicelib.features.tenancy.api_keys.entities import MAX_ACTIVE_SECRETS, ApiKey
 from chalicelib.features.tenancy.api_keys.logic import key_creation
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_revocation_by_key
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_dependent_key_revocation
 from chalicelib.features.tenancy.api_keys.models import ApiKeyCreate, ApiKeyOut, ApiKeyRotation
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.clock import after
@@ -82,7 +82,7 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
     Invitations that the key sent stay valid. Revoke them if you do not trust what the key did.
     """
     if not api_key.revoked_at:
-        plan = plan_revocation_by_key(api_key)
+        plan = plan_dependent_key_revocation(api_key)
         ctx.changes.update(
             api_key.replace(revoked_keys=plan.revoked_key_summaries), **api_key.revocation_fields(ctx.now)
         )

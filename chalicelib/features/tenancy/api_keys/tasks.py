@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from chalicelib.features.tenancy.api_keys.entities import ApiKey, KeyRevocation
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_revocation_by_key
+from chalicelib.features.tenancy.api_keys.logic.key_revocation import plan_dependent_key_revocation
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -43,7 +43,7 @@ def _revoke_key_and_dependents(job: KeyRevocation, key_id: str) -> None:
     key = ApiKey.from_item(item) if item else None
     if key is None or not key.is_live:
         return
-    changes, plan, cause = UnitOfWork(now()), plan_revocation_by_key(key), job.reasons[key_id]
+    changes, plan, cause = UnitOfWork(now()), plan_dependent_key_revocation(key), job.reasons[key_id]
     revoked = key.revocation_fields(changes.now, cause["reason"], cause["id"])
     changes.update(key.replace(revoked_keys=plan.revoked_key_summaries), **revoked)
     plan.add_revocations_and_return_count(changes)

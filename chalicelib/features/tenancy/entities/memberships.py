@@ -69,7 +69,7 @@ class ContainerMember(Membership):
         redacted = person.redacted_field_changes({"username": self.username, "name": self.name})
         return {**redacted, "email": None} if self.email in person.emails else redacted
 
-    def with_unique_username_if_required(self) -> Self:
+    def with_suffix_if_username_taken(self) -> Self:
         """Return the membership with a username that no other member has, in containers where usernames are unique."""
         return self
 

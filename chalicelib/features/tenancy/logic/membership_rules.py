@@ -9,7 +9,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import Role
 
 
-def require_current_role_not_owner(role: str) -> None:
+def reject_current_owner_role(role: str) -> None:
     """Raise Problem `owner_must_transfer` if the role is the owner's. An organization has exactly one owner."""
     if role == Role.OWNER:
         raise Problem("owner_must_transfer", "This is the owner. Transfer the ownership to another member first.")

@@ -5,8 +5,8 @@ from chalicelib.features.tenancy.entities.organizations import Organization, req
 from chalicelib.features.tenancy.logic.member_lists import list_members
 from chalicelib.features.tenancy.logic.membership_rules import (
     create_member_presenter,
+    reject_current_owner_role,
     reject_ungrantable_role,
-    require_current_role_not_owner,
 )
 from chalicelib.features.tenancy.members.logic.dependent_api_keys import transfer_retained_keys_or_plan_revocation
 from chalicelib.features.tenancy.members.logic.leaving import delete_member_and_dependents
@@ -61,7 +61,7 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
     """
     if body.role == member.role:
         return create_member_presenter(ctx)(member)
-    require_current_role_not_owner(member.role)
+    reject_current_owner_role(member.role)
     reject_ungrantable_role(body.role, ctx.max_grantable_role)
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_demoted", body.role)
     updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_key_summaries), role=body.role.value)
@@ -83,7 +83,7 @@ def remove_organization_member(ctx: Context, organization: Organization, member:
     another admin takes responsibility for those keys instead. One log entry records the removal with all its
     consequences, and lists the revoked keys.
     """
-    require_current_role_not_owner(member.role)
+    reject_current_owner_role(member.role)
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_removed", None)
     removed = member.replace(revoked_keys=plan.revoked_key_summaries)
     delete_member_and_dependents(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
@@ -103,7 +103,7 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     The API keys that they created or rotated are revoked, too. One log entry records the removal with all its
     consequences.
     """
-    require_current_role_not_owner(ctx.role or Role.MEMBER)
+    reject_current_owner_role(ctx.role or Role.MEMBER)
     member = Member.from_item(ctx.access.own_membership_item or {})
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, KeysQuery(), "member_left", None)
     removed = member.replace(revoked_keys=plan.revoked_key_summaries)

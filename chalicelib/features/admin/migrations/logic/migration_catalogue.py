@@ -26,7 +26,7 @@ class Migration:
     checksum: str
     module: str
 
-    def step(self, position: int, changes: UnitOfWork) -> int | None:
+    def add_step_writes_and_return_next(self, position: int, changes: UnitOfWork) -> int | None:
         """Perform a step, and return the position of the next, or None."""
         step: Step = import_module(self.module).step
         return step(position, changes)

@@ -15,6 +15,6 @@ def load_records_and_lease() -> tuple[dict[str, MigrationRecord], MigrationLease
     return records, next(iter(leases), None)
 
 
-def list_migrations() -> list[MigrationOut]:
+def load_migration_states() -> list[MigrationOut]:
     """Return every migration with its state."""
     return build_migration_states(MIGRATIONS, load_records_and_lease()[0])

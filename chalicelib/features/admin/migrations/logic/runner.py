@@ -125,8 +125,8 @@ class _Runner:
         for attempt in range(_MAX_ATTEMPTS):
             changes = UnitOfWork(now())
             try:
-                next_position = migration.step(position, changes)
-                return self._store_progress(changes, migration, record, next_position, None, started_at_monotonic)
+                next_position = migration.add_step_writes_and_return_next(position, changes)
+                return self._commit_with_progress(changes, migration, record, next_position, None, started_at_monotonic)
             except ConcurrentModification:
                 self._reject_lost_lease()
                 sleep_with_jittered_backoff(attempt)
@@ -137,11 +137,13 @@ class _Runner:
         else:
             error = f"Other changes conflicted with it {_MAX_ATTEMPTS} times in a row. Run it again."
         try:
-            return self._store_progress(UnitOfWork(now()), migration, record, position, error, started_at_monotonic)
+            return self._commit_with_progress(
+                UnitOfWork(now()), migration, record, position, error, started_at_monotonic
+            )
         except ConcurrentModification:
             raise _LeaseHeld(_LEASE_LOST) from None
 
-    def _store_progress(
+    def _commit_with_progress(
         self,
         changes: UnitOfWork,
         migration: Migration,

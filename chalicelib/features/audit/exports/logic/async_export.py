@@ -54,7 +54,7 @@ class GzipPart:
         """Return whether the part has reached the minimum size of a multipart upload."""
         return len(self._compressed) >= files.MIN_PART_BYTES
 
-    def finish(self) -> bytes:
+    def finish_and_return_bytes(self) -> bytes:
         """Return the compressed part. Nothing can be added afterwards."""
         self._compressed += self._compressor.flush()
         return bytes(self._compressed)
@@ -103,7 +103,7 @@ class ExportWriter:
 
     def _store_data_and_progress(self, *, is_complete: bool = False) -> AuditExport:
         """Store the compressed data, and the progress of the job."""
-        export, data = self.export, self._part.finish()
+        export, data = self.export, self._part.finish_and_return_bytes()
         number, part_numbers, rest_number = export.next_number + export.failures, export.part_numbers, None
         if is_complete or len(data) >= files.MIN_PART_BYTES:
             files.upload_part(_bucket_name(), export.file_key, export.upload_id or "", number, data)

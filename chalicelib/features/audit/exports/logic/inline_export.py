@@ -47,7 +47,7 @@ def build_inline_export_text(log_id: str, filters: EntryFilters, export_format: 
                 text += format_entry(export_format, line)
         if len(text) > MAX_BYTES:
             raise ExportTooLarge(f"The export has more than {MAX_BYTES:,} bytes.")
-    if not envelope.fits_envelope(Response(HTTPStatus.OK, bytes(text))):
+    if not envelope.is_within_response_size_limit(Response(HTTPStatus.OK, bytes(text))):
         raise ExportTooLarge("The export is larger than a response can be.")
     return text.decode()
 

@@ -138,7 +138,7 @@ def _load_initial_progress_and_fault(log_id: str, outbox: Outbox) -> tuple[Verif
     except BrokenAnchor as error:
         add_fields(brokenAnchor=str(error))
         anchor, anchor_fault = None, forged_fault
-    head = _load_intact_head_or_none(log_id)
+    head = _load_head_or_none_if_broken(log_id)
     if head is None:
         return VerificationProgress("", 0, "", VerifiedPrefix()), forged_fault
     progress = VerificationProgress(head.note, head.tree.size, anchor.note if anchor else "", VerifiedPrefix())
@@ -148,7 +148,7 @@ def _load_initial_progress_and_fault(log_id: str, outbox: Outbox) -> tuple[Verif
     if anchor_fault := anchor_fault or (find_head_fault(log_id, head) if progress.head_size else None):
         return progress, anchor_fault
     try:
-        statement = head.verified_statement_or_none(log_id) or (None if progress.head_size else Statement())
+        statement = head.verified_statement_if_present(log_id) or (None if progress.head_size else Statement())
     except BrokenStatement:
         return progress, forged_fault
     chained_since_size = statement.since if statement else progress.head_size
@@ -178,8 +178,8 @@ def _count_entries_removed_before_sequencing(log_id: str, statement: Statement, 
 
 def _load_intact_statement_or_none(log_id: str) -> Statement | None:
     try:
-        head = _load_intact_head_or_none(log_id)
-        return head.verified_statement_or_none(log_id) or Statement() if head else None
+        head = _load_head_or_none_if_broken(log_id)
+        return head.verified_statement_if_present(log_id) or Statement() if head else None
     except BrokenStatement:
         return None
 
@@ -214,7 +214,7 @@ def _find_pending_links(log_id: str, statement: Statement, outbox: Outbox) -> se
     }
 
 
-def _load_intact_head_or_none(log_id: str) -> Head | None:
+def _load_head_or_none_if_broken(log_id: str) -> Head | None:
     """Return the head of a log, or None if it is invalid."""
     try:
         return Head.from_item_or_empty(table.get(head_key(log_id)))
@@ -284,7 +284,7 @@ def _find_root_or_trailing_fault(log_id: str, progress: VerificationProgress, ve
         return Fault("forked", None)
     pk, next_sort_key = sequence_index_or_batch_key(log_id, progress.head_size + 1)
     later_items = table.query(Partition(pk, "index1"), since=next_sort_key, limit=1).items
-    current_head = _load_intact_head_or_none(log_id) if later_items else None
+    current_head = _load_head_or_none_if_broken(log_id) if later_items else None
     has_grown = current_head is not None and current_head.tree.size > progress.head_size
     return Fault("forked", progress.head_size + 1) if later_items and not has_grown else None
 

@@ -71,7 +71,7 @@ def commit_disabling_if_still_pending(message: dict[str, Any]) -> None:
             if webhook is None or webhook.pending_disable_reason is None:
                 jobs.remove(job)
             else:
-                _commit_disable_job(job, webhook)
+                _disable_webhook_and_delete_job(job, webhook)
         except ConcurrentModification:
             sleep_with_jittered_backoff(attempt)
         else:
@@ -79,7 +79,7 @@ def commit_disabling_if_still_pending(message: dict[str, Any]) -> None:
     raise ConcurrentModification
 
 
-def _commit_disable_job(job: DisableJob, webhook: Webhook) -> None:
+def _disable_webhook_and_delete_job(job: DisableJob, webhook: Webhook) -> None:
     changes = UnitOfWork(now())
     probe_at = None if webhook.backlog_drained else changes.now
     disabled = changes.update(

@@ -232,11 +232,11 @@ class Page(PageTarget):
 
     def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted. Usually takes one read."""
-        return self.with_breadcrumbs_or_none(
+        return self.load_with_breadcrumbs_or_none(
             prefetched, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)]
         )
 
-    def with_breadcrumbs_or_none(
+    def load_with_breadcrumbs_or_none(
         self, prefetched: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()
     ) -> Self | None:
         """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.

@@ -70,7 +70,7 @@ class Rendering:
         self._blocks, self._without_first = blocks, without_first
 
     @cached_property
-    def html_or_too_complex_error(self) -> str | TooComplex:
+    def html_or_error_object(self) -> str | TooComplex:
         """The HTML, or the exception that tells why there is none."""
         try:
             return content.render_blocks_to_safe_html(self._blocks, without_first=self._without_first)
@@ -80,18 +80,14 @@ class Rendering:
     @property
     def html_or_placeholder(self) -> str:
         """The HTML, or `TOO_COMPLEX_HTML`."""
-        return (
-            TOO_COMPLEX_HTML
-            if isinstance(self.html_or_too_complex_error, TooComplex)
-            else self.html_or_too_complex_error
-        )
+        return TOO_COMPLEX_HTML if isinstance(self.html_or_error_object, TooComplex) else self.html_or_error_object
 
     def build_items(self, **record_fields: Any) -> Iterator[Item]:
         """Yield the items that store the HTML. `record_fields` are further fields of the first one."""
         compressed = (
             None
-            if isinstance(self.html_or_too_complex_error, TooComplex)
-            else zlib.compress(self.html_or_too_complex_error.encode(), _COMPRESSION_LEVEL)
+            if isinstance(self.html_or_error_object, TooComplex)
+            else zlib.compress(self.html_or_error_object.encode(), _COMPRESSION_LEVEL)
         )
         parts = (
             [compressed[start : start + _MAX_PART_BYTES] for start in range(0, len(compressed), _MAX_PART_BYTES)]

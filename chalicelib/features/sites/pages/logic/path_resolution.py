@@ -12,7 +12,7 @@ from chalicelib.features.sites.models.intervals import (
     intersect,
     last_end_or_open_end,
     subtract,
-    with_last_open,
+    with_open_last_interval,
 )
 from chalicelib.features.sites.pages.entities.pages import slug_guard_key
 from chalicelib.features.sites.pages.entities.slug_index import (
@@ -113,7 +113,7 @@ class PathResolver:
         """The intervals during which pages were the home page, by page id, in descending order of their ends."""
         homes: dict[str, Intervals] = dict(self._tree_state_item_or_empty.get("former_homes", {}))
         if self.home_id:
-            homes[self.home_id] = with_last_open(
+            homes[self.home_id] = with_open_last_interval(
                 homes.get(self.home_id, ()), self._tree_state_item_or_empty["home_since"]
             )
         return dict(sorted(homes.items(), key=lambda pair: last_end_or_open_end(pair[1]), reverse=True))

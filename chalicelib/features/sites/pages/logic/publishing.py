@@ -9,7 +9,11 @@ from typing import Any, Final
 
 from chalicelib.features.sites.entities.redirects import Redirect, redirect_by_path_key
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE
-from chalicelib.features.sites.models.intervals import limit_count_by_merging_oldest, parts_before, with_last_open
+from chalicelib.features.sites.models.intervals import (
+    limit_count_by_merging_oldest,
+    parts_before,
+    with_open_last_interval,
+)
 from chalicelib.features.sites.pages.entities.pages import Page, Revision, page_status
 from chalicelib.features.sites.pages.logic.page_changes import set_published_home
 from chalicelib.features.sites.pages.logic.tree_positions import (
@@ -52,7 +56,7 @@ class PagePublisher:
             self._published_path_and_position(page) if page.published_revision_id else page.last_published_position
         )
         position_fields = self._take_published_position_and_build_fields(page, revision.parent_id, revision.slug)
-        intervals = with_last_open(page.replace(**position_fields).published_intervals, self._timestamp)
+        intervals = with_open_last_interval(page.replace(**position_fields).published_intervals, self._timestamp)
         is_expired = page.unpublish_at is not None and page.unpublish_at <= (scheduled_at or self._timestamp)
         published_page = trees.changes.update(
             page,

@@ -28,7 +28,7 @@ class EditablePage(Page):
     def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
         """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted."""
         content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
-        return self.with_breadcrumbs_or_none(
+        return self.load_with_breadcrumbs_or_none(
             prefetched, [content, *self._iter_ancestor_and_slug_index_keys(prefetched)]
         )
 

@@ -43,7 +43,7 @@ class PreviewClaim:
         payload = _LAYOUT.pack(*(UUID(each).bytes for each in ids), self.expires_ms, self.epoch)
         return signatures.sign_token(payload, _CONTEXT)
 
-    def issuer_key(self, organization_id: str) -> ItemKey:
+    def issuer_item_key(self, organization_id: str) -> ItemKey:
         """Return the item key of the issuer: of their membership of an organization, or of the API key."""
         if self.membership_id:
             return membership_key(Organization.make_item_key(id=organization_id), self.issuer_id)
@@ -72,7 +72,7 @@ def can_issue_long_links(role_or_scopes: Role | Sequence[str] | None) -> bool:
     return scopes_allow([*role_or_scopes], "sites:write", Role.EDITOR)
 
 
-def parse_valid_preview_token(token: str, path_parameters: Mapping[str, str]) -> PreviewClaim | None:
+def parse_preview_token_or_none(token: str, path_parameters: Mapping[str, str]) -> PreviewClaim | None:
     """Return the content of a token, or None if it is invalid, expired or not for the page in the path."""
     payload = signatures.verified_payload_or_none(token, _LAYOUT.size, _CONTEXT)
     if payload is None:

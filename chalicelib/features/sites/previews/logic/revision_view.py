@@ -39,7 +39,7 @@ def load_previewed_page_or_none(claim: PreviewClaim, site: Site, prefetched: dic
 
     `prefetched`: the page and the states of both trees. It takes two reads, whatever the result.
     """
-    issuer_key = claim.issuer_key(site.organization_id)
+    issuer_key = claim.issuer_item_key(site.organization_id)
     loaded = prefetched | table.get_all([issuer_key, *revision_and_content_keys(claim.page_id, claim.revision_id)])
     item = loaded.get(Page.make_item_key(site_id=site.id, id=claim.page_id))
     revision = parse_revision_with_blocks(loaded, claim.page_id, claim.revision_id)

@@ -15,11 +15,11 @@ class ResolvedRedirect(Redirect):
 
     def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - the positions of pages are read again
         """Return the redirect with its destination, which takes one or two reads for a moved page."""
-        (resolved,) = with_destinations(self.site_id, [self])
+        (resolved,) = load_with_current_destinations(self.site_id, [self])
         return self.replace(to_path=resolved.to_path)
 
 
-def with_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redirect]:
+def load_with_current_destinations(site_id: str, redirects: Sequence[Redirect]) -> list[Redirect]:
     """Return redirects with their destinations, None for pages that are not published.
 
     One read loads the positions of all pages, and a second one their ancestors.

@@ -33,7 +33,7 @@ def render_blocks_to_safe_html(blocks: Sequence[Block], *, without_first: bool =
     limits of a page.
     """
     meter = Meter()
-    blocks_to_show = _BlockRenderer(meter).render_markdown_in_blocks(blocks, without_first=without_first)
+    blocks_to_show = _BlockRenderer(meter).with_markdown_as_unsanitized_html(blocks, without_first=without_first)
     rendered = get_template("blocks.html.jinja").render(blocks=blocks_to_show)
     meter.spend(len(rendered) // _SANITIZED_CHARACTERS_PER_STEP)
     html = markdown.sanitize_html(rendered)
@@ -57,7 +57,7 @@ class _BlockRenderer:
     def __init__(self, meter: Meter) -> None:
         self._meter, self._writing = meter, MarkdownWriter(meter)
 
-    def render_markdown_in_blocks(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
+    def with_markdown_as_unsanitized_html(self, blocks: Sequence[Block], *, without_first: bool) -> list[Block]:
         """Return blocks with their Markdown as HTML."""
         parsed = self._parse_blocks(blocks, (), start_index=int(without_first))
         markdown.normalize_heading_levels(_iter_tokens(parsed))
@@ -68,7 +68,7 @@ class _BlockRenderer:
         for number, block in enumerate(blocks[start_index:], start_index):
             if block["type"] not in _PARSERS:
                 continue
-            with _add_path_to_errors((*path, number)):
+            with _adding_path_to_errors((*path, number)):
                 self._meter.spend(_BLOCK_STEPS)
             result = _PARSERS[block["type"]](self, block, (*path, number))
             if result:
@@ -86,12 +86,12 @@ class _BlockRenderer:
         ]
 
     def parse_heading_block(self, block: Block, path: _BlockPath) -> Block:
-        with _add_path_to_errors((*path, "text")):
+        with _adding_path_to_errors((*path, "text")):
             tokens = self._writing.parse_heading(block["text"], block["level"])
         return {**block, "tokens": tokens} if tokens else {}
 
     def parse_text_block(self, block: Block, path: _BlockPath) -> Block:
-        with _add_path_to_errors((*path, "text")):
+        with _adding_path_to_errors((*path, "text")):
             tokens = self._writing.parse_document(block["text"])
         return {**block, "tokens": tokens} if tokens else {}
 
@@ -109,7 +109,7 @@ class _BlockRenderer:
     def with_embed_host(self, block: Block, _path: _BlockPath) -> Block:
         return {**block, "host": urlsplit(block["url"]).hostname}
 
-    def with_button_label(self, block: Block, _path: _BlockPath) -> Block:
+    def with_url_as_empty_button_label(self, block: Block, _path: _BlockPath) -> Block:
         return block if has_visible_character(block["label"]) else {**block, "label": block["url"]}
 
     def parse_column_blocks(self, block: Block, path: _BlockPath) -> Block:
@@ -122,12 +122,12 @@ class _BlockRenderer:
         return block
 
     def _render_line(self, text: str, path: _BlockPath) -> str:
-        with _add_path_to_errors(path):
+        with _adding_path_to_errors(path):
             return self._writing.line_to_unsanitized_html(text)
 
 
 @contextmanager
-def _add_path_to_errors(path: _BlockPath) -> Iterator[None]:
+def _adding_path_to_errors(path: _BlockPath) -> Iterator[None]:
     """Add the path to a TooComplex that is raised inside."""
     try:
         yield
@@ -152,7 +152,7 @@ _PARSERS: Final[Mapping[str, Callable[[_BlockRenderer, Block, _BlockPath], Block
     "code": _BlockRenderer.code_block_or_empty,
     "image": _BlockRenderer.unchanged_block,
     "embed": _BlockRenderer.with_embed_host,
-    "button": _BlockRenderer.with_button_label,
+    "button": _BlockRenderer.with_url_as_empty_button_label,
     "divider": _BlockRenderer.unchanged_block,
     "columns": _BlockRenderer.parse_column_blocks,
 }

@@ -64,7 +64,7 @@ class Meter:
                 "Divide the text between several pages; a link by reference repeats its whole address.",
             )
 
-    def enter(self, level: int) -> None:
+    def reject_excess_nesting(self, level: int) -> None:
         """Check the level of nesting of an element."""
         if level > MAX_NESTING:
             raise TooComplex(

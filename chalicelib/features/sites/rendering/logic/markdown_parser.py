@@ -55,7 +55,7 @@ class _Markdown(MarkdownIt):
         self.configure("commonmark", {"html": False, "maxNesting": MAX_NESTING + 1})
         # HTML is not accepted, so these rules would only cost time at each line and each `<`.
         self.disable(["html_block", "html_inline"])
-        self.helpers = _helpers(meter)  # type: ignore[assignment]
+        self.helpers = _metered_link_helpers(meter)  # type: ignore[assignment]
 
     def normalizeLink(self, url: str) -> str:
         """Return the URL of a link, from the cache or at a cost that depends on its length."""
@@ -92,7 +92,7 @@ class _Blocks(ParserBlock):
         return state.tokens
 
     def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:
-        self._meter.enter(state.level)
+        self._meter.reject_excess_nesting(state.level)
         super().tokenize(state, startLine, endLine)
 
 
@@ -110,7 +110,7 @@ class _Inlines(ParserInline):
         for rule in self.ruler2.getRules(""):
             rule(state)
         for token in state.tokens:
-            self._meter.enter(token.level)
+            self._meter.reject_excess_nesting(token.level)
         return state.tokens
 
     def skipToken(self, state: StateInline) -> None:
@@ -195,7 +195,7 @@ def _line_starts_with_any(marks: str, state: StateBlock, line: int) -> bool:
     return at < state.eMarks[line] and state.src[at] in marks
 
 
-def _helpers(meter: Meter) -> SimpleNamespace:
+def _metered_link_helpers(meter: Meter) -> SimpleNamespace:
     """Return the library's helpers, which count the characters that they look through."""
 
     def destination(text: str, start: int, end: int) -> Any:

@@ -48,7 +48,7 @@ def render_page(
         else []
     )
     ids = {"page_id": page.id, "id": str(revision_id)}
-    records = ctx.load_records_by_collections_and_keys(
+    records = ctx.load_collections_and_keyed_records(
         keys=[
             StoredRendering.make_item_key(**ids),
             Menu.make_item_key(site_id=site.id, id=MAIN_MENU_ID),

@@ -56,7 +56,7 @@ def list_attachments_of_platform(
     attachments = [TaxonomyAttachment.from_item(item) for item in result.items]
     matching = [each for each in attachments if all(getattr(each, name) == value for name, value in filters.items())]
     if tree and tree.pending_removals:
-        matching = _load_those_of_existing_nodes(platform_id, matching)
+        matching = _filter_by_existing_nodes(platform_id, matching)
     return _page_of_visible_attachments(ctx, result, matching, query)
 
 
@@ -73,9 +73,7 @@ def _query_attachments(ctx: Context, platform_id: str, query: AttachmentsQuery) 
     return table.query(partition, after=after, limit=limit)
 
 
-def _load_those_of_existing_nodes(
-    platform_id: str, attachments: Sequence[TaxonomyAttachment]
-) -> list[TaxonomyAttachment]:
+def _filter_by_existing_nodes(platform_id: str, attachments: Sequence[TaxonomyAttachment]) -> list[TaxonomyAttachment]:
     """Return the attachments whose node is not deleted. Those of deleted nodes are removed in the background."""
     node_ids = [*dict.fromkeys(each.node_id for each in attachments)]
     existing_ids = {node.id for node in load_existing_nodes(TreeReader(taxonomy_tree_partition(platform_id)), node_ids)}

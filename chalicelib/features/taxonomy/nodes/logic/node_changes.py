@@ -19,7 +19,7 @@ from chalicelib.features.taxonomy.entities.nodes import (
 )
 from chalicelib.features.taxonomy.entities.slug_index import (
     former_position_key,
-    former_position_write,
+    former_position_redirect_write,
     slug_index_add_writes,
     slug_index_key,
     slug_index_remove_write,
@@ -34,7 +34,7 @@ from chalicelib.features.taxonomy.logic.tree_shape import (
     depth_problem,
     exceeds_max_depth,
     hydrated_children_by_parent,
-    iter_nodes_with_raised_heights,
+    iter_nodes_and_raised_heights,
     reject_cycle,
     subtree_height,
 )
@@ -143,7 +143,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
         updated = ctx.changes.update(node, **fields, tree_version=tree.version + 1)
         ctx.changes.update(tree, moved=tree.recent_move_versions_after_moving([node.id]), last_position=last_position)
         ctx.changes.add_write(
-            former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
+            former_position_redirect_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.id)
         )
     else:
         updated = ctx.changes.update(node, **fields)
@@ -223,7 +223,9 @@ def _reparent_children(
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **fields) for item in items]
     updates.raise_child_count_and_heights(node.ancestors, len(children), 0, *(child.position for child in children))
     ctx.changes.add_write(
-        former_position_write(former_position_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id)
+        former_position_redirect_write(
+            former_position_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id
+        )
     )
     return children
 
@@ -248,7 +250,7 @@ class _AncestorUpdates:
         self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int
     ) -> None:
         """Raise the child count of the last ancestor, and the heights of all, in addition to earlier changes."""
-        for node, height_below in iter_nodes_with_raised_heights(ancestors, subtree_height):
+        for node, height_below in iter_nodes_and_raised_heights(ancestors, subtree_height):
             self.set_fields(node, height=height_below)
         if ancestors:
             parent = ancestors[-1]

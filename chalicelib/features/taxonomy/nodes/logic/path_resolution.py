@@ -127,7 +127,7 @@ class NodePathResolver:
         if child_id := self._find_child_id(parent_id, level):
             yield from self._iter_nodes_at_end_of_path(child_id, level + 1)
         key = self._former_position_key(parent_id, self.slugs[level])
-        self._read_missing_items(key)
+        self._load_unread_items_into_reader(key)
         for node_id in former_position_target_ids(self.reader.items.get(key)):
             yield from self._iter_nodes_at_end_of_path(node_id, level + 1)
 
@@ -156,16 +156,16 @@ class NodePathResolver:
         slug, node_ids = self.slugs[level], self._indexed_ids[level]
         if node_ids is None:
             slug_key = self._unique_slug_guard_key(parent_id, slug)
-            self._read_missing_items(slug_key)
+            self._load_unread_items_into_reader(slug_key)
             node_ids = frozenset({str(self.reader.items.get(slug_key, {}).get("ref"))})
-            self._read_missing_items(*map(self.reader.tree.node_key, node_ids))
+            self._load_unread_items_into_reader(*map(self.reader.tree.node_key, node_ids))
         for node_id in node_ids:
             node = self.reader.undeleted_read_node_or_none(node_id)
             if node and (node.get("parent_id"), node["slug"]) == (parent_id, slug):
                 return node_id
         return None
 
-    def _read_missing_items(self, *keys: ItemKey) -> None:
+    def _load_unread_items_into_reader(self, *keys: ItemKey) -> None:
         if missing := {*keys} - self.reader.requested_keys:
             self.reader.load_with_state(missing)
 

@@ -78,7 +78,7 @@ class KeyRevocationPlan:
         changes.enqueue_after_commit(KeyRevocation.task, listed)
 
 
-def plan_revocation_by_key(key: ApiKey) -> KeyRevocationPlan:
+def plan_dependent_key_revocation(key: ApiKey) -> KeyRevocationPlan:
     """Return the keys to revoke with a key: those that it created or rotated, and the keys that depend on them."""
     if key.last_key_issuance_id is None:
         return KeyRevocationPlan(key.organization_id, (), {})
