@@ -13,7 +13,7 @@ from uuid_utils import uuid7
 
 from chalicelib.entrypoints.catalogue import ROUTES, load_operation
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.logs import bind_originating_request_ids, powertools_logger, write_log_record_of_block
+from chalicelib.kernel.core.logs import originating_request_ids_scope, powertools_logger, write_log_record_of_block
 from chalicelib.kernel.core.problems import Problem, internal_error
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
@@ -69,7 +69,7 @@ def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
         write_log_record_of_block(
             "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
         ) as log_fields,
-        bind_originating_request_ids(request.id),
+        originating_request_ids_scope(request.id),
     ):
         try:
             response = execute_or_raise_problem(load_operation(function_path), request)

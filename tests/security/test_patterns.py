@@ -91,7 +91,7 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
         ),
         DynamicPattern(
             "chalicelib.kernel.http.fields", "pattern"
-        ): (),  # The parameter of `pattern_field_metadata`, whose calls are found.
+        ): (),  # The parameter of `pattern_validator_and_schema`, whose calls are found.
         DynamicPattern("chalicelib.kernel.operations.operation", "pattern"): tuple(path_patterns),
         DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (
             ada._user_id_or_email_pattern.pattern,  # noqa: SLF001

@@ -77,7 +77,7 @@ _client_lock = Lock()
 
 
 @contextmanager
-def collect_aws_usage() -> Iterator[Usage]:
+def counting_aws_calls() -> Iterator[Usage]:
     """Count the calls within the block, in this context."""
     usage = Usage()
     token = _usage.set(usage)

@@ -63,7 +63,7 @@ def parse_email_address(text: str) -> str:
 
     Raises ValueError if it is no e-mail address, or if a change of case would change it in any other way.
     """
-    address = _require_unambiguous_email(text)
+    address = _normalize_unambiguous_email(text)
     local_part, _, domain = address.rpartition("@")
     well_formed = _LOCAL_PART.fullmatch(local_part) and _DOMAIN.fullmatch(domain)
     if not well_formed or len(address) > _MAX_ADDRESS_CHARACTERS:
@@ -77,7 +77,7 @@ def email_from_claim(text: str) -> str | None:
     Issuers accept more addresses than can be invited, such as `ada@localhost`.
     """
     try:
-        return _require_unambiguous_email(text)
+        return _normalize_unambiguous_email(text)
     except ValueError:
         return None
 
@@ -95,7 +95,7 @@ def email_spellings_by_domain_encoding(address: str) -> list[str]:
         return [address]
 
 
-def _require_unambiguous_email(text: str) -> str:
+def _normalize_unambiguous_email(text: str) -> str:
     local_part, at_sign, domain = text.rpartition("@")
     local_part = ascii_lower(local_part)
     is_unchanged = unicodedata.normalize("NFKC", local_part) == local_part == local_part.lower()

@@ -104,7 +104,7 @@ def add_request_ids(request_ids: Iterable[str]) -> None:
 
 
 @contextmanager
-def bind_originating_request_ids(*request_ids: str | None) -> Iterator[None]:
+def originating_request_ids_scope(*request_ids: str | None) -> Iterator[None]:
     """Add the ids of the requests that caused the block's work to its record and to the messages that it queues."""
     ids = tuple(filter(None, request_ids))
     add_request_ids(ids)
@@ -135,7 +135,7 @@ def write_log_record_of_block(kind: str, operation: str, **fields: Any) -> Itera
     record = _LogRecord({"kind": kind, "operation": operation, **fields})
     log_fields, token, started_at = record.fields, _current_record.set(record), time.perf_counter()
     try:
-        with aws.collect_aws_usage() as usage:
+        with aws.counting_aws_calls() as usage:
             yield log_fields
     except Exception as error:
         log_fields["error"] = type(error).__name__

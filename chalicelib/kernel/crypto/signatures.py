@@ -25,7 +25,7 @@ def authentication_tag_bytes(payload: bytes, context: str) -> bytes:
     return _key_id_and_mac(keyrings.current_key(KeyPurpose.TOKEN_KEY), payload, context)
 
 
-def verify_tag(payload: bytes, tag: bytes, context: str) -> bool:
+def is_valid_tag(payload: bytes, tag: bytes, context: str) -> bool:
     """Return whether `authentication_tag_bytes` made the tag for this payload and context, in constant time."""
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, tag[:KEY_ID_BYTES])
     return key is not None and hmac.compare_digest(tag, _key_id_and_mac(key, payload, context))
@@ -54,7 +54,7 @@ def verified_payload_or_none(token: str, payload_size: int, context: str) -> byt
     except ValueError:
         return None
     payload, tag = data[:payload_size], data[payload_size:]
-    return payload if len(payload) == payload_size and verify_tag(payload, tag, context) else None
+    return payload if len(payload) == payload_size and is_valid_tag(payload, tag, context) else None
 
 
 def _key_id_and_mac(key: SecretKey, payload: bytes, context: str) -> bytes:

@@ -209,7 +209,7 @@ def ascii_lower_if_text(value: object) -> object:
 def pattern_validator_and_schema(pattern: str, advice: str) -> tuple[AfterValidator, Any]:
     """Return the metadata that requires text to match a pattern.
 
-    Use it as `Annotated[str, *pattern_field_metadata(…)]`. `advice` is the message to the caller.
+    Use it as `Annotated[str, *pattern_validator_and_schema(…)]`. `advice` is the message to the caller.
     """
 
     def check(text: str) -> str:

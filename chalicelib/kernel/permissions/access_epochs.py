@@ -200,7 +200,7 @@ def lowered_subject_id(before: Entity | None, changed: Entity | None) -> str | N
     return None
 
 
-def unfenced_granting_record_kinds(
+def granting_kinds_without_epoch_check(
     changes: Sequence[tuple[Entity | None, Entity | None]], epochs: Collection[EpochSubject]
 ) -> set[str]:
     """Return the kinds of records that grant access and change without a check of these epochs.

@@ -100,7 +100,7 @@ class UnitOfWork:
             self.delete(record)
         if not self.is_empty:
             self.set_event_subject_to_record_set(
-                create_set(container, existing), create_set(self.bump_version_unless_empty(container), records)
+                create_set(container, existing), create_set(self.bump_version_if_anything_changes(container), records)
             )
         return records
 
@@ -108,7 +108,7 @@ class UnitOfWork:
         """Make a set of records the subject of the log entry, with its state before and after."""
         self._record_sets = before, after
 
-    def bump_version_unless_empty(self, container: P) -> P:
+    def bump_version_if_anything_changes(self, container: P) -> P:
         """Raise the version of a container if anything else changes, so that its sets cannot change concurrently."""
         return (
             container
@@ -195,14 +195,14 @@ class UnitOfWork:
         """Make the transaction fail if the record changes before the commit."""
         self._checks[record.item_key] = record
 
-    def fence(self, epoch: Epoch) -> None:
+    def require_unchanged_epoch(self, epoch: Epoch) -> None:
         """Make the transaction fail if an access epoch changes before the commit."""
         self._epochs[epoch.subject] = epoch
 
     @property
-    def unfenced_access_granting_kinds(self) -> set[str]:
+    def record_kinds_lacking_epoch_check(self) -> set[str]:
         """Return the kinds of records that grant access and change without a check of the epoch of everyone."""
-        return access_epochs.unfenced_granting_record_kinds(
+        return access_epochs.granting_kinds_without_epoch_check(
             [(c.before, c.after) for c in self._records.values()], self._epochs
         )
 
@@ -332,7 +332,7 @@ class UnitOfWork:
         for change in self._records.values():
             if change.before is change.after:
                 continue
-            writes.append((_record_write(change), change.on_conflict))
+            writes.append((_to_record_write(change), change.on_conflict))
             writes += unique_items.unique_item_writes_with_problems(change.before, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
             writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
@@ -346,7 +346,7 @@ class UnitOfWork:
             (write, None)
             for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.epoch_subjects_losing_access)
         ]
-        return _with_merged_transfers(writes)
+        return _with_merged_delete_put_pairs(writes)
 
     def _is_record_unwritten(self, key: ItemKey) -> bool:
         change = self._records.get(key)
@@ -364,7 +364,7 @@ def _has_existing_item(cancelled: TransactionCancelled, position: int) -> bool:
     return cancelled.failed_items.get(position) is not None
 
 
-def _record_write(change: _PendingWrite) -> Write:
+def _to_record_write(change: _PendingWrite) -> Write:
     before, after = change.before, change.after
     if before is None and after is not None:
         return (
@@ -378,7 +378,7 @@ def _record_write(change: _PendingWrite) -> Write:
     return update_if_unchanged_write(before, after, change.ignored_fields)
 
 
-def _with_merged_transfers(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
+def _with_merged_delete_put_pairs(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
     """Merge the deletion of an item by one record and its creation by another.
 
     A transaction can write an item only once.

@@ -105,7 +105,7 @@ class TestLogRecord:
         with (
             capture_log_records() as records,
             logs.write_log_record_of_block("request", "get_status", requestId="a"),
-            logs.bind_originating_request_ids("a"),
+            logs.originating_request_ids_scope("a"),
         ):
             logs.add_request_ids(["b"])
         assert (records[0]["requestId"], "requestIds" in records[0]) == ("a", False)

@@ -144,7 +144,7 @@ class TestQuery:
         assert list_sort_keys(table.query("P", until="a#2")) == ["a#1", "a#2"]
 
     def test_a_reversed_range_is_empty_without_a_call(self) -> None:
-        with aws.collect_aws_usage() as usage:
+        with aws.counting_aws_calls() as usage:
             assert table.query("P", since="b#1", until="a#2") == table.QueryResult([], None)
         assert usage.calls == []  # DynamoDB rejects a reversed range; the emulation in memory does not.
 
@@ -302,7 +302,7 @@ class TestQueryMerged:
         assert calls.call_names == ["dynamodb:Query"] * 16
 
     def test_the_calls_are_counted_for_the_request(self) -> None:
-        with aws.collect_aws_usage() as usage:
+        with aws.counting_aws_calls() as usage:
             table.query_merged(["P0", "P1", "P2"], limit=1)
         assert usage.calls == ["dynamodb:Query"] * 3
 

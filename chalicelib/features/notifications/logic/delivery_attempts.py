@@ -12,7 +12,7 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff, timestamp_ms
-from chalicelib.kernel.core.logs import add_fields, bind_originating_request_ids, log_and_ignore_aws_errors, log_event
+from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors, log_event, originating_request_ids_scope
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -91,7 +91,7 @@ def send_due_deliveries(
         try:
             event = events.get(delivery.id)
             if event and subscriber.has_scope_for_event_type(delivery.event_type):
-                with bind_originating_request_ids(event.request_id):
+                with originating_request_ids_scope(event.request_id):
                     subscriber = attempt_delivery(subscriber, delivery, event)
             else:
                 skip_delivery(delivery)

@@ -17,8 +17,8 @@ from chalicelib.kernel.core.clock import now, now_ms, sleep_with_jittered_backof
 from chalicelib.kernel.core.logs import (
     add_fields,
     add_request_ids,
-    bind_originating_request_ids,
     log_and_ignore_aws_errors,
+    originating_request_ids_scope,
 )
 from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -149,7 +149,7 @@ def _queue_due_and_delay_later_deliveries(
         if delivery.next_attempt_at and delivery.next_attempt_at <= timestamp:
             ready.setdefault(batches.subscriber_key(delivery), []).append(delivery)
         else:
-            with bind_originating_request_ids(*batches.list_request_ids([delivery], request_ids_by_event)):
+            with originating_request_ids_scope(*batches.list_request_ids([delivery], request_ids_by_event)):
                 batches.queue_delivery_at_next_attempt(delivery)
     batches.queue_delivery_batches(ready.items(), request_ids_by_event)
 

@@ -35,7 +35,7 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
         Capability(**ctx.new_id_and_time_fields(), **space.ids_by_parameter, **body.to_stored_fields_with_defaults())
     )
     CapabilitySet.reject_too_many_or_large_records([*current, capability])
-    ctx.changes.bump_version_unless_empty(space)
+    ctx.changes.bump_version_if_anything_changes(space)
     return CapabilityOut.of(capability)
 
 
@@ -80,7 +80,7 @@ def get_space_capability(_ctx: Context, capability: Capability) -> CapabilityOut
 def remove_space_capability(ctx: Context, space: Space, capability: Capability) -> None:
     """Remove a capability from a space."""
     ctx.changes.delete(capability)
-    ctx.changes.bump_version_unless_empty(space)
+    ctx.changes.bump_version_if_anything_changes(space)
 
 
 def _load_capabilities(ctx: Context) -> list[Capability]:

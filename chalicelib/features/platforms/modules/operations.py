@@ -122,7 +122,7 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
             )
         )
     ModuleOverrideSet.reject_too_many_or_large_records([*(overrides | {body.module_id: override}).values()])
-    ctx.changes.bump_version_unless_empty(space)
+    ctx.changes.bump_version_if_anything_changes(space)
     return OverrideOut.of(override)
 
 
@@ -169,7 +169,7 @@ def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
 def remove_module_override(ctx: Context, space: Space, override: ModuleOverride) -> None:
     """Remove the override of a module, so that the space inherits the module from its platform."""
     ctx.changes.delete(override)
-    ctx.changes.bump_version_unless_empty(space)
+    ctx.changes.bump_version_if_anything_changes(space)
 
 
 def _load_overrides(ctx: Context) -> list[ModuleOverride]:

@@ -61,7 +61,7 @@ def former_position_key(platform_id: str, parent_id: str | None, slug: str) -> I
 def former_position_redirect_write(
     key: ItemKey, target_node_id: str | None, deleted_node_id: str | None = None
 ) -> Write:
-    """Return the write that redirects a former position to a node, or to the root level if `node_id` is None.
+    """Return the write that redirects a former position to a node, or to the root level if `target_node_id` is None.
 
     `deleted_node_id` is the id of a deleted node at that position, whose former children are still found.
     """

@@ -77,7 +77,7 @@ def _add_tags_to_unit_of_work(
     before, after = (_node_outputs(each) for each in (existing_tags, tags))
     ctx.changes.set_event_subject_to_record_set(
         SystemTagSet.from_container_and_records(platform, before),
-        SystemTagSet.from_container_and_records(ctx.changes.bump_version_unless_empty(platform), after),
+        SystemTagSet.from_container_and_records(ctx.changes.bump_version_if_anything_changes(platform), after),
     )
 
 
