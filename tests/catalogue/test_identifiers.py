@@ -34,7 +34,7 @@ BANNED_WORDS: Final = {
 SOURCES: Final = ("app.py", "benchmarks", "chalicelib", "infrastructure", "local")
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_QUOTED_NAME: Final = re.compile(r"`(_?[a-z][a-z0-9]*_\w+|_[a-z]\w*)(?:\(\))?`")
+_QUOTED_NAME: Final = re.compile(r"`(?:\w+\.)*(_?[a-z][a-z0-9]*_\w+|_[a-z]\w*)(?:\(\))?`")
 """A name in code style in docstrings and documents. Names of one word are left out: many are no identifiers."""
 
 

@@ -27,7 +27,7 @@ _RATE_COUNTER_PREFIX: Final = slot_counter_key("", "")[0]
 
 _BATCH_PARTITION_SUFFIX: Final = "#S"
 """The suffix of partitions that record which entries were appended together, which depends on timing.
-`evidence.assert_proven` checks that they contain every entry."""
+`log_proof.assert_logs_are_proven` checks that they contain every entry."""
 
 
 def summarize(items: Items) -> TableSummary:
@@ -36,7 +36,7 @@ def summarize(items: Items) -> TableSummary:
 
 
 def _is_deterministic(pk: str, sk: str) -> bool:
-    # Entries are assigned to the chains of a log at random; `evidence.assert_proven` checks the chains.
+    # Entries are assigned to the chains of a log at random; `log_proof.assert_logs_are_proven` checks the chains.
     is_random = (pk, sk) in _RANDOM_KEYS or (pk.startswith("Q#") and chain_shard_or_none({"sk": sk}) is not None)
     is_time_dependent = pk.startswith(_RATE_COUNTER_PREFIX) or (
         pk.startswith("A#") and pk.endswith(_BATCH_PARTITION_SUFFIX)

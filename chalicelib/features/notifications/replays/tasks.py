@@ -67,7 +67,10 @@ def _is_unexpired_with_selected_status(replay: Replay, delivery: WebhookDelivery
 
 
 def _requeue_unchanged_and_update_replay(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
-    """Queue a batch again, except for deliveries that changed meanwhile. Raises what `jobs.save_progress` raises."""
+    """Queue a batch again, except for deliveries that changed meanwhile.
+
+    Raises as `jobs.save_progress_and_extend_lease` does.
+    """
     position = {"pk": batch[-1].item_key[0], "sk": batch[-1].item_key[1]}
     try:
         return _requeue_batch_and_save_position(replay, batch, position)
