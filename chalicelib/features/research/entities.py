@@ -224,7 +224,7 @@ class ResearchJob(Job):
         )
 
     @property
-    def library_and_organization_fields(self) -> dict[str, Any]:
+    def library_and_organization_ids(self) -> dict[str, Any]:
         """The ids of the library and of its organization, which all records of the library have."""
         return {"library_id": self.library_id, "organization_id": self.organization_id}
 

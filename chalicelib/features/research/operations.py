@@ -12,7 +12,7 @@ from chalicelib.features.research.entities import (
 from chalicelib.features.research.logic.job_steps import first_backfill_steps, first_import_steps
 from chalicelib.features.research.logic.list_filters import artefact_partition_function, output_partition_function
 from chalicelib.features.research.logic.visibility import (
-    caller_library_and_organization_fields,
+    caller_library_and_organization_ids,
     list_venues_with_public_output_counts,
     list_visible_records,
     require_library_change_role,
@@ -105,7 +105,7 @@ def import_research(ctx: Context, body: ImportCreate) -> ResearchJobOut:
     sources fails with `unknown_researcher`, and so does an ORCID iD with a wrong check digit, without a request to the
     sources.
     """
-    target_library = caller_library_and_organization_fields(ctx, body.organization_id)
+    target_library = caller_library_and_organization_ids(ctx, body.organization_id)
     return _create_and_start_job(
         ctx, "import", first_import_steps(body.researcher_id), researcher_id=body.researcher_id, **target_library
     )
@@ -166,9 +166,7 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
     author (without authors, a common researcher), and are at most a year apart. Reconciling again is safe, because the
     same artefacts produce the same works in whatever order they were imported.
     """
-    return _create_and_start_job(
-        ctx, "reconcile", [], **caller_library_and_organization_fields(ctx, body.organization_id)
-    )
+    return _create_and_start_job(ctx, "reconcile", [], **caller_library_and_organization_ids(ctx, body.organization_id))
 
 
 @routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)

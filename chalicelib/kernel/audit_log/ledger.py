@@ -228,7 +228,7 @@ def append_pending_and_return_longest_wait_ms(log: str, deadline_ms: int | None 
                 raise ConcurrentModification from cancelled
             sleep_with_jittered_backoff(attempts)
         if outbox.forged:
-            quarantine.quarantine_forged_and_restore_altered(log, outbox.forged[:BATCH_SIZE])
+            quarantine.quarantine_forged_and_repair_pointers(log, outbox.forged[:BATCH_SIZE])
     return lag
 
 
@@ -260,7 +260,7 @@ def _append_batch_writes(log: str, head: Head, previous: Statement | None, point
             _assign_sequence_write(log, pointer, sequence, tree.size, chained=statement is not None),
             _delete_pending_write(log, pointer),
         ]
-    return [*writes, _batch_of_entry_ids_write(log, tree.size, pointers)]
+    return [*writes, _entry_ids_by_sequence_write(log, tree.size, pointers)]
 
 
 def _load_or_try_to_start_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
@@ -287,7 +287,7 @@ def _load_or_try_to_start_statement(log: str, head: Head, outbox: Outbox) -> Sta
     return replace(statement, lost=lost) if current_outbox.complete or lost else None
 
 
-def _batch_of_entry_ids_write(log: str, last_sequence: int, pointers: Sequence[Item]) -> Write:
+def _entry_ids_by_sequence_write(log: str, last_sequence: int, pointers: Sequence[Item]) -> Write:
     # No condition: that of the head is sufficient, and a forged item must not block the log.
     pk, sk = sequence_index_or_batch_key(log, last_sequence)
     item = {"pk": pk, "sk": sk, "ids": [pointer["sk"] for pointer in pointers]}

@@ -36,7 +36,7 @@ def quarantine_key(log: str, quarantined_id: str) -> ItemKey:
     return f"QUARANTINE#{log}", quarantined_id
 
 
-def quarantine_forged_and_restore_altered(log: str, pointers: Sequence[Item]) -> int:
+def quarantine_forged_and_repair_pointers(log: str, pointers: Sequence[Item]) -> int:
     """Quarantine forged pointers, and their entries if these are forged, too. Return how many were moved.
 
     If only the pointer of an authentic entry was altered, it is restored.

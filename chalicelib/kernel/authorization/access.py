@@ -186,7 +186,7 @@ def _load_container_access(
         subject_id, [*containers, *(effective.descendants if records_found else ())], items
     )
     records = _records_by_parameter_or_not_found(operation, target, items, subject_memberships)
-    _reject_subject_without_record_or_parent_role(operation, records, containers, subject_memberships)
+    _require_subject_record_or_parent_role(operation, records, containers, subject_memberships)
     # An API key without the scope reads published content like everybody.
     reads_as_public = rule.if_published and container.is_published and not _has_sufficient_scope(operation, principal)
     role = None if reads_as_public else effective.role
@@ -313,7 +313,7 @@ def _records_by_parameter_or_not_found(
     return records
 
 
-def _reject_subject_without_record_or_parent_role(
+def _require_subject_record_or_parent_role(
     operation: Operation,
     records: Mapping[str, Entity | None],
     containers: list[Container],

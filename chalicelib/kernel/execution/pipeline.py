@@ -242,7 +242,7 @@ def _value_to_patch(operation: Operation, target: Entity | None) -> Mapping[str,
     """Return the value to which a merge patch applies, or None for other bodies."""
     if target is None or operation.body_model is None or not issubclass(operation.body_model, Patch):
         return None
-    public_record = outbox.public_view(target)
+    public_record = outbox.public_fields_of_record(target)
     return public_record[operation.body_model.part] or {} if operation.body_model.part else public_record
 
 

@@ -56,7 +56,7 @@ class MembershipGroup:
         return {name: key for name, key in (("after", self.after), ("until", self.until)) if key} | position
 
 
-def find_membership_group_at_position(memberships_partition: Partition, position: Item | None) -> MembershipGroup:
+def read_membership_batch_at_position(memberships_partition: Partition, position: Item | None) -> MembershipGroup:
     """Return the group at a position of a list, with one query. `memberships_partition`: the caller's, in an index.
 
     A position contains the end of its group. So if the caller leaves an organization between two pages, the group still

@@ -122,7 +122,7 @@ class TreeReader:
         chain = [*self._iter_read_nodes_upwards(node_id)]
         return chain[::-1] if chain and not chain[-1].get("parent_id") else None
 
-    def inconsistent_node_keys(self) -> list[ItemKey]:
+    def node_keys_to_read_again(self) -> list[ItemKey]:
         """Return the keys of nodes that disagree with the state of the tree."""
         return [
             key for key, item in self.items.items() if "placed" in item and not self._is_consistent_with_state(item)
@@ -187,9 +187,9 @@ def read_consistent_tree_into_reader(tree: TreePartition, min_version: int) -> T
         reader = TreeReader(tree)
         for page in table.iter_item_pages(tree.partition, prefix=STATE_SORT_KEY[0]):
             reader.add_items(page)
-        if unsettled := reader.inconsistent_node_keys():
+        if unsettled := reader.node_keys_to_read_again():
             reader.load_with_state(unsettled)
-        if reader.has_all_moves_since(min_version) and not reader.inconsistent_node_keys():
+        if reader.has_all_moves_since(min_version) and not reader.node_keys_to_read_again():
             return reader
         min_version = reader.state.get("version", 0)
     raise unavailable(CONCURRENT_MOVES)

@@ -67,7 +67,7 @@ def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Ev
     record = after or before
     if record is None:
         raise ValueError("the changes have no event subject")
-    public = public_view(record)
+    public = public_fields_of_record(record)
     return Event(
         id=new_id(changes.latest_change_at),
         type=event_type,
@@ -87,11 +87,13 @@ def _build_log_event(changes: UnitOfWork, event_type: str, origin: Origin) -> Ev
 
 def _public_view_with_flattened_items(record: Entity) -> Mapping[str, Any]:
     return (
-        record.flattened_items_for_diff(public_view(record)) if isinstance(record, RecordSet) else public_view(record)
+        record.flattened_items_for_diff(public_fields_of_record(record))
+        if isinstance(record, RecordSet)
+        else public_fields_of_record(record)
     )
 
 
-def public_view(record: Entity) -> Mapping[str, Any]:
+def public_fields_of_record(record: Entity) -> Mapping[str, Any]:
     """Return the public record, as in log entries and events, and as the target of a merge patch."""
     public: Mapping[str, Any] = record.output_model.of(record).model_dump(mode="json", by_alias=True)
     return public

@@ -20,7 +20,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Item, ItemKey
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, find_membership_group_at_position
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_batch_at_position
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def _load_memberships_at_cursor_and_organization_ids(
     if requested_organization_id:
         member = table.get(Member.make_item_key(organization_id=requested_organization_id, user_id=user_id))
         return MembershipGroup(position=position), [requested_organization_id] if member else []
-    group = find_membership_group_at_position(Member.of_user.partition(user_id=user_id, list_name="active"), position)
+    group = read_membership_batch_at_position(Member.of_user.partition(user_id=user_id, list_name="active"), position)
     return group, [item["organization_id"] for item in group.memberships]
 
 

@@ -100,7 +100,7 @@ def _upsert_artefact_and_return_outcome(
         artefacts[key] = changes.create(
             Artefact(
                 **next(record_fields),
-                **job.library_and_organization_fields,
+                **job.library_and_organization_ids,
                 source=record.source,
                 source_id=record.source_id,
                 fetched_at=changes.now,

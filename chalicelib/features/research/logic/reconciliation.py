@@ -197,7 +197,7 @@ def _write_output(
         record_fields = {**new_id_and_time_fields(changes.now), "id": output_id}
         return changes.create(
             ResearchOutput(
-                **record_fields, **job.library_and_organization_fields, **record_rules.merged_work_fields(members)
+                **record_fields, **job.library_and_organization_ids, **record_rules.merged_work_fields(members)
             )
         )
     fields = (

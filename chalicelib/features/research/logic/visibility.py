@@ -33,7 +33,7 @@ from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
-from chalicelib.kernel.storage.membership_lists import MembershipGroup, find_membership_group_at_position
+from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_batch_at_position
 
 T = TypeVar("T")
 R = TypeVar("R", Artefact, ResearchOutput)
@@ -67,7 +67,7 @@ def _organization_id_of_body_or_api_key(principal: Principal, request: Request) 
     return organization_id or (principal.credential.organization_id if isinstance(principal, ApiKeyPrincipal) else None)
 
 
-def caller_library_and_organization_fields(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
+def caller_library_and_organization_ids(ctx: Context, organization_id: str | None) -> dict[str, str | None]:
     """Return the ids of the library in which the caller works: that of an organization, or their own."""
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
         organization_id = ctx.principal_or_anonymous.credential.organization_id
@@ -152,7 +152,7 @@ def _group_and_library_ids_of_page(ctx: Context, query: ListQuery) -> tuple[Memb
             PUBLIC_LIBRARY_ID,
             ctx.principal_or_anonymous.credential.organization_id,
         ]
-    group = find_membership_group_at_position(
+    group = read_membership_batch_at_position(
         Member.of_user.partition(user_id=ctx.user.id, list_name="active"), position
     )
     first_libraries = [PUBLIC_LIBRARY_ID, ctx.user.id] if group.is_first_group else []

@@ -152,7 +152,7 @@ def publish_page(ctx: Context, site: Site, page: EditablePage, body: PagePublica
         else _require_prefetched_revision(ctx, page, body.revision_id)
     )
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
-    published = PagePublisher(trees, page, ctx.now).publish(revision)
+    published = PagePublisher(trees, page, ctx.now).publish_now(revision)
     trees.add_changes_to_unit_of_work()
     return PageOut.of(published)
 

@@ -69,7 +69,7 @@ def run_schedule(message: dict[str, Any]) -> None:
 
 def _apply_schedule_and_name_event(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
     if page.scheduled_task and page.scheduled_task.at == page.publish_at:
-        return "page.published", publisher.publish(page, scheduled_at=page.publish_at)
+        return "page.published", publisher.publish_now(page, was_scheduled_for=page.publish_at)
     return "page.unpublished", publisher.unpublish()
 
 

@@ -42,10 +42,10 @@ class PagePublisher:
         self._reader = TreeReader.from_items(trees.tree_partition(PUBLISHED_TREE), trees.items)
         self._breadcrumbs: dict[str, list[Item]] = {}
 
-    def publish(self, revision: Revision | Page, scheduled_at: str | None = None) -> Page:
+    def publish_now(self, revision: Revision | Page, was_scheduled_for: str | None = None) -> Page:
         """Publish a revision of the page, or its draft. Its published descendants move with it.
 
-        `scheduled_at` is the scheduled time, if the publication was scheduled. An `unpublishAt` up to that time is
+        `was_scheduled_for` is the scheduled time, if the publication was scheduled. An `unpublishAt` up to that time is
         cleared. Raises Problem if another page is published at the path, or if the page cannot have the position.
         """
         trees, page = self._trees, self._page
@@ -57,7 +57,7 @@ class PagePublisher:
         )
         position_fields = self._take_published_position_and_build_fields(page, revision.parent_id, revision.slug)
         intervals = with_open_last_interval(page.replace(**position_fields).published_intervals, self._timestamp)
-        is_expired = page.unpublish_at is not None and page.unpublish_at <= (scheduled_at or self._timestamp)
+        is_expired = page.unpublish_at is not None and page.unpublish_at <= (was_scheduled_for or self._timestamp)
         published_page = trees.changes.update(
             page,
             **{**position_fields, "published_intervals": intervals},

@@ -101,7 +101,7 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     ctx.changes.create(node)
     _add_to_slug_index(ctx, node.slug, node)
     updates = _AncestorUpdates(ctx.changes)
-    updates.raise_child_count_and_heights(ancestors, 1, 0, position)
+    updates.raise_parent_count_and_heights(ancestors, 1, 0, position)
     updates.add_to_unit_of_work()
     if tree is None:
         ctx.changes.create(
@@ -135,7 +135,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
         }
         fields["height"] = _check_move_and_return_height(node, ancestors, tree)
         updates.lower_child_count(_parent(node), 1)
-        updates.raise_child_count_and_heights(ancestors, 1, fields["height"], fields["position"])
+        updates.raise_parent_count_and_heights(ancestors, 1, fields["height"], fields["position"])
     elif parent:
         updates.set_fields(parent, last_position=max(parent.last_position, fields["position"]))
     last_position = tree.last_position if parent else max(tree.last_position, fields["position"])
@@ -221,7 +221,7 @@ def _reparent_children(
         "tree_version": tree_version,
     }
     children = [ctx.changes.update(TaxonomyNode.from_item(item), **fields) for item in items]
-    updates.raise_child_count_and_heights(node.ancestors, len(children), 0, *(child.position for child in children))
+    updates.raise_parent_count_and_heights(node.ancestors, len(children), 0, *(child.position for child in children))
     ctx.changes.add_write(
         former_position_redirect_write(
             former_position_key(node.platform_id, node.parent_id, node.slug), node.parent_id, node.id
@@ -246,7 +246,7 @@ class _AncestorUpdates:
         if parent:
             self.set_fields(parent, child_count=parent.child_count - count)
 
-    def raise_child_count_and_heights(
+    def raise_parent_count_and_heights(
         self, ancestors: Sequence[TaxonomyNode], count: int, subtree_height: int, *positions: int
     ) -> None:
         """Raise the child count of the last ancestor, and the heights of all, in addition to earlier changes."""

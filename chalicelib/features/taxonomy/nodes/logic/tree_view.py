@@ -74,7 +74,7 @@ def _load_consistent_tree_part(
             raise _InconsistentPart
         level = next_level
     reader.load_with_state([])
-    if reader.inconsistent_node_keys() or not reader.has_all_moves_since(version):
+    if reader.node_keys_to_read_again() or not reader.has_all_moves_since(version):
         raise _InconsistentPart
     return roots, children
 
