@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
 from chalicelib.features.taxonomy.logic import node_queries
-from chalicelib.features.taxonomy.logic.tree_shape import hydrated_children_by_parent
+from chalicelib.features.taxonomy.logic.tree_shape import children_by_parent_with_ancestors
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
@@ -186,7 +186,7 @@ def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: floa
         except Problem:
             assume(change_probability == 0.0)  # Constant changes cause an error.
             raise
-    paths = {node.id: node.path for below in hydrated_children_by_parent(nodes).values() for node in below}
+    paths = {node.id: node.path for below in children_by_parent_with_ancestors(nodes).values() for node in below}
     later = [state for at, state in tree.states.items() if at >= version]
     assert any(
         paths.items() <= state.items() and {n for n in nodes_before if n in state} <= paths.keys() for state in later

@@ -18,7 +18,7 @@ _FAN_OUT_WAIT_SECONDS: Final = 60
 
 
 @task(QUEUE_TASK)
-def queue_delivery(message: dict[str, Any]) -> None:
+def queue_delivery_if_due(message: dict[str, Any]) -> None:
     """Queue a due delivery after the messages that are queued for its subscriber."""
     delivery = load_delivery((message["pk"], message["sk"]))
     if delivery and is_delivery_due(delivery):

@@ -78,7 +78,7 @@ class IssuerKeys:
         if now_ms() >= self._next_fetch and self._fetching.acquire(blocking=not self._keys):
             try:
                 if now_ms() >= self._next_fetch:
-                    self._fetch_keys()
+                    self._try_replace_cached_keys()
             finally:
                 self._fetching.release()
         if not self._keys:
@@ -90,7 +90,7 @@ class IssuerKeys:
             # Another thread may have fetched the set while this one waited.
             if fetches_before == self._fetches and not self._has_key(kid) and self._is_within_refetch_limit():
                 self._refetches.append(now_ms())
-                self._fetch_keys()
+                self._try_replace_cached_keys()
 
     def _is_within_refetch_limit(self) -> bool:
         return len(self._refetches) < MAX_REFETCHES or now_ms() >= self._refetches[0] + REFETCH_WINDOW_MS
@@ -98,7 +98,7 @@ class IssuerKeys:
     def _has_key(self, kid: str) -> bool:
         return any(key.key_id == kid for key in self._keys)
 
-    def _fetch_keys(self) -> None:
+    def _try_replace_cached_keys(self) -> None:
         try:
             self._keys = _parse_usable_keys_or_raise(_load_key_set_bytes(self._source))
             self._next_fetch = now_ms() + _FRESH_MS

@@ -75,7 +75,7 @@ def preview_page(
         page
         if query.revision_id in (None, page.draft_revision_id)
         else load_page_as_of_revision(
-            page, _parse_revision_or_raise(ctx, page, query.revision_id), ctx.access.prefetched
+            page, _prefetched_revision_or_raise(ctx, page, query.revision_id), ctx.access.prefetched
         )
     )
     revision_id = query.revision_id or page.draft_revision_id
@@ -142,7 +142,7 @@ def _organization_membership_id(ctx: Context) -> str | None:
     return str(membership["id"]) if membership else None
 
 
-def _parse_revision_or_raise(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+def _prefetched_revision_or_raise(ctx: Context, page: Page, revision_id: str | None) -> Revision:
     revision = parse_revision_with_blocks(dict(ctx.access.prefetched), page.id, str(revision_id))
     if revision is None:
         raise ValidationProblem([FieldError("query/revisionId", "unknown", "No revision of this page has this id.")])

@@ -11,7 +11,7 @@ ChildrenByParent = Mapping[str | None, Sequence[TaxonomyNode]]
 """The children of each node by its id, in their order. The roots have the key None."""
 
 
-def hydrated_children_by_parent(nodes: Iterable[TaxonomyNode]) -> ChildrenByParent:
+def children_by_parent_with_ancestors(nodes: Iterable[TaxonomyNode]) -> ChildrenByParent:
     """Return nodes with their ancestors, grouped by parent. Nodes that are not below a root are omitted."""
     unordered: defaultdict[str | None, list[TaxonomyNode]] = defaultdict(list)
     for node in nodes:

@@ -31,9 +31,9 @@ from chalicelib.features.taxonomy.logic.node_queries import (
     tree_state_from_prefetched,
 )
 from chalicelib.features.taxonomy.logic.tree_shape import (
+    children_by_parent_with_ancestors,
     depth_problem,
     exceeds_max_depth,
-    hydrated_children_by_parent,
     iter_nodes_and_raised_heights,
     reject_cycle,
     subtree_height,
@@ -299,7 +299,7 @@ def _check_move_and_return_height(node: TaxonomyNode, ancestors: Sequence[Taxono
     if not exceeds_max_depth(ancestors, node.height):
         return node.height
     exact_height = subtree_height(
-        hydrated_children_by_parent(load_consistent_node_snapshot(node.platform_id, tree)), node.id
+        children_by_parent_with_ancestors(load_consistent_node_snapshot(node.platform_id, tree)), node.id
     )
     if exceeds_max_depth(ancestors, exact_height):
         raise depth_problem(exact_height)

@@ -14,7 +14,7 @@ from chalicelib.features.taxonomy.logic.node_queries import (
     load_consistent_node_snapshot,
     tree_state_from_prefetched,
 )
-from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, hydrated_children_by_parent
+from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, children_by_parent_with_ancestors
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
@@ -39,7 +39,7 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
             return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = hydrated_children_by_parent(
+    all_children = children_by_parent_with_ancestors(
         load_consistent_node_snapshot(platform_id, tree_state_from_prefetched(ctx, platform_id))
     )
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
