@@ -144,6 +144,7 @@ def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests: C
     codes = Counter(map(outcome_code, creations))
     free = MAX_KEYS - len(returned_ids)
     assert 0 <= free <= (0 if codes["limit_exceeded"] else codes["conflict"]), codes
+    assert len(concurrent_requests.keys) > MAX_KEYS
     later_codes = [outcome_code(concurrent_requests.owner.post(path, json={"name": "Late"})) for _ in range(free + 1)]
     assert later_codes == ["201"] * free + ["limit_exceeded"]
 

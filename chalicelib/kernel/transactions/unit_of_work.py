@@ -40,7 +40,7 @@ class _PendingWrite:
     on_conflict: Problem | None = None
     replaces_expired: bool = False
     unconditional: bool = False
-    ignored_fields: frozenset[str] = frozenset()
+    unchecked_version_fields: frozenset[str] = frozenset()
     was_ended: bool = False
 
 
@@ -144,7 +144,7 @@ class UnitOfWork:
         The new values must be unique. Then transactions that require these fields to be unchanged detect each request.
         """
         marked = replace(record, **changed)
-        self._add_pending_write(record, _PendingWrite(record, marked, ignored_fields=frozenset(changed)))
+        self._add_pending_write(record, _PendingWrite(record, marked, unchecked_version_fields=frozenset(changed)))
         return marked
 
     def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
@@ -375,7 +375,7 @@ def _to_record_write(change: _PendingWrite) -> Write:
     if before is not None and after is None:
         return delete_or_check_if_unchanged_write("Delete", before)
     assert before is not None and after is not None  # noqa: S101, PT018 - `_writes_with_problems_except_extra` omits unchanged records
-    return update_if_unchanged_write(before, after, change.ignored_fields)
+    return update_if_unchanged_write(before, after, change.unchecked_version_fields)
 
 
 def _with_merged_delete_put_pairs(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:

@@ -160,8 +160,8 @@ def reject_other_user(invitation: Invitation, user: User) -> None:
 
 def container_url_path(invitation: Invitation) -> str:
     """Return the path of the container to which an invitation invites."""
-    kind = invitation.container_type
-    return f"/{kind.kind}s/{invitation.container_ids_by_parameter[kind.parameter]}"
+    container_type = invitation.container_type
+    return f"/{container_type.kind}s/{invitation.container_ids_by_parameter[container_type.parameter]}"
 
 
 def reject_role_upgrade(invitation: Invitation, member: ContainerMember) -> None:
