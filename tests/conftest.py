@@ -11,6 +11,8 @@ import hypothesis
 import pytest
 
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.permissions import access_epochs
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.cached_scenarios import cached_scenario
@@ -104,8 +106,14 @@ def aws(_aws: None) -> None:
 
 
 @pytest.fixture
-def conflicts(_aws: None) -> Iterator[Conflicts]:
-    """Transactions that hold their items for 20 ms. Other writes of these items conflict."""
+def conflicts(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Conflicts]:
+    """Transactions that hold their items for 20 ms. Other writes of these items conflict.
+
+    The callers of a test share one interpreter, where real callers have a process each. So a request takes many times
+    longer here, and the service's time limits are extended. Its limits on attempts stay.
+    """
+    for module, limit in ((pipeline, "_MAX_WAIT_SECONDS"), (access_epochs, "_CLOSING_SECONDS")):
+        monkeypatch.setattr(module, limit, getattr(module, limit) * 20)
     with conflicting_transactions() as conflicts:
         yield conflicts
 
