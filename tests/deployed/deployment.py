@@ -22,7 +22,7 @@ APPLICATION: Final = f"{STAGE.prefix}-app"
 
 _PROJECT: Final = ("app.py", "chalicelib", "openapi.json", "requirements.txt", ".chalice", "infrastructure")
 _BUCKET: Final = "code"
-_TIMEOUT_SECONDS: Final = 90
+_TIMEOUT_SECONDS: Final = 240
 
 
 @dataclass

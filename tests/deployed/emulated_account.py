@@ -23,8 +23,8 @@ _CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "l
 _EMULATOR_SCRIPT: Final = str(ROOT / "tests" / "deployed" / "launch.py")
 
 _HEALTH_PATH: Final = "/_ministack/health"
-_READY_SECONDS: Final = 30
-_STOP_SECONDS: Final = 20
+_READY_SECONDS: Final = 120
+_STOP_SECONDS: Final = 120
 
 
 @dataclass

@@ -11,7 +11,7 @@ from tests.harness import rfc6962
 
 LogEntry = dict[str, Any]
 
-_TIMEOUT_SECONDS: Final = 40
+_TIMEOUT_SECONDS: Final = 120
 _POLL_SECONDS: Final = 0.1
 
 

@@ -24,7 +24,13 @@ def run_local_command(stage: LocalStage, *arguments: str) -> tuple[int, str]:
     """Run a command of the local stage, and return its exit code and output."""
     command = [sys.executable, "-m", "local", *arguments, f"--port={stage.port}"]
     result = subprocess.run(
-        command, cwd=ROOT, env=process_environment(stage.state), capture_output=True, text=True, check=False, timeout=60
+        command,
+        cwd=ROOT,
+        env=process_environment(stage.state),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     return result.returncode, result.stdout + result.stderr
 
@@ -58,7 +64,7 @@ def test_redriven_dead_messages_are_processed(stage: LocalStage, create_client: 
     code, output = run_local_command(stage, "redrive", "--send")
     assert (code, message_count(sqs, "atrium-events-dead.fifo")) == (0, 0), output
     assert f"{DEAD_MESSAGES} sent back (ledger.append: 12)" in output
-    wait_until(lambda: message_count(sqs, "atrium-events.fifo") == 0, timeout_seconds=30)
+    wait_until(lambda: message_count(sqs, "atrium-events.fifo") == 0, timeout_seconds=120)
     assert message_count(sqs, "atrium-events-dead.fifo") == 0
 
 

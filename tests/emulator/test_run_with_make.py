@@ -90,7 +90,7 @@ def test_stage_ends_and_names_a_process_that_died(own_stage: LocalStage) -> None
 def test_invalid_setting_is_named_before_any_process_starts(setting: str, value: str, tmp_path: Path) -> None:
     command = [*MAKE, f"PORT={free_port()}"]
     environ = process_environment(tmp_path, **{setting: value})
-    result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=30)
+    result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120)
     assert result.returncode != 0
     assert setting in result.stderr
     assert value not in result.stderr
@@ -113,7 +113,7 @@ def test_chalice_local_serves_the_app_against_a_running_emulator(stage: LocalSta
         _running_process(command, tmp_path, environ, log),
         ApiClient(standalone_stage, "ada") as ada,
     ):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not responds(standalone_stage.port, "/status"):
             assert time.monotonic() < deadline, (tmp_path / "chalice.log").read_text()
             time.sleep(0.05)

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,9 @@ from local.seed.organization import person_by_username
 from local.server.issuer import Issuer
 from tests.emulator.local_stage import LocalStage, process_environment
 from tests.harness.seeded_service import read_all_records
+from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
-
-TIMEOUT_SECONDS = 30
 
 
 @pytest.fixture
@@ -30,14 +28,6 @@ def seeded_stage(tmp_path: Path) -> Iterator[LocalStage]:
     yield seeded_stage
     for process in seeded_stage.list_processes():
         os.kill(process, signal.SIGKILL)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true."""
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def seed_again(seeded_stage: LocalStage) -> str:
@@ -50,7 +40,7 @@ def seed_again(seeded_stage: LocalStage) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=240,
     ).stdout
 
 

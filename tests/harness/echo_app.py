@@ -13,7 +13,7 @@ from chalicelib.kernel.core.version import API_VERSION
 from local.server.http_server import serve
 
 SLOW_SECONDS: Final = 1.0
-_PAIR: Final = Barrier(2, timeout=10)
+_PAIR: Final = Barrier(2, timeout=60)
 
 echo = Chalice(app_name="echo", configure_logs=False)
 echo.api.binary_types = []

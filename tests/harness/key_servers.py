@@ -36,7 +36,7 @@ class KeyRequestHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.requested_paths.append(self.path)
-        self.server.may_respond.wait(5)
+        self.server.may_respond.wait(60)
         self.send_response(self.server.status)
         for name, value in {"Content-Length": str(len(self.server.content)), **self.server.headers}.items():
             self.send_header(name, value)

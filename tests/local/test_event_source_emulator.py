@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable
 from threading import Event
 from typing import Any
@@ -15,6 +14,7 @@ from chalicelib.kernel.core.aws import client
 from local.server import event_source_emulator as event_source_module
 from local.server.event_source_emulator import Consumer, consumers, run_event_sources, schedules
 from local.server.provisioning import provision
+from tests.harness.waiting import wait_until
 
 Record = dict[str, Any]
 RecordsHandler = Callable[[list[Record]], object]
@@ -234,9 +234,7 @@ def test_an_unreachable_queue_is_polled_again(
     caplog.set_level(logging.ERROR)
 
     def recreate_queue() -> None:
-        deadline = time.monotonic() + 10
-        while "cannot reach its queue" not in caplog.text and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: "cannot reach its queue" in caplog.text)
         client("sqs").create_queue(QueueName="atrium-jobs")
         send(url, json.dumps({}))
 

@@ -39,13 +39,13 @@ def port() -> Iterator[int]:
 @pytest.fixture
 def connection(port: int) -> Iterator[HTTPConnection]:
     """A persistent connection to the app."""
-    with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
         yield connection
 
 
 def send_raw(port: int, request_text: str) -> str:
     """Send a request as text, and return everything until the server closes the connection."""
-    with create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(request_text.encode("latin-1"))
         return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
 
@@ -65,7 +65,7 @@ def parse_problem(response_text: str) -> tuple[int, str]:
 
 def test_concurrent_requests_get_their_own_responses(port: int) -> None:
     def post(body: str) -> str:
-        with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
             connection.request("POST", "/together", body=body)
             return connection.getresponse().read().decode()
 
@@ -133,7 +133,7 @@ def test_chunk_extensions_and_trailers_are_ignored(port: int, body: str) -> None
     "body", ["tea", "3\r\ntea", "3\r\nteapot\r\n0\r\n\r\n", "-3\r\ntea", "0x3\r\ntea\r\n", "\r\n", "g\r\n", "9" * 99]
 )
 def test_invalid_chunks_close_the_connection(port: int, body: str) -> None:
-    with create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall((CHUNKED + body).encode())
         connection.shutdown(1)
         response_text = b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
@@ -205,7 +205,7 @@ def test_a_stop_completes_requests_in_progress_and_accepts_no_others() -> None:
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout
     process.stdout.readline()  # "Serving on": the server listens and handles SIGTERM.
-    slow, idle = (HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(2))
+    slow, idle = (HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(2))
     idle.request("GET", "/nothing")
     idle.getresponse().read()
     slow.request("GET", "/slow")
@@ -216,7 +216,7 @@ def test_a_stop_completes_requests_in_progress_and_accepts_no_others() -> None:
         create_connection(("127.0.0.1", port))
     response = slow.getresponse()
     assert (response.read(), response.headers["Connection"]) == (b"slept", "close")
-    assert process.wait(timeout=5) == 0
+    assert process.wait(timeout=60) == 0
     process.stdout.close()
     slow.close()
     idle.close()

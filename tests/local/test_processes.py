@@ -43,7 +43,7 @@ def is_alive(pid: int) -> bool:
 
 def test_an_ended_process_is_reported_with_its_last_output(tmp_path: Path) -> None:
     child = start_python("print('last words'); raise SystemExit(3)", tmp_path)
-    child.process.wait(10)
+    child.process.wait(60)
     with pytest.raises(ProcessEnded, match=r"(?s)The child ended unexpectedly \(exit code 3\).*last words"):
         child.check_running()
 
@@ -52,7 +52,7 @@ def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path: Path)
     child = start_python(SLEEPING, tmp_path)
     wait_until(lambda: has_started(tmp_path))
     child.check_running()
-    stop_processes([child], seconds=10)
+    stop_processes([child], seconds=60)
     assert child.process.returncode == -signal.SIGTERM
 
 
@@ -67,7 +67,7 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, capsys: pytest
 def test_a_process_has_its_own_session_so_ctrl_c_does_not_reach_it(tmp_path: Path) -> None:
     child = start_python(SLEEPING, tmp_path)
     assert os.getsid(child.process.pid) == child.process.pid
-    stop_processes([child], seconds=10)
+    stop_processes([child], seconds=60)
 
 
 def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path) -> None:

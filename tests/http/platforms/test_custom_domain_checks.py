@@ -250,7 +250,7 @@ class TestDnsFailures:
                 nameserver.set_replies(name, "SILENCE", record_type=record_type)
         started_at = monotonic()
         assert verify_domain(api, platform).json["lastError"] == "DNS_TIMEOUT"
-        assert monotonic() - started_at < 4
+        assert monotonic() - started_at < 5.5  # One query after the other would take 6 s.
         assert {name for name, _ in nameserver.questions} == {CHALLENGE_NAME, SHOP_DOMAIN, TARGET}
 
 

@@ -1,7 +1,7 @@
 """Rotations of the issuer's keys and failures of the issuer do not affect users with valid tokens."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
@@ -17,6 +17,7 @@ from chalicelib.kernel.identity import jwks
 from chalicelib.kernel.identity.jwks import MAX_KEY_SET_BYTES, IssuerKeys
 from tests.harness.clock import Clock
 from tests.harness.key_servers import KeyServer, TricklingKeyServer
+from tests.harness.waiting import wait_until
 
 
 def build_jwk(kid: str | None, key: Any = None, algorithm: str = "ES256", **members: Any) -> dict[str, Any]:
@@ -24,14 +25,6 @@ def build_jwk(kid: str | None, key: Any = None, algorithm: str = "ES256", **memb
     private_key = key or ec.generate_private_key(ec.SECP256R1())
     public_jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(private_key.public_key(), as_dict=True)
     return {**public_jwk, **({} if kid is None else {"kid": kid}), **members}
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition is true, for five seconds at most."""
-    deadline = monotonic() + 5
-    while not condition():
-        assert monotonic() < deadline
-        sleep(0.01)
 
 
 @pytest.fixture
@@ -212,7 +205,7 @@ def test_a_slow_issuer_is_unavailable_after_the_timeout(part: str, monkeypatch: 
         assert is_unavailable(IssuerKeys(server.url))
         assert monotonic() - started_at < 2
         # The thread that read the response has also ended.
-        assert server.client_disconnected.wait(2)
+        assert server.client_disconnected.wait(60)
 
 
 def test_an_unresponsive_issuer_does_not_block_callers_with_cached_keys(

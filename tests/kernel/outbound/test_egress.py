@@ -277,7 +277,7 @@ def test_the_next_address_is_tried_after_a_silent_one(
     with Receiver(port=full_server[1]) as receiver:
         response = post_to_host(receiver, "half.example")
     assert response.succeeded
-    assert 1_000 <= response.duration_ms < 2_000
+    assert 1_000 <= response.duration_ms < 10_000
 
 
 @pytest.mark.usefixtures("nameserver")

@@ -64,7 +64,7 @@ def test_a_slow_response_is_ended_at_the_deadline(
         "The server did not respond within 0.5 s.",
         True,
     )
-    assert 500 <= response.duration_ms < 2_500
+    assert 500 <= response.duration_ms < 10_000
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 15)
     assert post(receiver, Reply()).succeeded
     assert receiver.connection_count == 2, "a late response must not be taken for the next one"
@@ -72,10 +72,10 @@ def test_a_slow_response_is_ended_at_the_deadline(
 
 @pytest.mark.usefixtures("two_second_timeout")
 def test_a_slow_body_is_cut_off_at_the_deadline(receiver: Receiver) -> None:
-    response = post(receiver, lambda _: Reply(headers={"Content-Length": "100"}, body=slow_body(0.05)))
+    response = post(receiver, lambda _: Reply(headers={"Content-Length": "100"}, body=slow_body(0.2)))
     assert (response.status, response.succeeded, response.timed_out) == (200, True, True)
     assert 1 <= len(response.body) < 80
-    assert 2_000 <= response.duration_ms < 4_000
+    assert 2_000 <= response.duration_ms < 10_000
 
 
 def slow_body(seconds: float) -> Iterator[bytes]:
@@ -94,7 +94,7 @@ def test_a_receiver_that_does_not_read_is_ended_at_the_deadline(receiver: Receiv
         "The server did not respond within 0.5 s.",
         True,
     )
-    assert 500 <= response.duration_ms < 2_500
+    assert 500 <= response.duration_ms < 10_000
 
 
 def test_a_response_before_the_end_of_the_request_is_returned(receiver: Receiver) -> None:
@@ -146,7 +146,7 @@ def test_a_request_on_a_dying_connection_is_sent_again_on_a_new_one(receiver: Re
 
 
 def test_a_request_outlives_several_dead_connections(receiver: Receiver) -> None:
-    barrier = Barrier(3, timeout=10)
+    barrier = Barrier(3, timeout=60)
     receiver.default_reply = lambda _: Reply(headers={"X-Waited": str(barrier.wait())})
     with ThreadPoolExecutor(3) as threads:
         assert all(response.succeeded for response in threads.map(lambda _: post(receiver), range(3)))

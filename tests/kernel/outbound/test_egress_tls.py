@@ -143,7 +143,7 @@ def test_a_slow_response_is_ended_at_the_deadline_over_tls(
         receiver.default_reply = reply
         response = post(receiver)
     assert (response.error, response.timed_out) == ("The server did not respond within 1 s.", True)
-    assert 1_000 <= response.duration_ms < 3_000
+    assert 1_000 <= response.duration_ms < 10_000
 
 
 def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(
@@ -154,7 +154,7 @@ def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(
         receiver.reads_bodies, receiver.default_reply = False, NO_REPLY
         response = post_webhook(receiver.url_at(NAME), b"x" * 50_000_000, {})
     assert response.timed_out
-    assert 1_000 <= response.duration_ms < 3_000
+    assert 1_000 <= response.duration_ms < 10_000
 
 
 def test_a_request_on_a_dying_tls_connection_is_sent_again(authority: CertificateAuthority) -> None:

@@ -223,7 +223,7 @@ class ConcurrentQueries:
     """Delays queries until a number of them has been sent."""
 
     def __init__(self, calls: int) -> None:
-        self.barrier = Barrier(calls, timeout=10)
+        self.barrier = Barrier(calls, timeout=60)
 
     def before_call(self, _call: Call) -> None:
         self.barrier.wait()
