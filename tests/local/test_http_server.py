@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -20,7 +19,7 @@ from local.paths import ROOT
 from local.server.http_body import MAX_BODY_BYTES
 from local.server.http_server import create_server
 from local.server.run import free_port
-from tests.harness.echo_app import echo
+from tests.harness.echo_app import accepts_connections, echo
 from tests.harness.threaded_servers import serve_in_thread
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
@@ -208,14 +207,12 @@ def test_a_stop_completes_requests_in_progress_and_accepts_no_others() -> None:
     slow, idle = (HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(2))
     idle.request("GET", "/nothing")
     idle.getresponse().read()
-    slow.request("GET", "/slow")
-    time.sleep(0.3)
+    slow.request("GET", "/until-stopped")
+    assert process.stdout.readline() == b"in progress\n"
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.2)
-    with pytest.raises(ConnectionRefusedError):
-        create_connection(("127.0.0.1", port))
     response = slow.getresponse()
-    assert (response.read(), response.headers["Connection"]) == (b"slept", "close")
+    assert (response.read(), response.headers["Connection"]) == (b"finished", "close")
+    assert not accepts_connections(port)
     assert process.wait(timeout=60) == 0
     process.stdout.close()
     slow.close()
