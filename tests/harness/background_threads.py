@@ -12,8 +12,8 @@ class TrackedThread(Thread):
     """A thread that is tracked until it has been joined."""
 
     def start(self) -> None:
-        _started_threads.append(self)
         super().start()
+        _started_threads.append(self)  # Another thread of the test may join it from now on.
 
 
 @contextmanager
