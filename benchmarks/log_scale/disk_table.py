@@ -58,14 +58,14 @@ class DiskTable:
 
     def get_item(self, *, Key: Wire, **_: object) -> Wire:  # noqa: N803 - as botocore names it
         """Return one item, with a consistent read."""
-        item = self._load_item(_key(Key))
+        item = self._load_item_or_none(_key(Key))
         size = wire_item_size(item or {})
         return _notify_observers("GetItem", read_units(size), {"Item": item} if item else {}, size)
 
     def batch_get_item(self, *, RequestItems: Wire) -> Wire:  # noqa: N803
         """Return the existing items of a list of keys, with consistent reads."""
         ((table, request),) = RequestItems.items()
-        items = [item for key in request["Keys"] if (item := self._load_item(_key(key)))]
+        items = [item for key in request["Keys"] if (item := self._load_item_or_none(_key(key)))]
         units = sum(read_units(wire_item_size(item)) for item in items) + len(request["Keys"]) - len(items)
         return _notify_observers("BatchGetItem", units, {"Responses": {table: items}}, sum(map(wire_item_size, items)))
 
@@ -117,7 +117,7 @@ class DiskTable:
         if len(set(keys)) < len(keys):
             raise ValueError("a transaction cannot contain two actions on one item")
         with self._transaction():
-            items_before = [self._load_item(key) for key in keys]
+            items_before = [self._load_item_or_none(key) for key in keys]
             reasons = [
                 _cancellation_reason(item, details) for item, (_, details) in zip(items_before, actions, strict=True)
             ]
@@ -142,7 +142,7 @@ class DiskTable:
             raise
         self._db.execute("COMMIT")
 
-    def _load_item(self, key: Key) -> Wire | None:
+    def _load_item_or_none(self, key: Key) -> Wire | None:
         row = self._db.execute("SELECT data FROM items WHERE pk = ? AND sk = ?", key).fetchone()
         item: Wire | None = pickle.loads(row[0]) if row else None  # noqa: S301 - written by this class  # nosec B301
         return item

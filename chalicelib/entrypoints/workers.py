@@ -128,13 +128,13 @@ def _fan_out_entries(log_id: str, deadline_ms: int) -> None:
     fan_out(log_id, deadline_ms)
 
 
-def _run_task(record: Any, **extra_fields: Any) -> None:
+def _run_task(record: Any, **extra_message_fields: Any) -> None:
     with _message_log_record_scope(record, "run_task") as log_fields:
         message = json.loads(record["body"])
         log_fields["operation"] = message["task"]
         with originating_request_ids_scope(*message.get("requestIds", ())):
             try:
-                tasks.run_task(message | extra_fields)
+                tasks.run_task(message | extra_message_fields)
             except ConcurrentModification:
                 add_fields(contended=True)  # Another worker continues with it, or the sweep finds it.
 

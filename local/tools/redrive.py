@@ -201,7 +201,7 @@ def _format_counts(counts: Counter[str]) -> str:
 
 
 def _task_name(body: str) -> str:
-    message = _parse_body(body)
+    message = _parse_body_or_none(body)
     if message is None:
         return "not a JSON object"
     return str(message.get("task", "ledger.append" if "log" in message else "without task"))
@@ -209,7 +209,7 @@ def _task_name(body: str) -> str:
 
 def is_processable(body: str) -> bool:
     """Return whether a worker of this release accepts a message. Its task may fail nevertheless."""
-    message = _parse_body(body)
+    message = _parse_body_or_none(body)
     if message is None or "task" not in message:
         return message is not None and "log" in message
     try:
@@ -221,7 +221,7 @@ def is_processable(body: str) -> bool:
 
 def describe_message(body: str) -> str:
     """Return the task and the target of a message, and whether sending it back makes sense."""
-    message = _parse_body(body)
+    message = _parse_body_or_none(body)
     if message is None:
         return "not a JSON object: it would fail again"
     if "task" in message:
@@ -257,13 +257,13 @@ def _describe_log(message: Mapping[str, Any]) -> str:
 
 def _format_request_ids(body: str) -> str:
     """Return the first ids of the requests that caused a message, and the number of the others."""
-    values = (_parse_body(body) or {}).get("requestIds")
+    values = (_parse_body_or_none(body) or {}).get("requestIds")
     ids = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
     others = f" and {len(ids) - _MAX_SHOWN_REQUEST_IDS} more" if len(ids) > _MAX_SHOWN_REQUEST_IDS else ""
     return f"; requests {', '.join(ids[:_MAX_SHOWN_REQUEST_IDS])}{others}" if ids else ""
 
 
-def _parse_body(body: str) -> dict[str, Any] | None:
+def _parse_body_or_none(body: str) -> dict[str, Any] | None:
     try:
         message = json.loads(body)
     except ValueError:

@@ -37,6 +37,8 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _QUOTED_NAME: Final = re.compile(r"`(?:\w+\.)*(_?[a-z][a-z0-9]*_\w+|_[a-z]\w*)(?:\(\))?`")
 """A name in code style in docstrings and documents. Names of one word are left out: many are no identifiers."""
 
+_LOADING_VERBS: Final = ("load_", "locate_", "normalize_", "parse_", "reissue_", "resolve_")
+
 
 def source_files() -> Iterator[Path]:
     """Yield the Python files outside of the tests."""
@@ -95,6 +97,27 @@ def test_a_banned_word_is_found_wherever_a_name_is_defined(source: str) -> None:
 
 def test_a_word_that_only_begins_like_a_banned_one_is_not_found() -> None:
     assert banned_words_in("seating_plan = unsaid = keptness = 1") == []
+
+
+def test_names_tell_whether_nothing_may_be_found() -> None:
+    """A reader expects a call such as load_page() to return a page or to raise."""
+    unclear_names = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path in source_files()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and returns_none_without_telling(node)
+    ]
+    assert unclear_names == []
+
+
+def returns_none_without_telling(function: ast.FunctionDef) -> bool:
+    """Return whether a function may return None, but its name promises a value."""
+    return_type = ast.unparse(function.returns).strip("'\"") if function.returns else ""
+    return (
+        return_type.endswith(" | None")
+        and function.name.lstrip("_").startswith(_LOADING_VERBS)
+        and not re.search(r"_or_none|_or_try_|_if_", function.name)
+    )
 
 
 def test_names_in_prose_exist() -> None:

@@ -127,11 +127,12 @@ def test_each_member_has_the_last_role_in_the_log(concurrent_requests: Concurren
     entries = [entry for entry in concurrent_requests.log if entry["type"] == "organization.member.updated"]
     assert len(entries) == len(_first_executions(concurrent_requests.roles))
     entries.sort(key=lambda entry: entry["data"]["version"])
-    last = {entry["target"]["id"]: entry["data"]["role"] for entry in entries}
-    members = list_items(concurrent_requests.owner, f"{concurrent_requests.path}/members")
-    assert last == {
-        member["id"]: member["role"] for member in members if member["userId"] != concurrent_requests.owner.user_id
-    }
+    last_roles = {entry["target"]["id"]: entry["data"]["role"] for entry in entries}
+    assert last_roles
+    for member in list_items(concurrent_requests.owner, f"{concurrent_requests.path}/members"):
+        if member["userId"] != concurrent_requests.owner.user_id:
+            # Both changes of a role may have been rejected as conflicts.
+            assert member["role"] == last_roles.get(member["id"], "member")
 
 
 def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests: ConcurrentRequests) -> None:

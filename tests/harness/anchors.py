@@ -57,16 +57,16 @@ def run_anchoring(workers: Workers) -> None:
 
 def append_before_next_anchor_read(monkeypatch: pytest.MonkeyPatch, after_append: Callable[[], object]) -> None:
     """Append to a log and call a function, immediately before the next read of its latest anchor."""
-    load_latest_anchor = anchors.load_latest_anchor
+    load_latest_anchor_or_none = anchors.load_latest_anchor_or_none
 
     def load_after_append(log: str) -> Head | None:
-        monkeypatch.setattr(anchors, "load_latest_anchor", load_latest_anchor)
+        monkeypatch.setattr(anchors, "load_latest_anchor_or_none", load_latest_anchor_or_none)
         create_logged_parcel("meanwhile", log)
         ledger.append_pending_and_return_longest_wait_ms(log)
         after_append()
-        return load_latest_anchor(log)
+        return load_latest_anchor_or_none(log)
 
-    monkeypatch.setattr(anchors, "load_latest_anchor", load_after_append)
+    monkeypatch.setattr(anchors, "load_latest_anchor_or_none", load_after_append)
 
 
 def head_and_chain_items(organization: CreatedOrganization) -> list[Item]:

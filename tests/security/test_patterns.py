@@ -19,7 +19,7 @@ from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.http import fields
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from tests.harness.conformance import openapi_document
 from tests.security.patterns import DynamicPattern, Pattern, find_patterns
 
@@ -75,7 +75,7 @@ SUFFIX: Final = "\x00<"
 def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
     """Return the expressions that are computed at run time: all of them, or an example."""
     uuid = "01939d3c-0000-7000-8000-0000000000ff"
-    ada = PersonalData(frozenset({uuid}), frozenset({"ada@example.com"}))
+    ada = PersonIdentifiers(frozenset({uuid}), frozenset({"ada@example.com"}))
     path_patterns = {
         pattern for operation in all_operations() for pattern in operation.path_parameter_patterns.values()
     }
@@ -108,7 +108,7 @@ def all_patterns() -> list[Pattern]:
             dynamic_patterns.module,
             source,
             0,
-            frozenset({"search" if dynamic_patterns.module == PersonalData.__module__ else "fullmatch"}),
+            frozenset({"search" if dynamic_patterns.module == PersonIdentifiers.__module__ else "fullmatch"}),
         )
         for dynamic_patterns, sources in dynamic_pattern_sources().items()
         for source in sources

@@ -12,7 +12,7 @@ from chalicelib.features.leads.logic.lead_status import (
     validated_sender_change_fields,
 )
 from chalicelib.features.leads.logic.lead_token import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
-from chalicelib.features.leads.logic.submission_queries import load_submission
+from chalicelib.features.leads.logic.submission_queries import load_submission_or_none
 from chalicelib.features.leads.logic.submission_storage import (
     build_unstored_submission,
     create_operator_lead_replacing_open,
@@ -120,7 +120,7 @@ def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLea
 
     An expired token is `token_expired`.
     """
-    submission = load_submission(ctx.access.token_subject) if ctx.access.token_subject else None
+    submission = load_submission_or_none(ctx.access.token_subject) if ctx.access.token_subject else None
     return ctx.slice_page([PublicLeadOut.of(submission)] if submission else [], query)
 
 

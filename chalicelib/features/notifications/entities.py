@@ -9,7 +9,7 @@ from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
 
@@ -132,7 +132,7 @@ class Delivery(Entity):
         """Return whether the retention period has ended. The table deletes the item some time later."""
         return self.ttl <= timestamp_ms(now()) // 1000
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from stored responses."""
         attempts = [
             attempt | person.redacted_field_changes({name: attempt[name] for name in _RESPONSE_FIELDS})

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from chalicelib.features.notifications.entities import QUEUE_TASK, SubscriberCleanup
 from chalicelib.features.notifications.logic import batches
-from chalicelib.features.notifications.logic.delivery_attempts import is_delivery_due, load_delivery
+from chalicelib.features.notifications.logic.delivery_attempts import is_delivery_due, load_delivery_or_none
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import head_key
@@ -20,7 +20,7 @@ _FAN_OUT_WAIT_SECONDS: Final = 60
 @task(QUEUE_TASK)
 def queue_delivery_if_due(message: dict[str, Any]) -> None:
     """Queue a due delivery after the messages that are queued for its subscriber."""
-    delivery = load_delivery((message["pk"], message["sk"]))
+    delivery = load_delivery_or_none((message["pk"], message["sk"]))
     if delivery and is_delivery_due(delivery):
         batches.queue_delivery_batches([(batches.subscriber_key(delivery), [delivery])])
 

@@ -10,7 +10,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, Entity
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.schema_versions import Upcasters
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
@@ -94,7 +94,7 @@ class Platform(Container):
         """The colour pairs of the theme whose contrast is too low to read."""
         return contrast_warnings(self.theme.get("colors", {}))
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the text and JSON fields with the person's data redacted."""
         names = ("name", "description", "theme", "navigation", "home")
         return person.redacted_field_changes({name: getattr(self, name) for name in names})

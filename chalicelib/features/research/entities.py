@@ -14,7 +14,7 @@ from chalicelib.features.research.models.schemas import (
     WorkOut,
 )
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 from chalicelib.kernel.work.jobs import Job
@@ -203,7 +203,7 @@ class ResearchJob(Job):
         """The researcher or edition of the job, or else its id."""
         return self.researcher_id or self.edition_id or self.id
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changed fields if the person is the caller."""
         return {"started_by": None} if self.started_by in person.user_ids else {}
 

@@ -18,7 +18,7 @@ from chalicelib.features.research.logic.visibility import (
     require_library_change_role,
     require_visible_record,
 )
-from chalicelib.features.research.models.identifiers import normalize_doi
+from chalicelib.features.research.models.identifiers import normalize_doi_or_none
 from chalicelib.features.research.models.schemas import (
     ArtefactOut,
     ArtefactsQuery,
@@ -131,7 +131,7 @@ def list_outputs(ctx: Context, query: OutputsQuery) -> ListPage[WorkOut]:
     other filters are omitted from the page, which may be short. With more than 25 organizations, the list is grouped by
     25 of them.
     """
-    doi = normalize_doi(query.doi)
+    doi = normalize_doi_or_none(query.doi)
     if query.doi is not None and doi is None:
         raise ValidationProblem([FieldError("query/doi", "malformed", "must be a DOI such as 10.5555/12345678")])
     filters = query.model_dump(include={"venue_id", "year"}) | {"doi": doi, "researcher_ids": query.researcher_id}

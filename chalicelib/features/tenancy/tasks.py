@@ -25,7 +25,7 @@ def purge_contents_and_delete_organization(message: dict[str, Any]) -> None:
     The children of a record are removed before the record. The exports of the log are removed before the organization,
     because their object keys begin with its id. The log stays as evidence. A repeated run continues with what is left.
     """
-    organization = tasks.load_record(Organization, message)
+    organization = tasks.load_record_or_none(Organization, message)
     if organization is None or (organization.deletion_due_at or "~") > after(now(), seconds=-_GRACE_SECONDS):
         return
     purge_container_contents(Organization, organization.id)

@@ -144,12 +144,12 @@ class Outbox:
         authentic, forged = ([item for item, is_valid in checked if is_valid is expected] for expected in (True, False))
         return cls(head, ends, authentic, forged, cursor is None and len(pending) == len(checked))
 
-    def next_batch(self, log: str, statement: Statement | None) -> list[Item]:
+    def list_next_pointers(self, log: str, last_statement: Statement | None) -> list[Item]:
         """Return the pointers to append next. Raises Problem `unavailable`."""
         order = AppendOrder(self.pointers)
         if order.has_chain_contrary_to_id_order:
             order.add_record_order_constraints(_load_record_ids_by_entry_id(log, self.pointers))
-        return order.list_appendable_entry_pointers(statement, has_all_pending=self.complete)[:BATCH_SIZE]
+        return order.list_appendable_entry_pointers(last_statement, has_all_pending=self.complete)[:BATCH_SIZE]
 
 
 def head_key(log: str) -> ItemKey:
@@ -215,8 +215,8 @@ def append_pending_and_return_longest_wait_ms(log: str, deadline_ms: int | None 
         try:
             if outbox.pointers:
                 head = Head.from_item_or_empty(outbox.head)
-                statement = _load_or_try_to_start_statement(log, head, outbox)
-                pointers = outbox.next_batch(log, statement)
+                statement = _load_or_try_to_start_statement_or_none(log, head, outbox)
+                pointers = outbox.list_next_pointers(log, statement)
                 table.write_transaction(_append_batch_writes(log, head, statement, pointers))
                 add_request_ids(pointer["requestId"] for pointer in pointers if _has_request_id(pointer))
             attempts = 0
@@ -263,7 +263,7 @@ def _append_batch_writes(log: str, head: Head, previous: Statement | None, point
     return [*writes, _entry_ids_by_sequence_write(log, tree.size, pointers)]
 
 
-def _load_or_try_to_start_statement(log: str, head: Head, outbox: Outbox) -> Statement | None:
+def _load_or_try_to_start_statement_or_none(log: str, head: Head, outbox: Outbox) -> Statement | None:
     """Return the statement on which the next one is based, or None if there is none yet.
 
     The first statement describes the current chains. There is none while a release without chains may still append. An

@@ -36,7 +36,7 @@ def sign_token(payload: bytes, context: str) -> str:
     return to_base64url(payload + authentication_tag_bytes(payload, context))
 
 
-def reissue_token(payload: bytes, context: str, key_id: bytes) -> str | None:
+def reissue_token_or_none(payload: bytes, context: str, key_id: bytes) -> str | None:
     """Return the token that the key with this id signed for a payload, or None if the key is no longer listed."""
     key = keyrings.key_by_id(KeyPurpose.TOKEN_KEY, key_id)
     return to_base64url(payload + _key_id_and_mac(key, payload, context)) if key else None

@@ -11,7 +11,7 @@ from chalicelib.kernel.core.clock import now_ms
 _SECONDS: Final = re.compile(r"[0-9]{1,9}")
 
 
-def parse_retry_after(value: str | None) -> int | None:
+def parse_retry_after_or_none(value: str | None) -> int | None:
     """Return the seconds that a `Retry-After` header asks to wait (RFC 9110, section 10.2.3).
 
     The value is a number of seconds or an HTTP date; a date in the past gives 0. Returns None if the header is missing

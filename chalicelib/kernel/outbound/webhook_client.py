@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from chalicelib.kernel.core.version import VERSION
-from chalicelib.kernel.outbound.retry_after import parse_retry_after
+from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
 
 if TYPE_CHECKING:
     from httpcore import Response
@@ -108,7 +108,7 @@ def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResp
     all_headers = [*{**headers, **default_headers}.items()]
     with connection_pool().stream("POST", url, headers=all_headers, content=body) as response:
         response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
-        retry_after = parse_retry_after(response_headers.get(b"retry-after", ""))
+        retry_after = parse_retry_after_or_none(response_headers.get(b"retry-after", ""))
         beginning, timed_out = _read_beginning_and_timed_out(response)
         return WebhookResponse(response.status, None, _decode_and_truncate_text(beginning), 0, retry_after, timed_out)
 

@@ -36,7 +36,7 @@ _SHARES_PER_NETWORK: Final = 5
 So a program that repeats a revoked key does not exhaust the limit for others.
 """
 
-_counters: dict[str, OrderedDict[str, "_WindowCounter"]] = {}
+_counters: dict[str, OrderedDict[str, "_BatchReservingCounter"]] = {}
 _counters_lock: Final = Lock()
 
 
@@ -126,11 +126,11 @@ def _rejected_key_limits(secret: str, network: str) -> list[tuple[RateLimit, str
     return [(by_secret, f"{secret}#{network}"), (by_network, network)] if by_secret and by_network else []
 
 
-def _get_or_create_counter(rate_limit: RateLimit, subject: str) -> "_WindowCounter":
+def _get_or_create_counter(rate_limit: RateLimit, subject: str) -> "_BatchReservingCounter":
     with _counters_lock:
         counters = _counters.setdefault(rate_limit.name, OrderedDict())
         counter = counters.get(subject) or counters.setdefault(
-            subject, _WindowCounter(rate_limit.name, subject_digest(subject))
+            subject, _BatchReservingCounter(rate_limit.name, subject_digest(subject))
         )
         counters.move_to_end(subject)
         if len(counters) > _MAX_COUNTERS:
@@ -139,7 +139,7 @@ def _get_or_create_counter(rate_limit: RateLimit, subject: str) -> "_WindowCount
 
 
 @dataclass
-class _WindowCounter:
+class _BatchReservingCounter:
     """This process's counts for a subject in the window that ends at `ends_at_ms`.
 
     `seen`: requests since the last write, including rejected ones and those of earlier windows. `reserved`: the total

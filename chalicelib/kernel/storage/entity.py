@@ -22,7 +22,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
 from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
@@ -249,7 +249,7 @@ class Entity:
         """Items that are derived from the record. They are created, updated and deleted together with it."""
         return ()
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:  # noqa: ARG002 - most records contain no personal data
         """Return the field changes that remove a person from the record, or None to delete the whole record."""
         return {}
 

@@ -25,7 +25,7 @@ _NOTHING: Final = "(?!)"
 
 
 @dataclass(frozen=True)
-class PersonalData:
+class PersonIdentifiers:
     """The user ids and e-mail addresses by which a person is recognized, in lower case."""
 
     user_ids: frozenset[str]

@@ -35,8 +35,8 @@ def unique_item_writes_with_problems(
     """
     record = after or before
     for unique in type(record).uniques.values() if record else ():
-        old = guard_key(unique, before) if before and _has_reservation(unique, before, timestamp) else None
-        new = guard_key(unique, after) if after and _has_reservation(unique, after, timestamp) else None
+        old = guard_key(unique, before) if before and _reserves_value_at(unique, before, timestamp) else None
+        new = guard_key(unique, after) if after and _reserves_value_at(unique, after, timestamp) else None
         if (
             new
             and after
@@ -110,7 +110,7 @@ def _value_field_name(unique: Unique) -> str:
     return fields_of(unique.key)[0]
 
 
-def _has_reservation(unique: Unique, record: Entity, timestamp: str) -> bool:
+def _reserves_value_at(unique: Unique, record: Entity, timestamp: str) -> bool:
     # After the expiry, another record may have reserved the value.
     return unique.applies_to(record) and not (
         unique.expires_at_field and getattr(record, unique.expires_at_field) <= timestamp

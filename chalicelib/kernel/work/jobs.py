@@ -62,7 +62,7 @@ def create_and_enqueue_after_commit(changes: UnitOfWork, job: Job) -> None:
 
 def claim(kind: type[J], message: dict[str, Any]) -> J | None:
     """Return the job in a message, claimed for this worker; None if it is gone, done or held by another worker."""
-    job = tasks.load_record(kind, message)
+    job = tasks.load_record_or_none(kind, message)
     if job is None or job.lease_until is None or job.lease_until > now():
         return None
     try:

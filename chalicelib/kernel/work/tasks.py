@@ -63,7 +63,7 @@ def get_task(name: str) -> Task:
     return _tasks[name]
 
 
-def load_record(kind: type[E], message: dict[str, Any]) -> E | None:
+def load_record_or_none(kind: type[E], message: dict[str, Any]) -> E | None:
     """Return the current record of a message, or None if it is gone or of another type."""
     item = table.get((message["pk"], message["sk"]))
     if item is None:

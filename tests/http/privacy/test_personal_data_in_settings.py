@@ -9,10 +9,10 @@ from chalicelib.features.platforms.modules.entities import ModuleOverride, Platf
 from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from tests.harness.stored_records import new_id_and_time_fields
 
-SOPHIE = PersonalData(frozenset(), frozenset({"sophie@example.org"}))
+SOPHIE = PersonIdentifiers(frozenset(), frozenset({"sophie@example.org"}))
 SETTINGS: dict[str, Any] = {"contact": ["Ask sophie@example.org.", {"sophie@example.org": True}], "most": 3}
 REDACTED_SETTINGS = {"contact": ["Ask ….", {"…": True}], "most": 3}
 IN_PLATFORM: dict[str, Any] = {"organization_id": "o", "platform_id": "p"}

@@ -13,7 +13,7 @@ from chalicelib.features.platforms.models.domain_names import normalize_domain_n
 from chalicelib.features.sites.models.url_paths import to_comparable_path
 from chalicelib.kernel.core import case_folding
 from chalicelib.kernel.outbound.domain_names import host_name_from_header
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 
 ROOT: Final = Path(chalicelib.__path__[0])
 ALLOWED: Final = {
@@ -151,7 +151,7 @@ def test_case_folding_does_not_change_a_path_to_another() -> None:
 
 
 def test_similar_letters_do_not_identify_a_person() -> None:
-    kevin = PersonalData(frozenset(), frozenset({"kevin@example.com", "émile@example.com"}))
+    kevin = PersonIdentifiers(frozenset(), frozenset({"kevin@example.com", "émile@example.com"}))
     assert kevin.appears_in("Write to KEVIN@Example.com.")
     assert kevin.appears_in("ÉMILE@example.com")
     assert not kevin.appears_in(f"Write to {KELVIN}evin@example.com.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel.outbound.retry_after import parse_retry_after
+from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
 from tests.harness.clock import Clock
 
 
@@ -28,4 +28,4 @@ from tests.harness.clock import Clock
 )
 def test_seconds_and_dates_are_parsed(value: str | None, seconds: int | None, clock: Clock) -> None:
     clock.freeze("2026-11-20T09:30:00.000Z")
-    assert parse_retry_after(value) == seconds
+    assert parse_retry_after_or_none(value) == seconds

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 
 ID = "4c1a2b5e-0000-4000-8000-000000000001"
-ADA = PersonalData(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))
+ADA = PersonIdentifiers(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))
 
 
-def appears_in_json(person: PersonalData, text: str) -> bool:
+def appears_in_json(person: PersonIdentifiers, text: str) -> bool:
     """Return whether a person appears in JSON, after a check that `may_appear_in` has no false negatives."""
     appears = person.appears_in_value(from_json(text))
     assert person.may_appear_in(text) or not appears
@@ -106,7 +106,7 @@ def test_redact_all_returns_only_changed_texts() -> None:
 
 
 def test_a_person_without_data_appears_nowhere() -> None:
-    empty_person = PersonalData(frozenset(), frozenset())
+    empty_person = PersonIdentifiers(frozenset(), frozenset())
     assert not empty_person.appears_in("ada@example.com")
     assert not empty_person.may_appear_in('"ada@example.com"')
     assert not empty_person.appears_in_value("ada@example.com")
@@ -126,6 +126,6 @@ def test_no_surrounding_text_prevents_redaction(before: str, after: str) -> None
 @given(st.text(st.characters(exclude_characters="@ \t\n", codec="utf-8"), min_size=1, max_size=20))
 def test_every_address_is_found_as_stored(local: str) -> None:
     email_address = f"{local}@example.org".lower()
-    person = PersonalData(frozenset(), frozenset({email_address}))
+    person = PersonIdentifiers(frozenset(), frozenset({email_address}))
     assert person.appears_in(email_address)
     assert appears_in_json(person, rfc8785.dumps({"email": email_address}).decode())

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.entity import Item, Quota, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 
 MAX_RUNNING_EXPORTS: Final = 10
@@ -105,7 +105,7 @@ class AuditExport(Job):
             return super().scheduled_task
         return ScheduledTask("audit_exports.clear", self.delete_files_at) if self.delete_files_at else None
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. An export whose filters name the person expires."""
         issued_urls_at = {user_id: at for user_id, at in self.issued_urls_at.items() if user_id not in person.user_ids}
         has_changed = issued_urls_at != self.issued_urls_at

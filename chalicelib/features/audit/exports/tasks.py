@@ -44,7 +44,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
     if export is None:
         return
     if export.failures > jobs.MAX_FAILURES:
-        _fail_export_and_schedule_deletion(export, _GIVEN_UP_ERROR)
+        _fail_export_and_schedule_file_deletion(export, _GIVEN_UP_ERROR)
     else:
         _advance_export_until(export, jobs.slice_deadline_monotonic())
 
@@ -52,7 +52,7 @@ def make_audit_export(message: dict[str, Any]) -> None:
 @task("audit_exports.clear")
 def delete_audit_export_files(message: dict[str, Any]) -> None:
     """Delete the files of an export that has expired or failed."""
-    export = tasks.load_record(AuditExport, message)
+    export = tasks.load_record_or_none(AuditExport, message)
     if export and export.delete_files_at and export.delete_files_at <= now():
         async_export.delete_files(export)
         changes = UnitOfWork(now())
@@ -67,7 +67,7 @@ def _advance_export_until(export: AuditExport, deadline_monotonic: float) -> Non
         try:
             export = _start_export(export)
         except BrokenHead:
-            _fail_export_and_schedule_deletion(export, _INVALID_HEAD_ERROR)
+            _fail_export_and_schedule_file_deletion(export, _INVALID_HEAD_ERROR)
             return
     if not export.is_uploaded:
         writer = ExportWriter(export)
@@ -99,7 +99,7 @@ def _retry_later_or_fail(export: AuditExport, unreadable: UnreadableEntry) -> No
     if unreadable.may_be_index_lag and export.failures < _MAX_INDEX_WAITS:
         jobs.release(export, delay_seconds=_INDEX_WAIT_SECONDS)
     else:
-        _fail_export_and_schedule_deletion(export, _UNREADABLE_ERROR.format(unreadable.sequence))
+        _fail_export_and_schedule_file_deletion(export, _UNREADABLE_ERROR.format(unreadable.sequence))
 
 
 def _complete_upload_and_export(export: AuditExport) -> None:
@@ -125,7 +125,7 @@ def _complete_upload_and_export(export: AuditExport) -> None:
     )
 
 
-def _fail_export_and_schedule_deletion(export: AuditExport, error: str) -> None:
+def _fail_export_and_schedule_file_deletion(export: AuditExport, error: str) -> None:
     _store_end_status_and_event(
         export, "failed", error=error, entry_count=None, delete_files_at=after(now(), seconds=jobs.LEASE_SECONDS)
     )

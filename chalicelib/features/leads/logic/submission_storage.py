@@ -28,7 +28,7 @@ def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
 
     Concurrent submissions from one address conflict, and the later one is retried.
     """
-    open_lead = _load_open_lead(ctx, body.contact_email)
+    open_lead = _load_open_lead_or_none(ctx, body.contact_email)
     submission = _build_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
     if open_lead and has_room_for_submission(open_lead, submission):
         lead = ctx.changes.update(open_lead, **merged_submission_fields(open_lead, submission))
@@ -46,10 +46,10 @@ def build_unstored_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
 def create_operator_lead_replacing_open(ctx: Context, body: LeadCreate) -> Lead:
     """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
     lead = _new_lead(_build_submission(ctx, body), body, ctx.user.id)
-    return _create_lead_replacing_open(ctx, lead, _load_open_lead(ctx, body.contact_email))
+    return _create_lead_replacing_open(ctx, lead, _load_open_lead_or_none(ctx, body.contact_email))
 
 
-def _load_open_lead(ctx: Context, email_address: str) -> Lead | None:
+def _load_open_lead_or_none(ctx: Context, email_address: str) -> Lead | None:
     """Return the open lead of an email address, or None. Also loads the log chains of the lead."""
     email_item = ctx.access.prefetched.get(_open_lead_reference_key(email_address))
     if email_item is None or email_item["until"] <= ctx.now:

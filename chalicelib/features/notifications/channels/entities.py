@@ -8,7 +8,7 @@ from chalicelib.features.notifications.channels.models import MASK, ChannelOut, 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.storage.entity import Collection, Quota
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 
 MAX_CHANNELS: Final = 50
 SEND_TASK: Final = "channels.send"
@@ -70,7 +70,7 @@ class IntegrationChannel(Subscriber):
         """Return the decrypted URL. Raises DecryptionError if the stored value was altered."""
         return encryption.decrypt_bytes(self.sealed_url, _encryption_context_text(self.id)).decode()
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person. A URL that names the person keeps only its host."""
         redacted = person.redacted_field_changes({"name": self.name})
         if not person.appears_in(url := self.decrypted_url):

@@ -39,7 +39,7 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
 )
 def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:  # noqa: ARG001
     """Get a delivery with all its attempts."""
-    return DeliveryOut.of(_require_unexpired(delivery))
+    return DeliveryOut.of(_unexpired_delivery_or_not_found(delivery))
 
 
 @routes.post(
@@ -61,7 +61,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     if not webhook.has_scope_for_event_type(delivery.event_type):
         detail = f"The webhook may no longer receive events of {scope_area_of(delivery.event_type)}. See its areas."
         raise Problem("invalid_transition", detail)
-    requeued = ctx.changes.update(_require_unexpired(delivery), **requeue_fields(ctx.now))
+    requeued = ctx.changes.update(_unexpired_delivery_or_not_found(delivery), **requeue_fields(ctx.now))
     ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)
     if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
         ctx.changes.update_untracked(webhook, probe_at=ctx.now)
@@ -69,7 +69,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     return DeliveryOut.of(requeued)
 
 
-def _require_unexpired(delivery: WebhookDelivery) -> WebhookDelivery:
+def _unexpired_delivery_or_not_found(delivery: WebhookDelivery) -> WebhookDelivery:
     if delivery.is_expired:
         raise not_found()
     return delivery

@@ -278,7 +278,7 @@ def _load_subscriber_and_listed_or_deferred(
     subscriber_type: type[S], message: dict[str, Any]
 ) -> tuple[S | None, Sequence[Delivery]]:
     if "ids" not in message:
-        subscriber = tasks.load_record(subscriber_type, message)
+        subscriber = tasks.load_record_or_none(subscriber_type, message)
         return subscriber, prune_and_load_first_deferred_deliveries(subscriber) if subscriber else []
     subscriber_item_key = (message["pk"], message["sk"])
     fields = {subscriber_type.delivery_type.subscriber_field: message["subscriber"]}
@@ -313,7 +313,7 @@ def _load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEven
     }
 
 
-def load_delivery(item_key: ItemKey) -> Delivery | None:
+def load_delivery_or_none(item_key: ItemKey) -> Delivery | None:
     """Return the delivery with an item key, of any type, or None if there is none."""
     item = table.get(item_key)
     kind = find_record_type(item["kind"]) if item else None

@@ -9,7 +9,7 @@ from chalicelib.features.notifications.models.schemas import DeliveryOut
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
 MAX_WEBHOOKS: Final = 50
@@ -102,7 +102,7 @@ class Webhook(Subscriber):
         """Return the URL, which stands for the webhook in the log."""
         return self.url
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that redact a person from description and URL. A changed URL disables the webhook."""
         redacted = person.redacted_field_changes({"description": self.description, "url": self.url})
         return {**redacted, **_ERASED_URL_FIELDS} if "url" in redacted else redacted

@@ -157,7 +157,7 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     """
     body = _test_message_body(webhook, organization, ctx.now)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
-    response = ctx.run_once(lambda: _count_and_send_test_message(webhook, body, headers))
+    response = ctx.run_once(lambda: _count_against_host_limit_and_send_test_message(webhook, body, headers))
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
         ctx.changes.update_untracked(webhook, responsive=True, consecutive_timeouts=0, probe_at=ctx.now)
         ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
@@ -181,7 +181,9 @@ def _test_message_body(webhook: Webhook, organization: Organization, timestamp: 
     return to_json(content)
 
 
-def _count_and_send_test_message(webhook: Webhook, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
+def _count_against_host_limit_and_send_test_message(
+    webhook: Webhook, body: bytes, headers: Mapping[str, str]
+) -> WebhookResponse:
     """Send a test message. It does not wait for the rate limit of its host, but counts against it."""
     host_rate_limit.acquire_send_slots_and_retry_at(webhook.organization_id, webhook.url, 1)
     return webhook_client.post_webhook(webhook.url, body, headers, TEST_TIMEOUT_SECONDS)

@@ -113,7 +113,7 @@ def send_to_webhook(message: dict[str, Any]) -> None:
 @task(PROBE_TASK)
 def queue_probe_or_backlog(message: dict[str, Any]) -> None:
     """Probe an unresponsive webhook with its oldest deferred event, or send the backlog of a responsive one."""
-    webhook = tasks.load_record(Webhook, message)
+    webhook = tasks.load_record_or_none(Webhook, message)
     if webhook is None or webhook.probe_at is None or webhook.probe_at > now():
         return
     if webhook.responsive or not webhook.is_active_and_not_being_disabled:

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.capabilities.models import CapabilityOut, CapabilitySetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
 
@@ -31,7 +31,7 @@ class Capability(Entity):
         """The capability key."""
         return self.capability_key
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
         return person.redacted_field_changes({"settings": self.settings})
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 from chalicelib.features.platforms.domains.models import CustomDomainOut, PlatformDomainOut
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
 CHECK_TASK: Final = "domains.check"
@@ -140,7 +140,7 @@ class CustomDomain(Entity):
         )
         return (entry.item(),)
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the copied platform name with the person's data redacted."""
         return person.redacted_field_changes({"platform_name": self.platform_name})
 

@@ -16,7 +16,7 @@ _EVENTS_BY_STATUS: Final = {status: f"platform.custom_domain.{status}" for statu
 @task(CHECK_TASK, emits=dict.fromkeys(_EVENTS_BY_STATUS.values(), CustomDomain))
 def check_due_domain(message: dict[str, Any]) -> None:
     """Check a domain whose next check is due. Only a change of its status is logged as an event."""
-    custom_domain = tasks.load_record(CustomDomain, message)
+    custom_domain = tasks.load_record_or_none(CustomDomain, message)
     if custom_domain is None or custom_domain.next_check_at is None or custom_domain.next_check_at > now():
         return
     fields, changes = query_dns_for_verification_changes(custom_domain, now()), UnitOfWork(now())

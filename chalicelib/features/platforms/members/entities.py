@@ -12,7 +12,7 @@ from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
 
@@ -75,7 +75,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
         """The username, case-folded for comparison."""
         return fold_username(self.username or "")
 
-    def with_suffix_if_username_taken(self) -> Self:
+    def with_available_username(self) -> Self:
         """Return the membership with its username, or with a suffix if another member has it. It takes one read."""
         if self.username is None or not self.is_username_taken(self.username):
             return self
@@ -88,7 +88,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
         guard = table.get(key)
         return guard is not None and guard["ref"] != self.user_id
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return None if the membership is the person's. Another member loses a username that names the person."""
         changed = super().redaction_changes_or_none_to_delete(person)
         return {**changed, "username": None} if changed and changed.get("username") else changed

@@ -43,7 +43,7 @@ class PlatformSettings(SettingsSection):
 
     @field_validator("platforms_addresses")
     @classmethod
-    def _normalize_ip_addresses(cls, value: str) -> str:
+    def _normalize_comma_separated_ip_addresses(cls, value: str) -> str:
         try:
             return ",".join(str(ip_address(address.strip())) for address in value.split(",") if value)
         except ValueError:

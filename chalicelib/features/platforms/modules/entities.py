@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.modules.models.schemas import ModuleSetOut, OverrideOut, OverrideSetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
 
@@ -25,7 +25,7 @@ class PlatformModule(Entity):
     locked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
         return person.redacted_field_changes({"settings": self.settings})
 
@@ -61,7 +61,7 @@ class ModuleOverride(Entity):
         """The module id."""
         return self.module_id
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""
         return person.redacted_field_changes({"settings": self.settings})
 

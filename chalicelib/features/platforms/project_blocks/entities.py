@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockSetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
 
@@ -28,7 +28,7 @@ class ProjectBlock(Entity):
     enabled: bool = True
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and settings with the person's data redacted."""
         return person.redacted_field_changes({"title": self.title, "settings": self.settings})
 

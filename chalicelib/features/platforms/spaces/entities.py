@@ -11,7 +11,7 @@ from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBE
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 
@@ -41,7 +41,7 @@ class Space(Container):
         """Whether only members of the space and admins of the platform can see it."""
         return self.visibility == "private"
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the name and description with the person's data redacted."""
         return person.redacted_field_changes({"name": self.name, "description": self.description})
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from chalicelib.features.privacy.erasures.models import ErasureOut, ErasureStatus
 from chalicelib.kernel.storage.entity import Item, Quota
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_ERASURES = 10
@@ -74,12 +74,12 @@ class Erasure(Job):
         return {(user_id, email) for user_id, email in self.identities}
 
     @property
-    def person(self) -> PersonalData:
+    def person(self) -> PersonIdentifiers:
         """Return the person to erase."""
         user_ids, emails = ({identity[n] for identity in self.known_identities} for n in (0, 1))
-        return PersonalData(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
+        return PersonIdentifiers(frozenset({*self.user_ids, *user_ids}), frozenset({*self.emails, *emails}))
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person's identities from an erasure that ended with an error."""
         remaining = [
             identity

@@ -13,7 +13,7 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.storage.entity import Container, Entity
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import child_container_types
 
 _RESPONSE_EVENTS: Final = tuple(
@@ -61,13 +61,13 @@ def container_scan_ranges(container_type: type[Container], container_id: str) ->
     ]
 
 
-def mentions_person(entry: StoredEntry, person: PersonalData) -> bool:
+def mentions_person(entry: StoredEntry, person: PersonIdentifiers) -> bool:
     """Return whether an entry names the person. An erased entry names nobody."""
     return _personal_content_if_naming(person, entry) is not None
 
 
 def iter_identities_in_mentioning_entries(
-    entries: Iterable[StoredEntry], log_id: str, person: PersonalData
+    entries: Iterable[StoredEntry], log_id: str, person: PersonIdentifiers
 ) -> Iterator[Identity]:
     """Yield the identities in the entries that name the person. Altered entries are ignored."""
     for entry in entries:
@@ -76,7 +76,7 @@ def iter_identities_in_mentioning_entries(
             yield from _iter_id_email_pair_if_present(content)
 
 
-def _personal_content_if_naming(person: PersonalData, entry: StoredEntry) -> Any:
+def _personal_content_if_naming(person: PersonIdentifiers, entry: StoredEntry) -> Any:
     """Return the content of an entry without the ids of non-persons if it names the person, or None."""
     text = entry.body.decode(errors="replace") if isinstance(entry.body, bytes) else ""
     if not person.may_appear_in(text):

@@ -19,7 +19,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, Partition
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -147,7 +147,7 @@ def _load_current_records(index_items: list[Item]) -> list[Entity]:
     return [record_from_item(item) for item in items.values()]
 
 
-def _redact_or_remove_record(erasure: Erasure, record: Entity, person: PersonalData) -> Erasure:
+def _redact_or_remove_record(erasure: Erasure, record: Entity, person: PersonIdentifiers) -> Erasure:
     """Redact or remove a record. The erasure ends if the person owns the organization."""
     changed = (
         record.redaction_changes_or_none_to_delete(person) if _is_before_completion(erasure, record.created_at) else {}

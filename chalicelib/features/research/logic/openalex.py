@@ -21,7 +21,7 @@ from chalicelib.features.research.logic.sources import (
 from chalicelib.features.research.models.identifiers import (
     is_openalex_author_id,
     is_orcid,
-    normalize_arxiv_id,
+    normalize_arxiv_id_or_none,
     normalize_identifiers,
 )
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -55,7 +55,7 @@ def fetch_author_and_build_steps(step: Item) -> SourcePage:
     """
     response = openalex_source().get(f"/authors/{step['id']}", select="id,orcid")
     author_id, orcid_id = (
-        _id_from_url(value_at_path(response, "id")),
+        _last_url_segment_or_empty(value_at_path(response, "id")),
         str(value_at_path(response, "orcid") or "").rpartition("/")[2],
     )
     if not is_openalex_author_id(author_id):
@@ -77,7 +77,7 @@ def fetch_works_page(step: Item) -> SourcePage:
         try:
             records.append(_parse_record_or_raise_unreadable(work, step["with"]))
         except UnreadableRecord as error:
-            unreadable.append(f"openalex {_id_from_url(value_at_path(work, 'id')) or '?'} {error}")
+            unreadable.append(f"openalex {_last_url_segment_or_empty(value_at_path(work, 'id')) or '?'} {error}")
     if next_cursor is not None and not isinstance(next_cursor, str):
         raise InvalidResponse("OpenAlex sent an invalid cursor.")
     has_more = bool(results) and bool(next_cursor) and next_cursor != cursor
@@ -85,7 +85,7 @@ def fetch_works_page(step: Item) -> SourcePage:
 
 
 def _parse_record_or_raise_unreadable(work: Any, researcher_ids: list[str]) -> SourceRecord:
-    work_id = _id_from_url(value_at_path(work, "id"))
+    work_id = _last_url_segment_or_empty(value_at_path(work, "id"))
     if not (work_id.startswith("W") and work_id[1:].isdigit()):
         raise UnreadableRecord("has no id")
     authorships = value_at_path(work, "authorships")
@@ -126,15 +126,15 @@ def _all_ids_of_requested_authors(authorships: list[Any], requested_ids: list[st
     """Return all ids of those authors of a work whose works were requested."""
     author_ids: list[str] = []
     for each in authorships:
-        ids = [_id_from_url(value_at_path(each, "author", name)) for name in ("id", "orcid")]
+        ids = [_last_url_segment_or_empty(value_at_path(each, "author", name)) for name in ("id", "orcid")]
         author_ids += [author_id for author_id in ids if author_id] if set(ids) & set(requested_ids) else []
     return author_ids
 
 
 def _arxiv_id(location: Any) -> str | None:
     url = value_at_path(location, "landing_page_url")
-    return normalize_arxiv_id(url) if isinstance(url, str) and "arxiv.org/" in ascii_lower(url) else None
+    return normalize_arxiv_id_or_none(url) if isinstance(url, str) and "arxiv.org/" in ascii_lower(url) else None
 
 
-def _id_from_url(url: Any) -> str:
+def _last_url_segment_or_empty(url: Any) -> str:
     return url.rpartition("/")[2] if isinstance(url, str) else ""

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from chalicelib.features.research.logic import throttle
 from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
 from chalicelib.kernel.core.version import VERSION
-from chalicelib.kernel.outbound.retry_after import parse_retry_after
+from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
 
 CONNECT_SECONDS: Final = 3.0
 READ_SECONDS: Final = 20.0
@@ -174,7 +174,7 @@ def _send(source: Source, url: str) -> SourceResponse:
             response.close()
     except HTTPError as error:
         raise RetryLater(f"{source.name} did not answer: {type(error).__name__}.") from error
-    seconds = parse_retry_after(response.headers.get("Retry-After"))
+    seconds = parse_retry_after_or_none(response.headers.get("Retry-After"))
     retry_after = None if seconds is None else min(float(seconds), MAX_RETRY_AFTER_SECONDS)
     return SourceResponse(response.status, response.headers.get("Location"), retry_after, body)
 

@@ -90,7 +90,7 @@ def build_titled_record_content(
     return {
         "title": normalized_title,
         "type": type_,
-        "year": _parse_year(year),
+        "year": _parse_year_or_none(year),
         "venue_name": venue_name or None,
         "identifiers": dict(identifiers),
         "authors": authors[:MAX_AUTHORS],
@@ -109,7 +109,7 @@ def build_named_author(name: Any, orcid_id: Any = None) -> dict[str, Any]:
     }
 
 
-def _parse_year(value: Any) -> int | None:
+def _parse_year_or_none(value: Any) -> int | None:
     try:
         year = int(value)
     except (TypeError, ValueError):

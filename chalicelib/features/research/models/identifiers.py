@@ -36,20 +36,20 @@ def is_openalex_author_id(text: str) -> bool:
     return bool(_OPENALEX_AUTHOR.fullmatch(text))
 
 
-def normalize_doi(text: object) -> str | None:
+def normalize_doi_or_none(text: object) -> str | None:
     """Return a DOI without prefix and in lower case, because DOIs ignore case; None if it is invalid."""
     bare = ascii_lower(_DOI_URL_PREFIX.sub("", str(text or "").strip()))
     return bare if _DOI.fullmatch(bare) and len(bare) <= _MAX_DOI_CHARACTERS else None
 
 
-def normalize_arxiv_id(text: object) -> str | None:
+def normalize_arxiv_id_or_none(text: object) -> str | None:
     """Return an arXiv id, possibly from a URL, without its version; None if it is invalid."""
     tail = _ARXIV_URL_PARTS.sub("", str(text or "").strip())
     match = _ARXIV.fullmatch(tail)
     return ascii_lower(match[1]) if match else None
 
 
-def normalize_pmid(text: object) -> str | None:
+def normalize_pmid_or_none(text: object) -> str | None:
     """Return a PubMed id, possibly from a URL; None if it is invalid."""
     match = _PMID.fullmatch(str(text or "").strip())
     return match[1] if match else None
@@ -57,12 +57,12 @@ def normalize_pmid(text: object) -> str | None:
 
 def normalize_identifiers(**values: object) -> dict[str, str]:
     """Return the valid identifiers of a work. A DOI of arXiv yields an arXiv id, too."""
-    doi = normalize_doi(values.get("doi"))
+    doi = normalize_doi_or_none(values.get("doi"))
     derived = doi.removeprefix(_ARXIV_DOI_PREFIX) if doi and doi.startswith(_ARXIV_DOI_PREFIX) else None
     normalized = {
         "doi": doi,
-        "arxiv": normalize_arxiv_id(values.get("arxiv")) or normalize_arxiv_id(derived),
-        "pmid": normalize_pmid(values.get("pmid")),
+        "arxiv": normalize_arxiv_id_or_none(values.get("arxiv")) or normalize_arxiv_id_or_none(derived),
+        "pmid": normalize_pmid_or_none(values.get("pmid")),
         "openalex": values.get("openalex"),
         "dblp": values.get("dblp"),
     }

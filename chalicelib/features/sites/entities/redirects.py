@@ -8,7 +8,7 @@ from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGME
 from chalicelib.features.sites.models.redirects import RedirectOut
 from chalicelib.features.sites.models.url_paths import ancestor_paths, to_comparable_path
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
 
@@ -59,7 +59,7 @@ class Redirect(Entity):
             return (by_path,)
         return by_path, {"pk": pk, "sk": target_sort_key_prefix(self.to_path) + self.id, "from_path": self.from_path}
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return None if a path names the person, because a path without the name would be another path."""
         return None if person.appears_in_value([self.from_path, self.to_path or ""]) else {}
 

@@ -14,7 +14,7 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
@@ -90,7 +90,7 @@ class Site(Container, LinkTarget):
         """The URL of the site without a path."""
         return f"https://{self.host}"
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
         return person.redacted_field_changes({name: getattr(self, name) for name in ("name", "description", "robots")})
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 from chalicelib.features.platforms.models.nested_items import iter_pointers_and_items
 from chalicelib.features.sites.menus.models import MenuOut
 from chalicelib.kernel.storage.entity import Collection, Entity, Quota
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 
 MENU_ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
 MAX_MENUS: Final = 100
@@ -66,6 +66,6 @@ class Menu(Entity):
             if is_visible[item["type"]]:
                 yield {**item, "children": children}
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the name and items with the person's data redacted."""
         return person.redacted_field_changes({"name": self.name, "outline": self.outline})

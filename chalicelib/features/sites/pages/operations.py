@@ -149,7 +149,7 @@ def publish_page(ctx: Context, site: Site, page: EditablePage, body: PagePublica
     revision = (
         page
         if body.revision_id in (None, page.draft_revision_id)
-        else _require_prefetched_revision(ctx, page, body.revision_id)
+        else _prefetched_revision_or_raise(ctx, page, body.revision_id)
     )
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     published = PagePublisher(trees, page, ctx.now).publish_now(revision)
@@ -198,7 +198,7 @@ def restore_page_revision(ctx: Context, site: Site, page: EditablePage, revision
     return PageOut.of(page_changes.restore_revision(ctx, site, page, revision))
 
 
-def _require_prefetched_revision(ctx: Context, page: Page, revision_id: str | None) -> Revision:
+def _prefetched_revision_or_raise(ctx: Context, page: Page, revision_id: str | None) -> Revision:
     key = Revision.make_item_key(page_id=page.id, id=str(revision_id))
     if key not in ctx.access.prefetched:
         raise ValidationProblem([FieldError("/revisionId", "unknown", "No revision of this page has this id.")])

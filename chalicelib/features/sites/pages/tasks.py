@@ -46,7 +46,7 @@ def run_schedule(message: dict[str, Any]) -> None:
 
     If the page cannot be published, each sweep retries until somebody resolves the conflict or removes the schedule.
     """
-    stored_page = tasks.load_record(EditablePage, message)
+    stored_page = tasks.load_record_or_none(EditablePage, message)
     items = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
     page = stored_page.with_computed_fields_or_none(items) if stored_page and len(items) > 1 else None
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
@@ -86,7 +86,7 @@ def render_content(message: dict[str, Any]) -> None:
     A request that needs the rendering enqueues this task, and renders the content itself meanwhile. If the content
     changes concurrently, that change stores a rendering, or a later request enqueues the task again.
     """
-    content = tasks.load_record(Content, message)
+    content = tasks.load_record_or_none(Content, message)
     if content is None:
         return
     ids = {"page_id": content.page_id, "id": content.id}
@@ -173,7 +173,7 @@ def _remove_redirects(redirect_items: list[Item]) -> None:
 
 def _remove_page(site_id: str, page_id: str) -> None:
     """Remove a page whose parent is deleted."""
-    loaded = _load_page_and_trees(site_id, page_id)
+    loaded = _load_page_and_trees_or_none(site_id, page_id)
     if loaded:
         page, trees = loaded
         remove_from_trees(trees, page, trees.changes.now)
@@ -184,7 +184,7 @@ def _remove_page(site_id: str, page_id: str) -> None:
 
 def _unpublish_below_deleted_parent(site_id: str, page_id: str) -> None:
     """Unpublish a page whose published parent is deleted. The ancestors of its draft may be deleted, too."""
-    loaded = _load_page_and_trees(site_id, page_id)
+    loaded = _load_page_and_trees_or_none(site_id, page_id)
     if loaded is None or loaded[0].published_tree_version is None:
         return
     page, trees = loaded
@@ -197,7 +197,7 @@ def _unpublish_below_deleted_parent(site_id: str, page_id: str) -> None:
         trees.changes.commit()
 
 
-def _load_page_and_trees(site_id: str, page_id: str) -> tuple[Page, SiteTreesUnitOfWork] | None:
+def _load_page_and_trees_or_none(site_id: str, page_id: str) -> tuple[Page, SiteTreesUnitOfWork] | None:
     """Return a page and a unit of work for the trees of its site, or None if the page or the site is deleted."""
     key = Page.make_item_key(site_id=site_id, id=page_id)
     items = table.get_all([key, *tree_state_keys(site_id)])

@@ -19,7 +19,7 @@ from chalicelib.features.sites.previews.logic.preview_tokens import (
 from chalicelib.features.sites.previews.logic.revision_view import (
     load_page_as_of_revision,
     load_previewed_page_or_none,
-    parse_revision_with_blocks,
+    parse_revision_with_blocks_or_none,
     revision_and_content_keys,
 )
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
@@ -143,7 +143,7 @@ def _organization_membership_id(ctx: Context) -> str | None:
 
 
 def _prefetched_revision_or_raise(ctx: Context, page: Page, revision_id: str | None) -> Revision:
-    revision = parse_revision_with_blocks(dict(ctx.access.prefetched), page.id, str(revision_id))
+    revision = parse_revision_with_blocks_or_none(dict(ctx.access.prefetched), page.id, str(revision_id))
     if revision is None:
         raise ValidationProblem([FieldError("query/revisionId", "unknown", "No revision of this page has this id.")])
     return revision

@@ -9,9 +9,9 @@ from chalicelib.features.sites.models.redirect_targets import to_location
 from chalicelib.features.sites.models.url_paths import to_comparable_path, to_decoded_clean_path
 from chalicelib.features.sites.pages.logic.page_queries import (
     PageLocation,
-    load_draft_page,
-    load_published_page,
-    locate_by_path,
+    load_draft_page_or_none,
+    load_published_page_or_none,
+    locate_by_path_or_none,
     page_to_public_output,
     path_prefetch_keys,
 )
@@ -23,7 +23,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
 )
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.sites.visits.logic.robots import build_robots_txt
-from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap_xml, sitemap_prefetch_keys
+from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap_xml_or_none, sitemap_prefetch_keys
 from chalicelib.features.sites.visits.logic.visit_resolution import resolve_visit_if_site_public, visit_prefetch_keys
 from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.kernel.core.problems import not_found
@@ -98,7 +98,7 @@ def get_page_by_path(
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
-        return _draft_response_to_member(ctx, site, locate_by_path(site.id, path, items, draft=True))
+        return _draft_response_to_member(ctx, site, locate_by_path_or_none(site.id, path, items, draft=True))
     resolved = resolve_to_page_or_redirect(site.id, path, items, to_decoded_clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
         return _redirect_to_api_path_or_address(ctx, site, resolved)
@@ -116,8 +116,8 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
     """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft."""
     items = dict(ctx.access.prefetched)
     if query.draft and ctx.role is not None:
-        return _draft_response_to_member(ctx, site, locate_by_path(site.id, _HOME, items, draft=True))
-    return _published_response(ctx, site, locate_by_path(site.id, _HOME, items))
+        return _draft_response_to_member(ctx, site, locate_by_path_or_none(site.id, _HOME, items, draft=True))
+    return _published_response(ctx, site, locate_by_path_or_none(site.id, _HOME, items))
 
 
 @routes.get(
@@ -146,7 +146,11 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawR
     canonical URL are omitted.
     """
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
-    text = load_or_build_sitemap_xml(site_with_domain, query.page, ctx.access.prefetched) if site.is_published else None
+    text = (
+        load_or_build_sitemap_xml_or_none(site_with_domain, query.page, ctx.access.prefetched)
+        if site.is_published
+        else None
+    )
     if text is None:
         raise not_found()
     return RawResponse(text, "application/xml", _CACHE_FIVE_MINUTES)
@@ -154,7 +158,7 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawR
 
 def _published_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
     as_html = wants_html(ctx.request)
-    page = load_published_page(site.id, location, with_blocks=not as_html) if location else None
+    page = load_published_page_or_none(site.id, location, with_blocks=not as_html) if location else None
     if page is None or location is None:
         raise not_found()
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
@@ -165,7 +169,7 @@ def _published_response(ctx: Context, site: Site, location: PageLocation | None)
 
 def _draft_response_to_member(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
     as_html = wants_html(ctx.request)
-    page = load_draft_page(site.id, location, with_blocks=not as_html) if location else None
+    page = load_draft_page_or_none(site.id, location, with_blocks=not as_html) if location else None
     if page is None:
         raise not_found()
     ctx.allow_caching(vary=VARY_BY_ACCEPT)

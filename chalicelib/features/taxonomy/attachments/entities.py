@@ -52,7 +52,7 @@ def attachment_ids_by_node(entity_item: Item | None) -> dict[str, str]:
     return dict(attachment_ref.split("/") for attachment_ref in _joined_node_and_attachment_ids(entity_item))
 
 
-def entity_item_add_if_unchanged_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
+def entity_item_add_attachment_if_unchanged_write(attachment: TaxonomyAttachment, entity_item: Item | None) -> Write:
     """Return the write that adds an attachment to the item of its entity. Fails if the item changed since the read."""
     attachment_refs = _joined_node_and_attachment_ids(entity_item)
     update = ItemUpdate(
@@ -63,7 +63,7 @@ def entity_item_add_if_unchanged_write(attachment: TaxonomyAttachment, entity_it
     return update.to_write("attribute_not_exists(#nodes)")
 
 
-def entity_item_remove_write(attachment: TaxonomyAttachment) -> Write:
+def entity_item_discard_attachment_write(attachment: TaxonomyAttachment) -> Write:
     """Return the write that removes an attachment from the item of its entity."""
     return ItemUpdate(
         _entity_item_key(attachment), discard={"nodes": frozenset({_joined_node_and_attachment_id(attachment)})}

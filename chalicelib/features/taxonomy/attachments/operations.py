@@ -8,8 +8,8 @@ from chalicelib.features.taxonomy.attachments.entities import (
     TaxonomyAttachment,
     attachment_ids_by_node,
     entity_attachments_key,
-    entity_item_add_if_unchanged_write,
-    entity_item_remove_write,
+    entity_item_add_attachment_if_unchanged_write,
+    entity_item_discard_attachment_write,
 )
 from chalicelib.features.taxonomy.attachments.logic.attachment_queries import (
     list_attachments_of_node,
@@ -115,7 +115,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
             **body.to_stored_fields_with_defaults(),
         )
     )
-    ctx.changes.add_write(entity_item_add_if_unchanged_write(attachment, entity_item))
+    ctx.changes.add_write(entity_item_add_attachment_if_unchanged_write(attachment, entity_item))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count + 1)
     return AttachmentOut.of(attachment)
 
@@ -142,7 +142,7 @@ def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyA
     """Detach a node from an entity."""
     _require_visible_attachment_of_node(ctx, node, attachment)
     ctx.changes.delete(attachment)
-    ctx.changes.add_write(entity_item_remove_write(attachment))
+    ctx.changes.add_write(entity_item_discard_attachment_write(attachment))
     ctx.changes.update_untracked(node, attachment_count=node.attachment_count - 1)
 
 

@@ -31,7 +31,7 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
@@ -169,7 +169,7 @@ class TaxonomyNode(Entity):
             {**row, "sk": sort_key + self.id} for sort_key in sort_keys
         )
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
         fields = person.redacted_field_changes({"name": self.name, "description": self.description})
         labels = [person.redact(label) for label in self.alt_labels]

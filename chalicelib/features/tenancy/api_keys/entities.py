@@ -9,7 +9,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity.auth import build_api_key_pointer
 from chalicelib.kernel.permissions.grants import Credential
 from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
 MAX_LIVE_API_KEYS = 100
@@ -72,7 +72,7 @@ class ApiKey(Credential):
         cause = {"revoked_because": {"reason": reason, "id": cause_id}} if reason else {}
         return {"revoked_at": timestamp, "is_live": False, **cause}
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person as creator and grantor, and from its name."""
         changed: dict[str, Any] = {**person.redacted_field_changes({"name": self.name})}
         if self.created_by in person.user_ids:
@@ -98,6 +98,6 @@ class KeyRevocation(Job):
     organization_id: str
     reasons: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from the reasons."""
         return person.redacted_field_changes({"reasons": self.reasons})

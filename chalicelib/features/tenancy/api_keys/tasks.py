@@ -16,7 +16,7 @@ from chalicelib.kernel.work.tasks import task
 @task("api_keys.expire")
 def stop_counting_expired_key(message: dict[str, Any]) -> None:
     """Stop counting an expired API key toward the quota. The key itself stopped working when it expired."""
-    key = tasks.load_record(ApiKey, message)
+    key = tasks.load_record_or_none(ApiKey, message)
     if key and key.is_live and key.status == "expired":
         changes = UnitOfWork(now())
         changes.update_untracked(key, is_live=False)

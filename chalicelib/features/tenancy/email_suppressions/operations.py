@@ -46,7 +46,7 @@ def describe_subscription(
 
     It changes nothing, because mail scanners open links. A token that the service did not sign is `not_found`.
     """
-    return _build_subscription_page_or_json(ctx, unsubscribed=_load_suppression(ctx, query) is not None)
+    return _build_subscription_page_or_json(ctx, unsubscribed=_load_suppression_or_none(ctx, query) is not None)
 
 
 @routes.post(
@@ -69,7 +69,7 @@ def unsubscribe(
     The recipient can still accept invitations by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
     (RFC 8058). A token that the service did not sign is `not_found`.
     """
-    if _load_suppression(ctx, query) is None:
+    if _load_suppression_or_none(ctx, query) is None:
         ctx.changes.create(EmailSuppression(**ctx.new_id_and_time_fields(), address_hash=_require_address_hash(query)))
     return _build_subscription_page_or_json(ctx, unsubscribed=True)
 
@@ -81,7 +81,7 @@ def _require_address_hash(query: UnsubscribeQuery) -> str:
     return address_hash
 
 
-def _load_suppression(ctx: Context, query: UnsubscribeQuery) -> EmailSuppression | None:
+def _load_suppression_or_none(ctx: Context, query: UnsubscribeQuery) -> EmailSuppression | None:
     item = ctx.access.prefetched.get(EmailSuppression.make_item_key(address_hash=_require_address_hash(query)))
     return EmailSuppression.from_item(item) if item else None
 

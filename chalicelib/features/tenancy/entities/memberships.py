@@ -9,7 +9,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Facet, Item
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
 INDEX_LAG_SECONDS: Final = 5
@@ -62,14 +62,14 @@ class ContainerMember(Membership):
         """Return the member's name, username or e-mail address for chat messages."""
         return self.name or self.username or self.email or self.user_id
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return None if the membership is the person's. Another member only loses values that name the person."""
         if self.user_id in person.user_ids:
             return None
         redacted = person.redacted_field_changes({"username": self.username, "name": self.name})
         return {**redacted, "email": None} if self.email in person.emails else redacted
 
-    def with_suffix_if_username_taken(self) -> Self:
+    def with_available_username(self) -> Self:
         """Return the membership with a username that no other member has, in containers where usernames are unique."""
         return self
 

@@ -9,7 +9,7 @@ from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container, Quota, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
@@ -80,7 +80,7 @@ class Organization(Container):
         """Return the purge of a deleted organization."""
         return ScheduledTask("organizations.purge", self.deletion_due_at) if self.deletion_due_at else None
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the changes that remove the person from its texts, and their addresses from its contacts."""
         redacted = person.redacted_field_changes({name: getattr(self, name) for name in _TEXT_FIELDS})
         return {**redacted, **{name: None for name in _EMAIL_FIELDS if getattr(self, name) in person.emails}}

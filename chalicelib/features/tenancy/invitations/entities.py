@@ -8,7 +8,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.models import InvitableRole, InvitationOut, InvitationStatus
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.work.jobs import Job
@@ -103,7 +103,7 @@ class Invitation(Entity):
         """Return the task that runs when the invitation expires."""
         return None if self.outcome else ScheduledTask("invitations.expire", self.expires_at)
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return None if the person was invited. Invitations sent by the person are revoked and no longer name them."""
         if self.email in person.emails or self.answered_by in person.user_ids:
             return None

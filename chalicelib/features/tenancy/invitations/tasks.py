@@ -9,7 +9,7 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     build_acceptance_url,
     is_established_organization,
     mail_safe_name_or_none,
-    reissue_token,
+    reissue_token_or_none,
 )
 from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation, resolve_invitation_token
 from chalicelib.kernel.core.clock import now
@@ -31,7 +31,7 @@ _EXPIRE_TASK: Final = "invitations.expire"
 )
 def expire_invitation(message: dict[str, Any]) -> None:
     """Record that a pending invitation has expired, with a log entry. Its link stopped working at that time."""
-    invitation = tasks.load_record(Invitation, message)
+    invitation = tasks.load_record_or_none(Invitation, message)
     if invitation and invitation.outcome is None and invitation.status == "expired":
         changes = UnitOfWork(now())
         changes.update(invitation, **closing_fields("expired"))
@@ -51,7 +51,7 @@ def send_invitation(message: dict[str, Any]) -> None:
     if job is None:
         return
     try:
-        if (token := reissue_token(job)) and (resolved := _resolve_acceptable_invitation(token)):
+        if (token := reissue_token_or_none(job)) and (resolved := _resolve_acceptable_invitation_or_none(token)):
             url = build_unsubscribe_url(job.recipient_hash) if job.recipient_hash else None
             if not (job.recipient_hash and table.get(EmailSuppression.make_item_key(address_hash=job.recipient_hash))):
                 mail.send_email(
@@ -65,7 +65,7 @@ def send_invitation(message: dict[str, Any]) -> None:
     jobs.remove(job)
 
 
-def _resolve_acceptable_invitation(token: str) -> ResolvedInvitation | None:
+def _resolve_acceptable_invitation_or_none(token: str) -> ResolvedInvitation | None:
     """Return the invitation to which the mail's link leads, or None if the recipient could not accept it any more."""
     try:
         resolved = resolve_invitation_token(token, None)

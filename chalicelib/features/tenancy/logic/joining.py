@@ -32,7 +32,7 @@ def create_membership(
     )
     # The first attempt may have failed because the username is taken. A check before it would cost a read.
     if ctx.attempt:
-        member = member.with_suffix_if_username_taken()
+        member = member.with_available_username()
     for item in ancestor_memberships.memberships.values():
         ancestor_membership = record_from_item(item)
         previous = item.get("below_at")

@@ -24,7 +24,7 @@ class BrokenAnchor(Exception):
     """The newest anchor of a log is not one that this service wrote."""
 
 
-def load_latest_anchor(log_id: str) -> Head | None:
+def load_latest_anchor_or_none(log_id: str) -> Head | None:
     """Return the head that was anchored last, or None without an anchor or without a bucket.
 
     Raises BrokenAnchor, and Problem `unavailable` if the bucket does not respond.

@@ -116,7 +116,7 @@ def verify_next_window(
             _load_initial_progress_and_fault(log_id, outbox),
             len(outbox.pointers) + len(outbox.forged),
         )
-    trusted = _anchor_and_client_checkpoints_or_fault(log_id, progress, client_note)
+    trusted = _anchor_and_client_checkpoints_or_signature_fault(log_id, progress, client_note)
     if isinstance(trusted, Fault):
         return VerificationResult(progress, trusted, pending_count)
     if any(checkpoint.size > progress.head_size for checkpoint in trusted):
@@ -134,7 +134,7 @@ def _load_initial_progress_and_fault(log_id: str, outbox: Outbox) -> tuple[Verif
     forged_fault = Fault("bad_signature", None)
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
-        anchor, anchor_fault = anchors.load_latest_anchor(log_id), None
+        anchor, anchor_fault = anchors.load_latest_anchor_or_none(log_id), None
     except BrokenAnchor as error:
         add_fields(brokenAnchor=str(error))
         anchor, anchor_fault = None, forged_fault
@@ -222,7 +222,7 @@ def _load_head_or_none_if_broken(log_id: str) -> Head | None:
         return None
 
 
-def _anchor_and_client_checkpoints_or_fault(
+def _anchor_and_client_checkpoints_or_signature_fault(
     log_id: str, progress: VerificationProgress, client_note: str | None
 ) -> list[Checkpoint] | Fault:
     """Return the checkpoints that the log has to begin with. The anchor was verified when the verification began."""

@@ -62,7 +62,7 @@ def commit_disabling_if_still_pending(message: dict[str, Any]) -> None:
     A webhook that was enabled again, or has another URL by now, stays as it is. Raises ConcurrentModification.
     """
     for attempt in range(_MAX_ATTEMPTS):
-        job = tasks.load_record(DisableJob, message)
+        job = tasks.load_record_or_none(DisableJob, message)
         if job is None:
             return
         item = table.get(job.webhook_key)
@@ -103,7 +103,7 @@ def commit_exhaustion_entry(message: dict[str, Any]) -> None:
 
     Raises ConcurrentModification if another worker committed first.
     """
-    job = tasks.load_record(ExhaustionJob, message)
+    job = tasks.load_record_or_none(ExhaustionJob, message)
     if job is None:
         return
     item = table.get(job.delivery_key)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
-from chalicelib.features.sites.pages.logic.page_queries import locate_published_page
+from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import Request
@@ -114,5 +114,5 @@ class PagePathReader:
         return [chain for tree in self._trees if (chain := tree.nodes_from_root_or_none(page_id))]
 
     def _published_path(self, page_id: str) -> str | None:
-        location = locate_published_page(self._trees[0], page_id)
+        location = locate_published_page_or_none(self._trees[0], page_id)
         return location.path if location else None

@@ -34,7 +34,7 @@ from chalicelib.kernel.storage.entity import (
     Quota,
     ScheduledTask,
 )
-from chalicelib.kernel.storage.pii import PersonalData
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
@@ -260,7 +260,7 @@ class Page(PageTarget):
             blocks=Content.from_item(content).blocks if content else (),
         )
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted."""
         return person.redacted_field_changes({"title": self.title, "seo": self.seo})
 
@@ -295,7 +295,7 @@ class Revision(Entity):
         content = prefetched.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the title and SEO fields with the person's data redacted, without a creator who is the person."""
         redacted = person.redacted_field_changes({"title": self.title, "seo": self.seo})
         return {**redacted, "created_by": None} if self.created_by in person.user_ids else redacted
@@ -353,7 +353,7 @@ class Content(Entity):
         record_fields = {name: getattr(self, name) for name in (*RECORD_FIELDS, "organization_id", "page_id")}
         return tuple(self.fresh_rendering.build_items(**record_fields))
 
-    def redaction_changes_or_none_to_delete(self, person: PersonalData) -> Mapping[str, Any] | None:
+    def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the blocks as JSON with the person's data redacted."""
         blocks = [*self.blocks]
         return {"text": to_json(person.redact_value(blocks))} if person.appears_in_value(blocks) else {}

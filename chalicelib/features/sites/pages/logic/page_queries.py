@@ -45,13 +45,13 @@ class PageLocation:
 
 
 def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
-    """Return the item keys that `locate_by_path` needs, for prefetching."""
+    """Return the item keys that `locate_by_path_or_none` needs, for prefetching."""
     return tree_state_and_slug_index_keys(
         page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_if_page_path(path)
     )
 
 
-def locate_by_path(
+def locate_by_path_or_none(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], *, draft: bool = False
 ) -> PageLocation | None:
     """Return the page at a path, among the drafts or the published pages. `prefetched` are at `path_prefetch_keys`."""
@@ -61,13 +61,13 @@ def locate_by_path(
     resolver = PathResolver(
         site_id, page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs, prefetched
     )
-    breadcrumbs = resolver.resolve_current_breadcrumbs()
+    breadcrumbs = resolver.resolve_current_breadcrumbs_or_none()
     if breadcrumbs is None or not (draft or breadcrumbs[-1].get("revision_id")):
         return None
     return PageLocation(breadcrumbs[-1]["id"], breadcrumbs[-1].get("revision_id"), breadcrumbs, resolver.home_id)
 
 
-def locate_by_former_path(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> PageLocation | None:
+def locate_by_former_path_or_none(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> PageLocation | None:
     """Return the current location of the published page that had a path before, or None.
 
     `prefetched` are at `path_prefetch_keys`.
@@ -81,13 +81,13 @@ def locate_by_former_path(site_id: str, path: str, prefetched: dict[ItemKey, Ite
         if candidate_count >= _MAX_CANDIDATES:
             break
         reader.load_consistent_ancestors([page_id])
-        location = locate_published_page(reader, page_id)
+        location = locate_published_page_or_none(reader, page_id)
         if location and location.path != path:
             return location
     return None
 
 
-def locate_page_in_tree(reader: TreeReader, page_id: str) -> PageLocation | None:
+def locate_page_in_tree_or_none(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a page in a tree that was read; None if the page or an ancestor is deleted."""
     breadcrumbs = reader.nodes_from_root_or_none(page_id)
     if breadcrumbs is None:
@@ -95,13 +95,13 @@ def locate_page_in_tree(reader: TreeReader, page_id: str) -> PageLocation | None
     return PageLocation(page_id, breadcrumbs[-1].get("revision_id"), tuple(breadcrumbs), reader.state.get("home"))
 
 
-def locate_published_page(reader: TreeReader, page_id: str) -> PageLocation | None:
+def locate_published_page_or_none(reader: TreeReader, page_id: str) -> PageLocation | None:
     """Return the location of a published page in the tree of published pages; None if it is not published."""
-    location = locate_page_in_tree(reader, page_id)
+    location = locate_page_in_tree_or_none(reader, page_id)
     return location if location and location.revision_id else None
 
 
-def load_published_page(site_id: str, location: PageLocation, *, with_blocks: bool = True) -> Page | None:
+def load_published_page_or_none(site_id: str, location: PageLocation, *, with_blocks: bool = True) -> Page | None:
     """Return a page with its published revision, with or without blocks; None if it is deleted. Takes one read."""
     page_key = Page.make_item_key(site_id=site_id, id=location.page_id)
     ids = {"page_id": location.page_id, "id": str(location.revision_id)}
@@ -116,7 +116,7 @@ def load_published_page(site_id: str, location: PageLocation, *, with_blocks: bo
     )
 
 
-def load_draft_page(site_id: str, location: PageLocation, *, with_blocks: bool = True) -> Page | None:
+def load_draft_page_or_none(site_id: str, location: PageLocation, *, with_blocks: bool = True) -> Page | None:
     """Return a page with its draft, with or without blocks; None if it is deleted."""
     item = table.get(Page.make_item_key(site_id=site_id, id=location.page_id))
     page = Page.from_item(item) if item else None

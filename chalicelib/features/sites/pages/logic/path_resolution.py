@@ -66,14 +66,14 @@ class PathResolver:
     def _tree_state_item_or_empty(self) -> Item:
         return self._items.get(self._tree.state_key, {})
 
-    def resolve_current_breadcrumbs(self) -> Breadcrumbs | None:
+    def resolve_current_breadcrumbs_or_none(self) -> Breadcrumbs | None:
         """Return the breadcrumbs of the page at the path, or None if there is none.
 
         Items that were read at different versions of the tree are read again. Raises Problem `unavailable` if the tree
         keeps changing.
         """
         for _ in range(_MAX_ATTEMPTS):
-            breadcrumbs = self._resolve_breadcrumbs_from(None) or self._resolve_breadcrumbs_from(self.home_id)
+            breadcrumbs = self._resolve_breadcrumbs_or_none(None) or self._resolve_breadcrumbs_or_none(self.home_id)
             if not breadcrumbs or all(
                 has_consistent_last_move(page, page["id"], self._tree_state_item_or_empty)
                 for page in breadcrumbs
@@ -118,7 +118,7 @@ class PathResolver:
             )
         return dict(sorted(homes.items(), key=lambda pair: last_end_or_open_end(pair[1]), reverse=True))
 
-    def _resolve_breadcrumbs_from(self, root_id: str | None) -> Breadcrumbs | None:
+    def _resolve_breadcrumbs_or_none(self, root_id: str | None) -> Breadcrumbs | None:
         """Return the breadcrumbs of the page at the path, starting below a page or, if `root_id` is None, at a root."""
         if not self._slugs:
             return (

@@ -16,7 +16,9 @@ def revision_and_content_keys(page_id: str, revision_id: str) -> list[ItemKey]:
     return [Revision.make_item_key(**ids), Content.make_item_key(**ids)]
 
 
-def parse_revision_with_blocks(prefetched: dict[ItemKey, Item], page_id: str, revision_id: str) -> Revision | None:
+def parse_revision_with_blocks_or_none(
+    prefetched: dict[ItemKey, Item], page_id: str, revision_id: str
+) -> Revision | None:
     """Return a revision with its blocks from the items that were read, or None."""
     item = prefetched.get(Revision.make_item_key(page_id=page_id, id=revision_id))
     return Revision.from_item(item).with_computed_fields_or_none(prefetched) if item else None
@@ -42,7 +44,7 @@ def load_previewed_page_or_none(claim: PreviewClaim, site: Site, prefetched: dic
     issuer_key = claim.issuer_item_key(site.organization_id)
     loaded = prefetched | table.get_all([issuer_key, *revision_and_content_keys(claim.page_id, claim.revision_id)])
     item = loaded.get(Page.make_item_key(site_id=site.id, id=claim.page_id))
-    revision = parse_revision_with_blocks(loaded, claim.page_id, claim.revision_id)
+    revision = parse_revision_with_blocks_or_none(loaded, claim.page_id, claim.revision_id)
     if item is None or revision is None or not claim.is_issuer_valid(loaded.get(issuer_key)):
         return None
     pages = load_pages_with_breadcrumbs(site.id, [Page.from_item(item)], loaded)

@@ -5,7 +5,7 @@ from typing import Self
 
 from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
-from chalicelib.features.sites.pages.logic.page_queries import locate_published_page
+from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import TreeReader
 
@@ -37,5 +37,5 @@ def load_with_current_destinations(site_id: str, redirects: Sequence[Redirect]) 
 def _current_destination_path(reader: TreeReader, redirect: Redirect) -> str | None:
     if redirect.page_id is None:
         return redirect.to_path
-    location = locate_published_page(reader, redirect.page_id)
+    location = locate_published_page_or_none(reader, redirect.page_id)
     return location.path if location else None

@@ -59,13 +59,13 @@ def _iter_possible_resolutions(
     own_key = redirect_by_path_key(site_id, path)
     own_target, page = (
         _manual_target(prefetched.get(own_key), original_path or path),
-        page_queries.locate_by_path(site_id, path, prefetched),
+        page_queries.locate_by_path_or_none(site_id, path, prefetched),
     )
     if own_target and not _is_older_than_page_position(own_target, page):
         yield own_target
     if page:
         yield page
-    if location := page_queries.locate_by_former_path(site_id, path, prefetched):
+    if location := page_queries.locate_by_former_path_or_none(site_id, path, prefetched):
         yield RedirectTarget(location.path, _MOVED_STATUS)
     wildcard_items = (prefetched.get(key) for key in possible_redirect_keys(site_id, path) if key != own_key)
     yield from filter(None, (_manual_target(item, original_path or path) for item in wildcard_items))

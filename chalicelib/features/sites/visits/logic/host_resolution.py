@@ -35,7 +35,7 @@ class SiteHost:
             return guard_key(Site.by_slug, {"slug": self.slug})
         return guard_key(CustomDomain.by_domain, {"domain": self.name})
 
-    def load_site_id(self) -> str | None:
+    def load_site_id_or_none(self) -> str | None:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
         ids = ancestor_cache.cached_ancestor_ids_or_empty(self._cache_key)
         if not ids:
@@ -74,7 +74,7 @@ def site_and_cached_organization_keys(site_id: str) -> list[ItemKey]:
     return [site, *([Organization.make_item_key(id=organization_id)] if organization_id else [])]
 
 
-def load_public_site(site_id: str, prefetched: dict[ItemKey, Item]) -> Site | None:
+def load_public_site_or_none(site_id: str, prefetched: dict[ItemKey, Item]) -> Site | None:
     """Return a site that everybody can see, or None.
 
     `prefetched`: the items at `site_and_cached_organization_keys`, to which a further read adds items.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
-from chalicelib.features.sites.pages.logic.page_queries import locate_page_in_tree
+from chalicelib.features.sites.pages.logic.page_queries import locate_page_in_tree_or_none
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
@@ -50,26 +50,28 @@ def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
     ]
 
 
-def load_or_build_sitemap_xml(site: Site, part_number: int | None, prefetched: Mapping[ItemKey, Item]) -> str | None:
+def load_or_build_sitemap_xml_or_none(
+    site: Site, part_number: int | None, prefetched: Mapping[ItemKey, Item]
+) -> str | None:
     """Return the part of a site's sitemap with a number, or None. Without a number, return the sitemap or its index.
 
     `prefetched` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
     """
     state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
     basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}"
-    parts = stored.parse_valid_parts(site.id, basis, prefetched)
+    parts = stored.parse_valid_parts_or_none(site.id, basis, prefetched)
     if parts is not None:
         if part_number is None and len(parts) > 1:
             return _build_sitemap_index_xml(site, [part.changed_at for part in parts])
         if (part_number or 1) > len(parts):
             return None
-        text = stored.load_part_xml(site.id, basis, part_number or 1, parts[(part_number or 1) - 1], prefetched)
+        text = stored.load_part_xml_or_none(site.id, basis, part_number or 1, parts[(part_number or 1) - 1], prefetched)
         if text is not None:
             return text
-    return _build_and_store_sitemap(site, basis, state.get("version", 0), part_number)
+    return _build_and_store_sitemap_or_none(site, basis, state.get("version", 0), part_number)
 
 
-def _build_and_store_sitemap(site: Site, basis: str, version: int, part_number: int | None) -> str | None:
+def _build_and_store_sitemap_or_none(site: Site, basis: str, version: int, part_number: int | None) -> str | None:
     parts = [*_split_into_parts(sorted(_iter_indexable_entries(site, version), key=lambda entry: entry.url))]
     texts = [(max((entry.changed_at for entry in part), default=""), _to_xml("urlset", "url", part)) for part in parts]
     stored.store_parts(site.id, basis, texts)
@@ -91,7 +93,7 @@ def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
         if (
             position.get("revision_id")
             and position.get("indexable")
-            and (location := locate_page_in_tree(reader, position["id"]))
+            and (location := locate_page_in_tree_or_none(reader, position["id"]))
         ):
             url = site.url + location.path
             if _comparable_url(position.get("canonical") or url) == _comparable_url(url):

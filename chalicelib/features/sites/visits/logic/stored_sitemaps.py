@@ -45,7 +45,7 @@ def sitemap_piece_key(site_id: str, part_number: int, piece_number: int) -> Item
     return SITEMAP_PARTITION.format(site_id=site_id), f"{part_number:05d}#{piece_number:03d}"
 
 
-def parse_valid_parts(site_id: str, basis: str, prefetched: Mapping[ItemKey, Item]) -> list[SitemapPart] | None:
+def parse_valid_parts_or_none(site_id: str, basis: str, prefetched: Mapping[ItemKey, Item]) -> list[SitemapPart] | None:
     """Return the stored parts of the sitemap of a site, or None if they are not valid. `prefetched` holds the head."""
     head = prefetched.get(sitemap_head_key(site_id))
     if head is None or head["basis"] != basis or head["made_at"] < after(now(), days=-_MAX_AGE_DAYS):
@@ -53,7 +53,7 @@ def parse_valid_parts(site_id: str, basis: str, prefetched: Mapping[ItemKey, Ite
     return [SitemapPart(part["changed_at"], part["pieces"]) for part in head["parts"]]
 
 
-def load_part_xml(
+def load_part_xml_or_none(
     site_id: str, basis: str, part_number: int, part: SitemapPart, prefetched: Mapping[ItemKey, Item]
 ) -> str | None:
     """Return a stored part, or None if it is not valid. Pieces that are not in `prefetched` take one read."""

@@ -10,7 +10,11 @@ from chalicelib.features.sites.models.url_paths import (
     to_comparable_path,
     to_decoded_clean_path,
 )
-from chalicelib.features.sites.pages.logic.page_queries import PageLocation, load_published_page, page_to_public_output
+from chalicelib.features.sites.pages.logic.page_queries import (
+    PageLocation,
+    load_published_page_or_none,
+    page_to_public_output,
+)
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
     resolution_prefetch_keys,
@@ -18,7 +22,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
 )
 from chalicelib.features.sites.visits.logic.host_resolution import (
     SiteHost,
-    load_public_site,
+    load_public_site_or_none,
     site_and_cached_organization_keys,
 )
 from chalicelib.features.sites.visits.models import RedirectedOut, VisitOut
@@ -37,7 +41,7 @@ def visit_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
-    site_id = host.load_site_id()
+    site_id = host.load_site_id_or_none()
     return (
         [
             host.slug_or_domain_guard_key,
@@ -57,10 +61,10 @@ def resolve_visit_if_site_public(
     `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
     """
     host, path = SiteHost.parse(requested_host), to_comparable_path(requested_path)
-    site = _load_public_site_of_host(host, prefetched) if host else None
+    site = _load_public_site_of_host_or_none(host, prefetched) if host else None
     if host and site is None:
         prefetched = table.get_all(_prefetch_keys(host, path))
-        site = _load_public_site_of_host(host, prefetched)
+        site = _load_public_site_of_host_or_none(host, prefetched)
     if host is None or site is None:
         return None
     resolved = (
@@ -71,15 +75,15 @@ def resolve_visit_if_site_public(
         return _redirect_visit_output(site_out, resolved.to_path, resolved.status_code)
     if isinstance(resolved, PageLocation) and (decode_path_without_query(requested_path) or "/") != path:
         return _redirect_visit_output(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
-    page = load_published_page(site.id, resolved) if resolved else None
+    page = load_published_page_or_none(site.id, resolved) if resolved else None
     if page is None:
         return VisitOut(site=site_out, match="none", page=None, redirect=None)
     return VisitOut(site=site_out, match="page", page=page_to_public_output(page), redirect=None)
 
 
-def _load_public_site_of_host(host: SiteHost, prefetched: dict[ItemKey, Item]) -> Site | None:
-    site_id = host.load_site_id()
-    site = load_public_site(site_id, prefetched) if site_id else None
+def _load_public_site_of_host_or_none(host: SiteHost, prefetched: dict[ItemKey, Item]) -> Site | None:
+    site_id = host.load_site_id_or_none()
+    site = load_public_site_or_none(site_id, prefetched) if site_id else None
     return site if site and host.is_host_of_else_evict(site, prefetched) else None
 
 

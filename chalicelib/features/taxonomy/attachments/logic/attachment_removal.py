@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment, entity_item_remove_write
+from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment, entity_item_discard_attachment_write
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
@@ -43,7 +43,7 @@ def delete_attachments_and_return_node(node: TaxonomyNode, attachments: Sequence
     changes = UnitOfWork(now())
     for attachment in attachments:
         changes.delete(attachment)
-        changes.add_write(entity_item_remove_write(attachment))
+        changes.add_write(entity_item_discard_attachment_write(attachment))
     attachment_count = node.attachment_count - len(attachments)
     changes.update_untracked(node, attachment_count=attachment_count)
     changes.commit()

@@ -79,7 +79,7 @@ def node_prefetch_keys(request: Request) -> list[ItemKey]:
 
 def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
     """Create a node. Raises Problem if its parent is unknown or the node would be too deep."""
-    tree, parent = tree_state_from_prefetched(ctx, platform.id), _load_parent(ctx, platform.id, body.parent_id)
+    tree, parent = tree_state_from_prefetched(ctx, platform.id), _load_parent_or_none(ctx, platform.id, body.parent_id)
     ancestors = parent.ancestors_and_self if parent else ()
     if exceeds_max_depth(ancestors, 0):
         raise depth_problem(0)
@@ -123,7 +123,7 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
     )
     if node.sort == SYSTEM_TAG and (is_moved or is_renamed):
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
-    parent = _load_parent(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
+    parent = _load_parent_or_none(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
     fields = body.to_stored_fields_with_defaults() | {"position": _choose_position(body.position, parent or tree)}
     updates = _AncestorUpdates(ctx.changes)
     if is_moved:
@@ -272,7 +272,7 @@ def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
     return node.ancestors[-1] if node.ancestors else None
 
 
-def _load_parent(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
+def _load_parent_or_none(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
     reader = TreeReader.from_items(taxonomy_tree_partition(platform_id), dict(ctx.access.prefetched))

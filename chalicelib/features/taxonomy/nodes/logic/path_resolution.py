@@ -104,7 +104,7 @@ class NodePathResolver:
             parent_id = self._find_child_id(parent_id, level)
             if parent_id is None:
                 return None
-        node = self._load_node(parent_id)
+        node = self._load_node_or_none(parent_id)
         return (node, "path") if node and node.path == "/".join(self.slugs) else None
 
     def find_match_by_former_path(self) -> NodeMatch | None:
@@ -122,7 +122,7 @@ class NodePathResolver:
             return
         self._visited.add((parent_id, level))
         if level == len(self.slugs):
-            yield from filter(None, [self._load_node(parent_id)])
+            yield from filter(None, [self._load_node_or_none(parent_id)])
             return
         if child_id := self._find_child_id(parent_id, level):
             yield from self._iter_nodes_at_end_of_path(child_id, level + 1)
@@ -169,7 +169,7 @@ class NodePathResolver:
         if missing := {*keys} - self.reader.requested_keys:
             self.reader.load_with_state(missing)
 
-    def _load_node(self, node_id: str | None) -> TaxonomyNode | None:
+    def _load_node_or_none(self, node_id: str | None) -> TaxonomyNode | None:
         if node_id is None:
             return None
         self.reader.load_consistent_ancestors([node_id])

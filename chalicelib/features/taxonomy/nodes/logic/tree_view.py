@@ -35,7 +35,7 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
     levels = query.depth or MAX_DEPTH
     if query.root_id or query.depth:
         try:
-            roots, children = _load_consistent_tree_part(ctx, platform_id, query.root_id, levels)
+            roots, children = _load_tree_part_or_raise_if_inconsistent(ctx, platform_id, query.root_id, levels)
             return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
@@ -50,7 +50,7 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
     return TreeOut(items=_branch_outputs(all_children, top_nodes, levels))
 
 
-def _load_consistent_tree_part(
+def _load_tree_part_or_raise_if_inconsistent(
     ctx: Context, platform_id: str, root_id: str | None, levels: int
 ) -> tuple[Sequence[TaxonomyNode], ChildrenByParent]:
     """Return the top nodes of a part of a tree, and the children of all its nodes. Raises _InconsistentPart."""

@@ -90,12 +90,12 @@ def create_token(organization_id: str, invitation_id: str, send_count: int) -> s
     return signatures.sign_token(_encode_token_claim(organization_id, invitation_id, send_count), _CONTEXT)
 
 
-def reissue_token(invitation_mail: InvitationMail) -> str | None:
+def reissue_token_or_none(invitation_mail: InvitationMail) -> str | None:
     """Return the token that a mail delivers, or None if the key that signed it is no longer configured."""
     claim = _encode_token_claim(
         invitation_mail.organization_id, invitation_mail.invitation_id, invitation_mail.send_count
     )
-    return signatures.reissue_token(claim, _CONTEXT, invitation_mail.token_key_id)
+    return signatures.reissue_token_or_none(claim, _CONTEXT, invitation_mail.token_key_id)
 
 
 def _encode_token_claim(organization_id: str, invitation_id: str, send_count: int) -> bytes:
