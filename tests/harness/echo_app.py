@@ -1,7 +1,7 @@
 """An app that returns the bodies of requests, on the local server: `python -m tests.harness.echo_app <port>`."""
 
 import sys
-from socket import create_connection
+import time
 from threading import Barrier
 from typing import Final
 
@@ -11,8 +11,8 @@ from chalice.config import Config
 from chalicelib.entrypoints.http import convert_chalice_errors
 from chalicelib.kernel.core.version import API_VERSION
 from local.server.http_server import serve
-from tests.harness.waiting import wait_until
 
+SLOW_SECONDS: Final = 3.0
 _PAIR: Final = Barrier(2, timeout=60)
 
 echo = Chalice(app_name="echo", configure_logs=False)
@@ -46,22 +46,12 @@ def _nothing() -> Response:
     return _text_response("", 204)
 
 
-@echo.route("/until-stopped", methods=["GET"])
-def _until_stopped() -> Response:
-    """Respond once the server accepts no more connections."""
+@echo.route("/slow", methods=["GET"])
+def _slow() -> Response:
     sys.stdout.write("in progress\n")
     sys.stdout.flush()
-    wait_until(lambda: not accepts_connections(int(sys.argv[1])))
-    return _text_response("finished")
-
-
-def accepts_connections(port: int) -> bool:
-    """Return whether a server listens on a port of the loopback interface."""
-    try:
-        create_connection(("127.0.0.1", port)).close()
-    except ConnectionRefusedError:
-        return False
-    return True
+    time.sleep(SLOW_SECONDS)
+    return _text_response("slept")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -19,7 +20,7 @@ from local.paths import ROOT
 from local.server.http_body import MAX_BODY_BYTES
 from local.server.http_server import create_server
 from local.server.run import free_port
-from tests.harness.echo_app import accepts_connections, echo
+from tests.harness.echo_app import SLOW_SECONDS, echo
 from tests.harness.threaded_servers import serve_in_thread
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
@@ -207,12 +208,14 @@ def test_a_stop_completes_requests_in_progress_and_accepts_no_others() -> None:
     slow, idle = (HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(2))
     idle.request("GET", "/nothing")
     idle.getresponse().read()
-    slow.request("GET", "/until-stopped")
+    slow.request("GET", "/slow")
     assert process.stdout.readline() == b"in progress\n"
     process.send_signal(signal.SIGTERM)
+    time.sleep(SLOW_SECONDS / 3)
+    with pytest.raises(ConnectionRefusedError):
+        create_connection(("127.0.0.1", port))
     response = slow.getresponse()
-    assert (response.read(), response.headers["Connection"]) == (b"finished", "close")
-    assert not accepts_connections(port)
+    assert (response.read(), response.headers["Connection"]) == (b"slept", "close")
     assert process.wait(timeout=60) == 0
     process.stdout.close()
     slow.close()
