@@ -55,7 +55,10 @@ def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "No run was found. Start `make run`.\n"
 
 
-def test_a_run_that_has_ended_does_not_respond(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_has_ended_does_not_respond(local_state: Path) -> None:
     write_run_settings(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
-    assert main(["tick", "anchor"]) == 1
-    assert capsys.readouterr().err == "The database did not respond in time. Try again in a moment.\n"
+    command = [sys.executable, "-m", "local", "tick", "anchor"]
+    environment = {**os.environ, "LOCAL_STATE": str(local_state)}
+    completed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert completed.returncode == 1
+    assert completed.stderr == "The database did not respond in time. Try again in a moment.\n"
