@@ -116,7 +116,7 @@ def returns_none_without_telling(function: ast.FunctionDef) -> bool:
     return (
         return_type.endswith(" | None")
         and function.name.lstrip("_").startswith(_LOADING_VERBS)
-        and not re.search(r"_or_none|_or_try_|_if_", function.name)
+        and not re.search(r"_or_none|_if_", function.name)
     )
 
 

@@ -37,7 +37,7 @@ def process_environment(state: Path, **more: str) -> dict[str, str]:
 
 @dataclass
 class LocalStage:
-    """A local stage with its own port and state folder. `told` adds environment variables."""
+    """A local stage with its own port and state folder. `environment_overrides` adds environment variables."""
 
     state: Path
     port: int = field(default_factory=free_port)

@@ -128,8 +128,10 @@ def test_each_member_has_the_last_role_in_the_log(concurrent_requests: Concurren
     assert len(entries) == len(_first_executions(concurrent_requests.roles))
     entries.sort(key=lambda entry: entry["data"]["version"])
     last_roles = {entry["target"]["id"]: entry["data"]["role"] for entry in entries}
+    members = list_items(concurrent_requests.owner, f"{concurrent_requests.path}/members")
     assert last_roles
-    for member in list_items(concurrent_requests.owner, f"{concurrent_requests.path}/members"):
+    assert last_roles.keys() <= {member["id"] for member in members}
+    for member in members:
         if member["userId"] != concurrent_requests.owner.user_id:
             # Both changes of a role may have been rejected as conflicts.
             assert member["role"] == last_roles.get(member["id"], "member")

@@ -13,6 +13,13 @@ from local.paths import ROOT
 from local.server.configuration import write_run_settings
 
 
+def run_python(local_state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own, with the state of a local stage."""
+    environment = {**os.environ, "LOCAL_STATE": str(local_state)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
@@ -37,9 +44,7 @@ with mock_aws():
     provision("atrium")
     sys.exit(main(["tick", "{schedule}"]))
 """
-    command = [sys.executable, "-W", "error", "-c", program]
-    environment = {**os.environ, "LOCAL_STATE": str(local_state)}
-    completed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    completed = run_python(local_state, "-W", "error", "-c", program)
     assert (completed.returncode, completed.stdout, completed.stderr) == (0, f"{schedule}: 0 queued.\n", "")
 
 
@@ -57,8 +62,6 @@ def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixtu
 
 def test_a_run_that_has_ended_does_not_respond(local_state: Path) -> None:
     write_run_settings(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
-    command = [sys.executable, "-m", "local", "tick", "anchor"]
-    environment = {**os.environ, "LOCAL_STATE": str(local_state)}
-    completed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    completed = run_python(local_state, "-m", "local", "tick", "anchor")
     assert completed.returncode == 1
     assert completed.stderr == "The database did not respond in time. Try again in a moment.\n"
