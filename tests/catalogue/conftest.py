@@ -36,7 +36,7 @@ def external_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tenant(api: ApiClient, workers: Workers, people: People, mailbox: Mailbox, external_servers: None) -> TenantFixture:  # noqa: ARG001
+def tenant(api: ApiClient, workers: Workers, people: People, mailbox: Mailbox, external_servers: None) -> TenantFixture:
     """Two populated organizations, with e-mail and webhooks configured."""
     tenant = snapshots.create_or_restore(("world",), lambda: TenantFixture.create(api, workers, people))
     return replace(tenant, api=api, workers=workers)

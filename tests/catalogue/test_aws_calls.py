@@ -9,19 +9,15 @@ from time import process_time
 from typing import Any, Final
 from uuid import uuid4
 
-import pytest
-
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import add_neighbours, call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers
 from tests.harness.api import ApiResponse
 from tests.harness.aws_calls import Call
-from tests.harness.clock import Clock
 from tests.harness.external_servers import record_delivery_urls
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.parametrize_operations import parametrize_operations
@@ -130,7 +126,7 @@ def summarize_call(call: Call) -> Mapping[str, object]:
 
 @parametrize_operations()
 class TestEveryOperation:
-    def test_stays_within_its_budget(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_stays_within_its_budget(self, operation, tenant):
         tenant.warm_caches()
         calls = call_successfully(operation, tenant).calls
         other_calls = Counter(calls.call_names) - Counter(calls.read_names)
@@ -143,9 +139,7 @@ class TestEveryOperation:
         else:
             assert other_calls <= Counter(OTHER_CALLS.get(operation.id, {}))
 
-    def test_reads_and_computes_in_proportion_to_its_response(
-        self, operation: Operation, tenant: TenantFixture
-    ) -> None:
+    def test_reads_and_computes_in_proportion_to_its_response(self, operation, tenant):
         tenant.warm_caches()
         started = process_time()
         answer = call_successfully(operation, tenant)
@@ -154,9 +148,7 @@ class TestEveryOperation:
         overhead_bytes = OVERHEAD_BYTES.get(operation.id, DEFAULT_OVERHEAD_BYTES)
         assert answer.calls.bytes_read <= overhead_bytes + 4 * len(answer.text.encode())
 
-    def test_calls_nothing_for_a_caller_without_a_valid_credential(
-        self, operation: Operation, tenant: TenantFixture
-    ) -> None:
+    def test_calls_nothing_for_a_caller_without_a_valid_credential(self, operation, tenant):
         rejected = call_operation(operation, tenant, caller="nonsense")
         assert rejected.status == 401
         assert rejected.calls.call_names == []
@@ -165,17 +157,13 @@ class TestEveryOperation:
 @parametrize_operations(
     lambda o: isinstance(o.access, RequireRole) and (o.access.container_type.parent_type or o.access.via_record)
 )
-def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(
-    operation: Operation, tenant: TenantFixture
-) -> None:
+def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(operation, tenant):
     reads = call_successfully(operation, tenant).calls.read_names
     assert len(reads) <= 1 + MAX_READS.get(operation.id, DEFAULT_MAX_READS)
 
 
 @parametrize_operations(lambda o: o.id not in LISTS_BY_ORGANIZATION)
-def test_an_operation_makes_the_same_calls_with_10_and_with_300_neighbours(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_an_operation_makes_the_same_calls_with_10_and_with_300_neighbours(operation, tenant, restore_tenant):
     restore_tenant(add_neighbours, 10)
     tenant.warm_caches()
     calls_with_10 = [summarize_call(call) for call in call_successfully(operation, tenant).calls.call_list]
@@ -187,12 +175,10 @@ def test_an_operation_makes_the_same_calls_with_10_and_with_300_neighbours(
 
 @parametrize_operations(lambda o: o.has_external_effects)
 class TestWhatCanNotBeTakenBack:
-    def test_is_limited_for_each_organization(self, operation: Operation) -> None:
+    def test_is_limited_for_each_organization(self, operation):
         assert operation.rate_limits_per("organization")
 
-    def test_is_counted_before_it_happens_and_rejected_at_the_limit(
-        self, operation: Operation, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_is_counted_before_it_happens_and_rejected_at_the_limit(self, operation, tenant, clock):
         (rate_limit,) = operation.rate_limits_per("organization")
         clock.freeze()
         with record_delivery_urls() as urls:
@@ -208,9 +194,7 @@ class TestWhatCanNotBeTakenBack:
             assert f'"{rate_limit.name}";r=0;' in each.headers["RateLimit"]
             assert each.calls.names_of_service("dynamodb") == each.calls.read_names
 
-    def test_happens_once_and_is_counted_once_despite_a_conflict(
-        self, operation: Operation, tenant: TenantFixture
-    ) -> None:
+    def test_happens_once_and_is_counted_once_despite_a_conflict(self, operation, tenant):
         with (
             record_delivery_urls() as urls,
             inject_fault(Fault.CONFLICT, call_name="dynamodb:TransactWriteItems", first_call=2, times=1) as injected,
@@ -220,7 +204,7 @@ class TestWhatCanNotBeTakenBack:
         (rate_limit,) = operation.rate_limits_per("organization")
         assert f'"{rate_limit.name}";r={rate_limit.limit - 1};' in answer.headers["RateLimit"]
 
-    def test_is_counted_even_if_the_request_fails(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_counted_even_if_the_request_fails(self, operation, tenant):
         with (
             record_delivery_urls() as urls,
             inject_fault(Fault.INTERNAL_ERROR, call_name="dynamodb:TransactWriteItems", first_call=2, times=None),
@@ -233,15 +217,13 @@ class TestWhatCanNotBeTakenBack:
 
 
 @parametrize_operations(lambda o: o.emits_events)
-def test_a_mutation_notifies_the_ledger_only_after_its_commit(operation: Operation, tenant: TenantFixture) -> None:
+def test_a_mutation_notifies_the_ledger_only_after_its_commit(operation, tenant):
     names = call_successfully(operation, tenant).calls.call_names
     assert names[-2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
 
 class TestVerification:
-    def test_reads_one_window_regardless_of_the_length_of_the_log(
-        self, tenant: TenantFixture, restore_tenant: RestoreTenant, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_reads_one_window_regardless_of_the_length_of_the_log(self, tenant, restore_tenant, monkeypatch):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
         windows = {}
         for number in (10, 300):
@@ -256,18 +238,14 @@ class TestVerification:
 
 @parametrize_operations(lambda o: o.id in LISTS_BY_ORGANIZATION)
 class TestAListOverOrganizations:
-    def test_queries_them_in_parallel_and_reads_the_visible_items_together(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_queries_them_in_parallel_and_reads_the_visible_items_together(self, operation, tenant, restore_tenant):
         restore_tenant(add_neighbours, 10)
         names = Counter(call_successfully(operation, tenant).calls.call_names)
         # The organizations, the lists of each with the further Queries, and the visible items.
         expected = {"dynamodb:Query": 1 + 11 + LISTS_BY_ORGANIZATION[operation.id], "dynamodb:BatchGetItem": 1}
         assert names == expected
 
-    def test_queries_25_organizations_at_most(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_queries_25_organizations_at_most(self, operation, tenant, restore_tenant):
         restore_tenant(add_neighbours, 300)
         names = Counter(call_successfully(operation, tenant).calls.call_names)
         assert names["dynamodb:Query"] <= 1 + MAX_MEMBERSHIPS + LISTS_BY_ORGANIZATION[operation.id]
@@ -276,9 +254,7 @@ class TestAListOverOrganizations:
 
 @parametrize_operations(lambda o: o.scope and o.id != "get_research_job")
 class TestByAnApiKey:
-    def test_the_key_takes_one_read_that_is_cached(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_the_key_takes_one_read_that_is_cached(self, operation, tenant, restore_tenant):
         restore_tenant(admin_key)
         tenant.warm_caches()
         by_user = call_successfully(operation, tenant).calls.names_of_service("dynamodb")

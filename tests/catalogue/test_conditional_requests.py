@@ -19,7 +19,7 @@ def is_one_record(operation: Operation) -> bool:
 
 @parametrize_operations()
 class TestEveryResponse:
-    def test_has_a_strong_entity_tag_if_it_is_one_record(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_has_a_strong_entity_tag_if_it_is_one_record(self, operation, tenant):
         answer = call_operation(operation, tenant)
         is_document = operation.response_or_item_model is None and answer.text
         assert ("ETag" in answer.headers) is bool(is_one_record(operation) or is_document or operation.has_etag)
@@ -27,7 +27,7 @@ class TestEveryResponse:
             assert answer.etag.startswith('"')
             assert answer.etag.endswith('"')
 
-    def test_has_the_location_of_a_created_record(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_has_the_location_of_a_created_record(self, operation, tenant):
         answer = call_operation(operation, tenant)
         assert ("Location" in answer.headers) is operation.succeeds_with_created_or_accepted
         if operation.succeeds_with_created_or_accepted:
@@ -46,7 +46,7 @@ class TestARead:
             and (is_one_record(o) or o.has_etag or o.response_or_item_model is None)
         )
     )
-    def test_with_the_current_tag_returns_304(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_with_the_current_tag_returns_304(self, operation, tenant):
         first = call_operation(operation, tenant)
         for tag in (first.etag, f'"other", {first.etag}', f"W/{first.etag}", "*"):
             again = call_operation(operation, tenant, headers={"If-None-Match": tag})
@@ -54,7 +54,7 @@ class TestARead:
         assert call_operation(operation, tenant, headers={"If-None-Match": '"other"'}).text == first.text
 
     @parametrize_operations(lambda o: o.method == "GET")
-    def test_writes_nothing_except_its_declared_changes(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_writes_nothing_except_its_declared_changes(self, operation, tenant):
         before = snapshots.items_by_key()
         assert call_operation(operation, tenant).status == operation.success
         after = snapshots.items_by_key()
@@ -64,7 +64,7 @@ class TestARead:
         assert bool(changed - cached) is operation.emits_events
 
     @parametrize_operations(lambda o: o.method == "GET" and o.emits_events)
-    def test_without_a_credential_writes_nothing(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_without_a_credential_writes_nothing(self, operation, tenant):
         before = snapshots.items_by_key()
         call_operation(operation, tenant, caller=None)
         assert snapshots.items_by_key() == before
@@ -72,7 +72,7 @@ class TestARead:
 
 @parametrize_operations(changes_a_record)
 class TestAChange:
-    def test_with_the_current_tag_succeeds(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_with_the_current_tag_succeeds(self, operation, tenant):
         current = read_with_full_access(
             operation, tenant, get_example(operation, tenant).get_target_path(operation)
         ).etag
@@ -80,10 +80,10 @@ class TestAChange:
             call_operation(operation, tenant, headers={"If-Match": f'"other", {current}'}).status == operation.success
         )
 
-    def test_with_an_asterisk_succeeds(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_with_an_asterisk_succeeds(self, operation, tenant):
         assert call_operation(operation, tenant, headers={"If-Match": "*"}).status == operation.success
 
-    def test_with_an_outdated_tag_is_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_with_an_outdated_tag_is_rejected(self, operation, tenant):
         path = get_example(operation, tenant).get_target_path(operation)
         current = read_with_full_access(operation, tenant, path)
         increase_version(path, current.json["id"])
@@ -94,7 +94,7 @@ class TestAChange:
         assert rejected.errors == {"header/If-Match": "precondition_failed"}
         assert snapshots.items_by_key() == before
 
-    def test_with_a_malformed_tag_is_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_with_a_malformed_tag_is_rejected(self, operation, tenant):
         rejected = call_operation(operation, tenant, headers={"If-Match": "no quotes"})
         assert rejected.status_and_code == "400 invalid_header"
         assert rejected.errors == {"header/If-Match": "invalid_header"}

@@ -11,10 +11,7 @@ from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import add_neighbours, call_operation, get_caller, get_example
-from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness.api import ApiClient
 from tests.harness.conformance import openapi_document
 from tests.harness.parametrize_operations import parametrize_operations
 
@@ -54,17 +51,17 @@ LISTS: Final = [
 
 @parametrize_operations()
 class TestEveryOperation:
-    def test_ignores_unknown_query_parameters(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_ignores_unknown_query_parameters(self, operation, tenant):
         assert call_operation(operation, tenant, query={"utm_source": "post", "sheet": "7"}).status == operation.success
 
-    def test_accepts_the_known_version_and_rejects_others(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_accepts_the_known_version_and_rejects_others(self, operation, tenant):
         assert (
             call_operation(operation, tenant, headers={"API-Version": "1999-12-31"}).status_and_code
             == "400 unknown_api_version"
         )
         assert call_operation(operation, tenant, headers={"API-Version": API_VERSION}).status == operation.success
 
-    def test_lets_browsers_read_its_response(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_lets_browsers_read_its_response(self, operation, tenant):
         answer = call_operation(operation, tenant, headers={"Origin": "https://app.example"})
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in answer.headers
@@ -77,29 +74,29 @@ class TestEveryOperation:
 
 
 @parametrize_operations(lambda o: o.method in ("GET", "DELETE"))
-def test_an_unexpected_body_is_ignored(operation: Operation, tenant: TenantFixture) -> None:
+def test_an_unexpected_body_is_ignored(operation, tenant):
     assert call_operation(operation, tenant, body=b"\xff{nonsense").status == operation.success
 
 
 @parametrize_operations(lambda o: o.method in ("POST", "PUT", "PATCH") and o.body_model is None)
-def test_an_empty_body_is_optional(operation: Operation, tenant: TenantFixture) -> None:
+def test_an_empty_body_is_optional(operation, tenant):
     assert call_operation(operation, tenant, json=None).status == operation.success
 
 
 @parametrize_operations(lambda o: o.body_model and not issubclass(o.body_model, Patch))
 class TestEveryBodyExceptPatches:
-    def test_accepts_null_for_optional_fields(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_accepts_null_for_optional_fields(self, operation, tenant):
         body = {**dict.fromkeys(body_field_names(operation)), **(get_example(operation, tenant).body or {})}
         assert call_operation(operation, tenant, json=body).status == operation.success
 
-    def test_rejects_null_for_other_fields(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_rejects_null_for_other_fields(self, operation, tenant):
         required = set(body_field_names(operation, required=True))
         response = call_operation(operation, tenant, json=dict.fromkeys([*body_field_names(operation), "colour"]))
         assert response.status_and_code == "422 validation_failed"
         assert {"/colour", *(f"/{name}" for name in required)} == set(response.errors)
         assert response.errors["/colour"] == "unknown_field"
 
-    def test_documents_nullable_fields_in_its_schema(self, operation: Operation) -> None:
+    def test_documents_nullable_fields_in_its_schema(self, operation):
         assert operation.body_model
         schema = {
             "components": openapi_document()["components"],
@@ -112,7 +109,7 @@ class TestEveryBodyExceptPatches:
 
 
 @parametrize_operations(lambda o: o.body_model)
-def test_a_body_field_in_the_query_is_rejected(operation: Operation, tenant: TenantFixture) -> None:
+def test_a_body_field_in_the_query_is_rejected(operation, tenant):
     in_query = (
         {field.alias or name for name, field in operation.query_model.model_fields.items()}
         if operation.query_model
@@ -126,14 +123,14 @@ def test_a_body_field_in_the_query_is_rejected(operation: Operation, tenant: Ten
 
 @by_path
 class TestEveryPath:
-    def test_rejects_other_methods(self, path: str, api: ApiClient) -> None:
+    def test_rejects_other_methods(self, path, api):
         own_methods = [operation.method for operation in OPERATIONS_BY_PATH[path]]
         for method in (method for method in METHODS if method not in own_methods):
             response = api.request(method, path.format_map(defaultdict(lambda: "x")))
             assert response.status_and_code == "405 method_not_allowed"
             assert {name.strip() for name in response.headers["Allow"].split(",")} == set(own_methods)
 
-    def test_responds_to_preflight_requests(self, path: str, api: ApiClient) -> None:
+    def test_responds_to_preflight_requests(self, path, api):
         request_headers = {
             "Origin": "https://app.example",
             "Access-Control-Request-Method": OPERATIONS_BY_PATH[path][0].method,
@@ -148,7 +145,7 @@ class TestEveryPath:
 
 @parametrize_operations(lambda o: o in LISTS or o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "many", ""])
-def test_a_list_rejects_an_invalid_limit(operation: Operation, limit: str, tenant: TenantFixture) -> None:
+def test_a_list_rejects_an_invalid_limit(operation, limit, tenant):
     response = call_operation(operation, tenant, query={"limit": limit})
     assert response.status_and_code == "422 validation_failed"
     assert list(response.errors) == ["query/limit"]
@@ -156,24 +153,20 @@ def test_a_list_rejects_an_invalid_limit(operation: Operation, limit: str, tenan
 
 @parametrize_operations(lambda o: o.id in LISTS_WITH_AT_MOST_ONE_ITEM)
 class TestEveryListWithAtMostOneItem:
-    def test_has_one_item_and_no_second_page(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_has_one_item_and_no_second_page(self, operation, tenant, restore_tenant):
         restore_tenant(add_neighbours, 5)
         answer = call_operation(operation, tenant, query={"limit": 1})
         assert len(answer.json["items"]) == 1
         assert answer.json["nextCursor"] is None
         assert "Link" not in answer.headers
 
-    def test_rejects_every_cursor(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_rejects_every_cursor(self, operation, tenant):
         assert call_operation(operation, tenant, query={"cursor": "nonsense"}).status_and_code == "400 invalid_cursor"
 
 
 @parametrize_operations(lambda o: o in LISTS)
 class TestEveryList:
-    def test_contains_each_item_once_in_one_order_with_every_page_size(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_contains_each_item_once_in_one_order_with_every_page_size(self, operation, tenant, restore_tenant):
         restore_tenant(add_neighbours, 5)
         path, caller = get_example(operation, tenant).get_path(operation), get_caller(operation, tenant)
         first = tenant.api.get(path, caller=caller, query={"limit": 100})
@@ -185,9 +178,7 @@ class TestEveryList:
             assert all(len(page["items"]) <= limit for page in pages)
             assert [item for page in pages for item in page["items"]] == all_items
 
-    def test_links_to_its_next_page(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_links_to_its_next_page(self, operation, tenant, restore_tenant):
         restore_tenant(add_neighbours, 5)
         first = call_operation(operation, tenant, query={"limit": 2})
         link, relation = first.headers["Link"].split("; ")
@@ -195,9 +186,7 @@ class TestEveryList:
         assert f"cursor={first.json['nextCursor']}" in link
         assert "limit=2" in link
 
-    def test_rejects_an_altered_cursor(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_rejects_an_altered_cursor(self, operation, tenant, restore_tenant):
         restore_tenant(add_neighbours, 5)
         cursor = call_operation(operation, tenant, query={"limit": 1}).json["nextCursor"]
         altered = ("A" if cursor[20] != "A" else "B").join((cursor[:20], cursor[21:]))
@@ -208,9 +197,7 @@ class TestEveryList:
 
 
 @parametrize_operations(lambda o: o in LISTS)
-def test_a_list_rejects_the_cursor_of_another(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_a_list_rejects_the_cursor_of_another(operation, tenant, restore_tenant):
     restore_tenant(add_neighbours, 5)
     for other in (other for other in LISTS if other is not operation):
         if other.id not in _cursors:

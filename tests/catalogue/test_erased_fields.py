@@ -15,12 +15,9 @@ from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure, to_json_value
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.workers import Workers
 
 NOT_CALLED: Final = ("erase_person", "transfer_ownership", "delete_organization", "leave_organization")
 """Operations that would remove the organization, or the owner from it, too early."""
@@ -34,9 +31,7 @@ COVERED_ELSEWHERE: Final = {
 """Fields that never name an owner, because she answers no invitation and does not leave. Other tests cover them."""
 
 
-def test_no_field_of_any_record_names_an_erased_person(
-    api: ApiClient, tenant: TenantFixture, workers: Workers, clock: Clock
-) -> None:
+def test_no_field_of_any_record_names_an_erased_person(api, tenant, workers, clock):
     owner, heir, home = tenant.people.owner, tenant.people.admin, tenant.organization
     call_all_operations(tenant, owner)
     fields_before = {name for name, _ in mentions(owner)}

@@ -27,7 +27,7 @@ def role_index(parts: tuple[str, ...]) -> int | None:
     return next((index for index, part in enumerate(parts[1:], 1) if part in ROLES), None)
 
 
-def test_every_module_has_a_role_in_a_context_or_in_one_of_its_features() -> None:
+def test_every_module_has_a_role_in_a_context_or_in_one_of_its_features():
     for parts in modules():
         if parts[0] in GENERATED:
             continue
@@ -38,16 +38,16 @@ def test_every_module_has_a_role_in_a_context_or_in_one_of_its_features() -> Non
             assert index <= 2, f"{'.'.join(parts)}: a feature does not contain others"
 
 
-def test_every_package_with_operations_or_tasks_is_in_the_catalogue() -> None:
+def test_every_package_with_operations_or_tasks_is_in_the_catalogue():
     with_work = {".".join(parts[:-1]) for parts in modules() if parts[-1] in ("operations", "tasks")}
     assert with_work == {*FEATURES}
 
 
-def test_no_module_is_named_like_its_package() -> None:
+def test_no_module_is_named_like_its_package():
     assert [parts for parts in modules() if len(parts) > 1 and parts[-1] == parts[-2]] == []
 
 
-def test_every_area_of_scopes_is_declared_by_one_feature() -> None:
+def test_every_area_of_scopes_is_declared_by_one_feature():
     declared = Counter(area for group in all_route_groups() for area in group.scope_areas)
     assert set(declared.values()) == {1}
     assert {*declared} == {*scope_areas()}

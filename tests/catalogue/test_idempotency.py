@@ -11,7 +11,6 @@ from tests.catalogue.secret_fields import secrets_of
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse
-from tests.harness.clock import Clock
 from tests.harness.parametrize_operations import parametrize_operations
 
 KEY: Final = "2f9c1d6e-first-try"
@@ -39,15 +38,15 @@ def assert_replayed(operation: Operation, world: TenantFixture, first: ApiRespon
 
 @parametrize_operations(lambda o: o.method == "POST" and o.emits_events)
 class TestARepeatedPost:
-    def test_has_no_effect_and_the_same_response(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_has_no_effect_and_the_same_response(self, operation, tenant):
         first = send_with_key(operation, tenant)
         assert first.status == operation.success
         assert_replayed(operation, tenant, first)
 
-    def test_is_recognized_with_the_key_in_quotes(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_recognized_with_the_key_in_quotes(self, operation, tenant):
         assert_replayed(operation, tenant, send_with_key(operation, tenant), f'"{KEY}"')
 
-    def test_with_another_body_is_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_with_another_body_is_rejected(self, operation, tenant):
         send_with_key(operation, tenant)
         before = snapshots.items_by_key()
         example = get_example(operation, tenant)
@@ -55,7 +54,7 @@ class TestARepeatedPost:
         assert other.status_and_code in (ACCESS_LOST if example.revokes_own_access else ("422 idempotency_key_reused",))
         assert snapshots.items_by_key() == before
 
-    def test_by_another_caller_is_another_request(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_by_another_caller_is_another_request(self, operation, tenant):
         first = send_with_key(operation, tenant)
         admin, owner = tenant.people.admin, tenant.people.owner
         other = send_with_key(operation, tenant, caller=owner if get_caller(operation, tenant) is admin else admin)
@@ -63,18 +62,18 @@ class TestARepeatedPost:
         if first.text and other.calls.names_of_service("sqs"):  # The second request has an effect.
             assert (other.status, other.text) != (first.status, first.text)
 
-    def test_stores_no_secret_in_clear(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_stores_no_secret_in_clear(self, operation, tenant):
         first = send_with_key(operation, tenant)
         for secret in secrets_of(operation, first):
             assert len(secret) > 30
             assert secret not in str(snapshots.items_by_key())
 
-    def test_after_a_day_is_a_new_request(self, operation: Operation, tenant: TenantFixture, clock: Clock) -> None:
+    def test_after_a_day_is_a_new_request(self, operation, tenant, clock):
         send_with_key(operation, tenant)
         clock.shift(hours=24, seconds=1)
         assert "Idempotency-Replayed" not in send_with_key(operation, tenant).headers
 
-    def test_after_a_validation_error_is_a_new_request(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_after_a_validation_error_is_a_new_request(self, operation, tenant):
         invalid = send_with_key(operation, tenant, json={"colour": "green"})
         assert invalid.status_and_code == "422 validation_failed"
         assert send_with_key(operation, tenant).status == operation.success
@@ -82,9 +81,7 @@ class TestARepeatedPost:
 
 @parametrize_operations(lambda o: o.method == "POST" and not o.emits_events)
 class TestAPostThatChangesNothing:
-    def test_stores_nothing_for_any_caller_and_is_processed_again(
-        self, operation: Operation, tenant: TenantFixture
-    ) -> None:
+    def test_stores_nothing_for_any_caller_and_is_processed_again(self, operation, tenant):
         before = snapshots.items_by_key()
         for caller in (get_caller(operation, tenant), None):
             for _ in range(2):
@@ -94,5 +91,5 @@ class TestAPostThatChangesNothing:
                 assert "dynamodb:TransactWriteItems" not in answer.calls.call_names
         assert snapshots.items_by_key() == before
 
-    def test_still_rejects_a_malformed_key(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_still_rejects_a_malformed_key(self, operation, tenant):
         assert send_with_key(operation, tenant, key="k" * 256).status_and_code == "400 invalid_header"

@@ -70,7 +70,7 @@ def banned_words_in(source: str) -> list[str]:
     ]
 
 
-def test_no_identifier_contains_a_banned_word() -> None:
+def test_no_identifier_contains_a_banned_word():
     findings = [
         f"{path.relative_to(ROOT)}, {finding}"
         for path in source_files()
@@ -91,15 +91,15 @@ def test_no_identifier_contains_a_banned_word() -> None:
         "SEAT = 1",
     ],
 )
-def test_a_banned_word_is_found_wherever_a_name_is_defined(source: str) -> None:
+def test_a_banned_word_is_found_wherever_a_name_is_defined(source):
     assert len(banned_words_in(source)) == 1
 
 
-def test_a_word_that_only_begins_like_a_banned_one_is_not_found() -> None:
+def test_a_word_that_only_begins_like_a_banned_one_is_not_found():
     assert banned_words_in("seating_plan = unsaid = keptness = 1") == []
 
 
-def test_names_tell_whether_nothing_may_be_found() -> None:
+def test_names_tell_whether_nothing_may_be_found():
     """A reader expects a call such as load_page() to return a page or to raise."""
     unclear_names = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
@@ -120,7 +120,7 @@ def returns_none_without_telling(function: ast.FunctionDef) -> bool:
     )
 
 
-def test_names_in_prose_exist() -> None:
+def test_names_in_prose_exist():
     paths = [
         *source_files(),
         *sorted(path for path in (ROOT / "tests").rglob("*.py") if "node_modules" not in str(path)),
@@ -165,7 +165,7 @@ def names_and_docstrings_in(source: str) -> tuple[set[str], list[str]]:
     return names, docstrings
 
 
-def test_a_name_that_only_prose_has_is_found() -> None:
+def test_a_name_that_only_prose_has_is_found():
     names, docstrings = names_and_docstrings_in('def f(a_b):\n    """Use `a_b` of `c_d`."""\n    return {"e_f": g.h_i}')
     assert _QUOTED_NAME.findall("".join(docstrings)) == ["a_b", "c_d"]
     assert names == {"f", "a_b", "e_f", "g", "h_i"}

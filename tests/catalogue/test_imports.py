@@ -7,11 +7,8 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.tenant_fixture import TenantFixture
-from tests.conftest import SettingsOverride
 from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
 from tests.harness.fresh_process import run_in_fresh_process
 from tests.harness.parametrize_operations import parametrize_operations
@@ -48,21 +45,21 @@ def modules_of_package(package: str, modules: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("package", LAZY_MODULES)
-def test_importing_app_does_not_import(package: str, modules_after_import: dict[str, Any]) -> None:
+def test_importing_app_does_not_import(package, modules_after_import):
     assert modules_of_package(package, modules_after_import["modules"]) == []
 
 
-def test_importing_app_imports_no_feature(modules_after_import: dict[str, Any]) -> None:
+def test_importing_app_imports_no_feature(modules_after_import):
     declared = {"chalicelib.features", "chalicelib.features.declarations"}
     assert {*modules_of_package("chalicelib.features", modules_after_import["modules"])} == declared
 
 
-def test_importing_app_creates_no_client(modules_after_import: dict[str, Any]) -> None:
+def test_importing_app_creates_no_client(modules_after_import):
     assert modules_after_import["clients"] == 0
 
 
 @pytest.mark.usefixtures("aws")  # For its settings. An anonymous caller is rejected before any call to AWS.
-def test_a_request_imports_its_own_feature(configure: SettingsOverride) -> None:
+def test_a_request_imports_its_own_feature(configure):
     configure(**PLACEHOLDER_KEY_SETTINGS)  # Chalice's test client uses the stage `dev`.
     program = """
 import json, sys
@@ -76,15 +73,13 @@ print(json.dumps({"status": answer.status_code, "operations": operations}))
 
 
 @parametrize_operations()
-def test_the_first_request_of_a_process_finds_records_of_every_kind(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_request_of_a_process_finds_records_of_every_kind(operation, tenant, monkeypatch):
     for name in list(KINDS):
         monkeypatch.delitem(KINDS, name)
     assert call_operation(operation, tenant).status == operation.success
 
 
-def test_every_feature_is_reached_by_a_route() -> None:
+def test_every_feature_is_reached_by_a_route():
     modules = {target.partition(":")[0] for *_, target in ROUTES}
     reached = {name.removeprefix("chalicelib.features.").removesuffix(".operations") for name in modules}
     with_operations = {name for name in FEATURES if find_spec(f"chalicelib.features.{name}.operations")}

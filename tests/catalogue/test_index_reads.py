@@ -102,23 +102,23 @@ def lagging_tests_in(name: str) -> Iterator[str]:
             yield f"{name}::{node.name}"
 
 
-def test_each_read_is_listed() -> None:
+def test_each_read_is_listed():
     unlisted = sorted(find_reads() - INDEX_READS.keys())
     assert unlisted == [], f"These reads of an index are not listed. {ADVICE}"
 
 
-def test_each_listed_read_exists() -> None:
+def test_each_listed_read_exists():
     removed = sorted(INDEX_READS.keys() - find_reads())
     assert removed == [], "These reads of indexes no longer exist: remove them from tests/catalogue/index_reads.py"
 
 
-def test_each_read_with_a_decision_has_a_test_in_which_the_index_lags() -> None:
+def test_each_read_with_a_decision_has_a_test_in_which_the_index_lags():
     expected = {read.test for read in INDEX_READS.values() if isinstance(read, DecisionRead)}
     existing = {test for name in {test.partition("::")[0] for test in expected} for test in lagging_tests_in(name)}
     assert sorted(expected - existing) == []
 
 
-def test_a_new_read_is_found() -> None:
+def test_a_new_read_is_found():
     source = (
         "class Reader:\n"
         "    def one(self): return Member.in_organization.partition(organization_id=1)\n"

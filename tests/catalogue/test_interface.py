@@ -47,19 +47,19 @@ def to_row(operation: Operation) -> Row:
     )
 
 
-def test_the_list_is_complete() -> None:
+def test_the_list_is_complete():
     assert len(INTERFACE) == 153
     assert len({(row.method, row.path) for row in INTERFACE.values()}) == 153
 
 
-def test_every_listed_operation_exists_as_listed() -> None:
+def test_every_listed_operation_exists_as_listed():
     assert {o.id: to_row(o) for o in all_operations() if o.id in INTERFACE} == INTERFACE
 
 
-def test_operations_beyond_the_list_have_a_reason() -> None:
+def test_operations_beyond_the_list_have_a_reason():
     assert {o.id for o in all_operations()} - set(INTERFACE) == set(EXTRA_OPERATIONS)
 
 
-def test_every_extra_event_is_emitted_by_its_operation() -> None:
+def test_every_extra_event_is_emitted_by_its_operation():
     emitted = {o.id: o.emits for o in all_operations() if o.id in INTERFACE}
     assert {name: events for name, events in EXTRA_EVENTS.items() if not set(events) <= set(emitted[name])} == {}

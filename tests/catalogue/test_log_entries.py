@@ -89,14 +89,14 @@ OPERATIONS_WITH_UNREADABLE_RECORDS: Final = frozenset({"unsubscribe"})
 
 @parametrize_operations(lambda o: o.emits_events)
 class TestAMutation:
-    def test_writes_exactly_one_entry_of_its_declared_event(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_writes_exactly_one_entry_of_its_declared_event(self, operation, tenant):
         before = log_proof.load_entries()
         answer = call_successfully(operation, tenant)
         made = [entry for entry in log_proof.load_entries() if entry.id not in {b.id for b in before}]
         assert [entry.json["type"] for entry in made] == [operation.emits[0]]
         assert [entry.json for entry in made] == entries_of_request(answer)
 
-    def test_records_actor_context_and_target(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_records_actor_context_and_target(self, operation, tenant):
         answer = call_successfully(operation, tenant)
         entry = entry_of_request(answer)
         assert entry["actor"] == expected_actor(operation, get_caller(operation, tenant))
@@ -111,7 +111,7 @@ class TestAMutation:
         assert entry["target"]["id"] == entry["data"]["id"]
         assert entry["occurredAt"] >= entry["data"]["updatedAt"]
 
-    def test_records_the_public_record_and_its_changes(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_records_the_public_record_and_its_changes(self, operation, tenant):
         if operation.id in OPERATIONS_WITH_UNREADABLE_RECORDS:
             assert entry_of_request(call_successfully(operation, tenant))["changes"] == []
             return
@@ -139,10 +139,10 @@ class TestAMutation:
         changed = expected_changes(compared_fields(before), compared_fields(now)) if before else []
         assert entry["changes"] == [change for change in changed if change["field"] not in unlogged]
 
-    def test_emits_an_event_that_conforms_to_the_document(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_emits_an_event_that_conforms_to_the_document(self, operation, tenant):
         conformance.check_event(entry_of_request(call_successfully(operation, tenant)))
 
-    def test_is_in_the_verified_log_after_the_ledger_has_run(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_in_the_verified_log_after_the_ledger_has_run(self, operation, tenant):
         answer = call_successfully(operation, tenant)
         tenant.workers.run_until_idle()
         log_proof.assert_logs_are_proven()
@@ -150,7 +150,7 @@ class TestAMutation:
 
 
 @parametrize_operations(lambda o: o.emits_events and o.method != "POST")
-def test_a_mutation_writes_nothing_if_it_changes_nothing(operation: Operation, tenant: TenantFixture) -> None:
+def test_a_mutation_writes_nothing_if_it_changes_nothing(operation, tenant):
     call_successfully(operation, tenant)
     before = without_rate_limits(snapshots.items_by_key())
     again = call_operation(operation, tenant)
@@ -164,7 +164,7 @@ def without_rate_limits(items: log_proof.Items) -> log_proof.Items:
 
 
 @parametrize_operations(lambda o: o.emits_events and o.scope is not None)
-def test_a_mutation_by_an_api_key_names_the_key(operation: Operation, tenant: TenantFixture) -> None:
+def test_a_mutation_by_an_api_key_names_the_key(operation, tenant):
     key = tenant.create_api_key(str(operation.scope), name="Robot")
     answer = call_successfully(operation, tenant, caller=key)
     assert entry_of_request(answer)["actor"] == {"type": "api_key", "id": key.id, "name": "Robot"}
@@ -185,33 +185,33 @@ class TestARejectedMutation:
     @parametrize_operations(
         lambda o: o.emits_events and isinstance(o.access, RequireRole) and o.access.role not in (None, Role.MEMBER)
     )
-    def test_for_the_role(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_the_role(self, operation, tenant):
         assert_rejected(operation, tenant, "403 insufficient_role", caller=tenant.people.member)
 
     @parametrize_operations(lambda o: o.emits_events and isinstance(o.access, RequireRole) and o.access.role)
-    def test_for_a_caller_outside_of_the_tenant(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_a_caller_outside_of_the_tenant(self, operation, tenant):
         assert_rejected(operation, tenant, "404 not_found", caller=tenant.people.outsider)
 
     @parametrize_operations(lambda o: o.emits_events)
-    def test_for_an_unknown_version_of_the_interface(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_an_unknown_version_of_the_interface(self, operation, tenant):
         assert_rejected(operation, tenant, "400 unknown_api_version", headers={"API-Version": "2020-01-01"})
 
     @parametrize_operations(changes_a_record)
-    def test_for_a_stale_entity_tag(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_a_stale_entity_tag(self, operation, tenant):
         assert_rejected(operation, tenant, "412 precondition_failed", headers={"If-Match": '"000000000000.9.0"'})
 
 
 @parametrize_operations(lambda o: o.emits_events and o.method in ("POST", "PUT", "PATCH"))
 class TestAMutationRejectedForItsBody:
-    def test_for_an_unknown_field(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_an_unknown_field(self, operation, tenant):
         body = {**(get_example(operation, tenant).body or {}), "colour": "green"}
         assert_rejected(operation, tenant, "422 validation_failed", json=body)
 
-    def test_for_malformed_json(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_malformed_json(self, operation, tenant):
         assert_rejected(operation, tenant, "400 malformed_json", json=None, body=b"{", headers=JSON_HEADERS)
 
-    def test_for_another_content_type(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_another_content_type(self, operation, tenant):
         assert_rejected(operation, tenant, "415 unsupported_media_type", json=None, body=b"a=b", headers=TEXT_HEADERS)
 
-    def test_for_a_body_that_is_too_large(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_for_a_body_that_is_too_large(self, operation, tenant):
         assert_rejected(operation, tenant, "413 payload_too_large", json=None, body=b" " * 1024 * 1024 + b"{}")

@@ -15,13 +15,11 @@ from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import scope_areas
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import callers
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Issuer
-from tests.harness.clock import Clock
 from tests.harness.organizations import create_api_key
 from tests.harness.parametrize_operations import parametrize_operations
 
@@ -61,7 +59,7 @@ def outcome_of(operation: Operation, answer: ApiResponse) -> str:
 
 @parametrize_operations()
 class TestWithoutACredential:
-    def test_only_public_operations_succeed(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_only_public_operations_succeed(self, operation, tenant):
         hidden = isinstance(operation.access, RequireRole) and operation.access.if_published
         unknown = "404 not_found" if hidden else "401 unauthenticated"
         # Only one person may make this call, although its target is public.
@@ -100,9 +98,7 @@ def invalid_credentials(issuer: Issuer, other_issuer: Issuer, person: callers.Pe
 
 @parametrize_operations()
 class TestWithABrokenCredential:
-    def test_even_public_operations_are_rejected(
-        self, operation: Operation, tenant: TenantFixture, tmp_path_factory: pytest.TempPathFactory
-    ) -> None:
+    def test_even_public_operations_are_rejected(self, operation, tenant, tmp_path_factory):
         other_issuer = Issuer(tmp_path_factory.mktemp("elsewhere"))
         credentials = invalid_credentials(tenant.people.issuer, other_issuer, tenant.people.get_by_role(Role.OWNER))
         answers = {
@@ -133,20 +129,20 @@ def expected_for_outsiders(operation: Operation, world: TenantFixture) -> str:
 
 @parametrize_operations()
 class TestAUserOutsideOfTheTenant:
-    def test_gets_404_without_any_data_of_the_tenant(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_gets_404_without_any_data_of_the_tenant(self, operation, tenant):
         answer = call_operation(operation, tenant, caller=tenant.people.outsider)
         assert outcome_of(operation, answer) == expected_for_outsiders(operation, tenant)
         assert is_public(operation) or tenant.id not in answer.text.replace(answer.path, "")
         assert tenant.organization.record["name"] not in answer.text
 
-    def test_an_operator_has_no_access_to_tenants_either(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_an_operator_has_no_access_to_tenants_either(self, operation, tenant):
         expected = "success" if operation.access is Caller.OPERATOR else expected_for_outsiders(operation, tenant)
         assert outcome_of_call(operation, tenant, tenant.people.operator) == expected
 
 
 class TestWhatIsForeign:
     @for_private_containers
-    def test_is_indistinguishable_from_what_is_missing(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_indistinguishable_from_what_is_missing(self, operation, tenant):
         assert isinstance(operation.access, RequireRole)
         example, owner, access = get_example(operation, tenant), tenant.people.owner, operation.access
         foreign = call_operation(
@@ -165,7 +161,7 @@ class TestWhatIsForeign:
             assert malformed.comparable_problem == missing.comparable_problem
 
     @parametrize_operations(lambda o: isinstance(o.access, RequireRole) and o.scope and not is_public(o))
-    def test_is_indistinguishable_for_an_api_key_too(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_indistinguishable_for_an_api_key_too(self, operation, tenant):
         assert isinstance(operation.access, RequireRole)
         example, key, access = get_example(operation, tenant), tenant.create_api_key("admin"), operation.access
         foreign = call_operation(
@@ -181,7 +177,7 @@ class TestWhatIsForeign:
 
 @for_public_targets
 class TestAPublicTarget:
-    def test_is_not_found_if_it_does_not_exist(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_not_found_if_it_does_not_exist(self, operation, tenant):
         assert isinstance(operation.access, RequireRole)
         example, access = get_example(operation, tenant), operation.access
         missing = call_operation(operation, tenant, example.in_container(access), caller=None)
@@ -189,14 +185,12 @@ class TestAPublicTarget:
         assert missing.status_and_code == "404 not_found"
         assert missing.comparable_problem == malformed.comparable_problem
 
-    def test_is_not_found_after_the_deletion_of_its_organization(
-        self, operation: Operation, tenant: TenantFixture
-    ) -> None:
+    def test_is_not_found_after_the_deletion_of_its_organization(self, operation, tenant):
         assert tenant.api.delete(tenant.organization.path, caller=tenant.people.owner).status == 204
         for caller in (None, tenant.people.outsider, tenant.people.member, tenant.people.owner):
             assert outcome_of_call(operation, tenant, caller) == "404 not_found"
 
-    def test_is_visible_only_to_members_while_it_is_a_draft(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_visible_only_to_members_while_it_is_a_draft(self, operation, tenant):
         response = tenant.api.patch(tenant.site.path, caller=tenant.people.owner, json={"status": "draft"})
         assert response.status == 200
         expected = "success" if operation.allows_anonymous else "404 not_found"
@@ -209,7 +203,7 @@ class TestARecordOfOthers:
     @parametrize_operations(
         lambda o: o.record_types_by_parameter and isinstance(o.access, RequireRole) and o.method != "PUT"
     )
-    def test_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_indistinguishable_from_a_missing_one(self, operation, tenant):
         example, owner = get_example(operation, tenant), tenant.people.owner
         for record in operation.record_types_by_parameter.values():
             name = record.parameter
@@ -229,7 +223,7 @@ class TestARecordOfOthers:
             and o.method != "PUT"
         )
     )
-    def test_is_not_read_without_the_required_role(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_is_not_read_without_the_required_role(self, operation, tenant):
         missing = get_example(operation, tenant).with_unknown(next(reversed(operation.path_parameter_names)))
         assert (
             call_operation(operation, tenant, missing, caller=tenant.people.member).status_and_code == "404 not_found"
@@ -251,11 +245,11 @@ def forged_tokens(token: str) -> dict[str, str]:
 
 @parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken))
 class TestWithATokenOfARecord:
-    def test_every_caller_with_the_token_has_access(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_every_caller_with_the_token_has_access(self, operation, tenant):
         for caller in (None, tenant.people.outsider, tenant.people.operator, tenant.create_api_key("read")):
             assert outcome_of_call(operation, tenant, caller) == "success"
 
-    def test_a_forged_token_is_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_a_forged_token_is_rejected(self, operation, tenant):
         assert isinstance(operation.access, RequireRecordToken)
         header, (token,) = operation.access.header, get_example(operation, tenant).headers.values()
         answers = {
@@ -264,19 +258,19 @@ class TestWithATokenOfARecord:
         }
         assert answers == dict.fromkeys(answers, "401 unauthenticated")
 
-    def test_an_expired_token_is_rejected(self, operation: Operation, tenant: TenantFixture, clock: Clock) -> None:
+    def test_an_expired_token_is_rejected(self, operation, tenant, clock):
         clock.shift(days=89)
         assert outcome_of_call(operation, tenant, None) == "success"
         clock.shift(days=1)
         assert outcome_of_call(operation, tenant, None) == "401 token_expired"
 
-    def test_the_response_is_not_cached(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_the_response_is_not_cached(self, operation, tenant):
         assert call_operation(operation, tenant).headers["Cache-Control"] == "no-store"
 
 
 @parametrize_operations(lambda o: isinstance(o.access, RequireRecordToken) and o.record_types_by_parameter)
 class TestWithATokenOfAnotherRecord:
-    def test_it_is_indistinguishable_from_a_missing_one(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_it_is_indistinguishable_from_a_missing_one(self, operation, tenant):
         example, (name,) = get_example(operation, tenant), operation.path_parameter_names
         others = {tenant.get_rivals_parameter(name): "another's", "#": "malformed"}
         answers = [call_operation(operation, tenant, example.with_parameters(**{name: other})) for other in others]
@@ -284,7 +278,7 @@ class TestWithATokenOfAnotherRecord:
         assert missing.status_and_code == "404 not_found"
         assert all(answer.comparable_problem == missing.comparable_problem for answer in answers)
 
-    def test_no_caller_has_access_without_a_token(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_no_caller_has_access_without_a_token(self, operation, tenant):
         for caller in (None, tenant.people.owner, tenant.people.operator, tenant.create_api_key("admin")):
             bare = replace(get_example(operation, tenant), headers={})
             answer = call_operation(operation, tenant, bare, caller=caller)
@@ -295,7 +289,7 @@ class TestWithATokenOfAnotherRecord:
 @by_role
 @parametrize_operations(lambda o: isinstance(o.access, RequireRole) and o.access.role)
 class TestAMember:
-    def test_may_call_what_their_role_allows(self, operation: Operation, role: Role, tenant: TenantFixture) -> None:
+    def test_may_call_what_their_role_allows(self, operation, role, tenant):
         assert isinstance(operation.access, RequireRole)
         found = outcome_of_call(operation, tenant, tenant.people.get_by_role(role))
         order = list(Role)
@@ -355,9 +349,7 @@ def expected_for_key(operation: Operation, world: TenantFixture, problem: str) -
 
 @parametrize_operations()
 class TestAnApiKey:
-    def test_may_call_what_its_scope_allows(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_may_call_what_its_scope_allows(self, operation, tenant, restore_tenant):
         area = AREA_BY_OPERATION.get(operation.id)
         for scope in (*GENERAL_SCOPES, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
             key = restore_tenant(keys_of_every_kind)[scope]
@@ -366,9 +358,7 @@ class TestAnApiKey:
             expected_outcome = found if allowed else expected_for_key(operation, tenant, "403 insufficient_scope")
             assert outcome_of_call(operation, tenant, key) == expected_outcome, scope
 
-    def test_of_another_tenant_gets_404(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_of_another_tenant_gets_404(self, operation, tenant, restore_tenant):
         for scope in ("read", "admin"):
             key = restore_tenant(keys_of_every_kind)[f"rivals' {scope}"]
             hidden = is_visible_only_to_creator(operation, tenant) or (
@@ -379,9 +369,7 @@ class TestAnApiKey:
                 expected_outcome = "403 insufficient_scope"  # The scope is checked before the container.
             assert outcome_of_call(operation, tenant, key) == expected_for_key(operation, tenant, expected_outcome)
 
-    def test_that_is_no_longer_valid_is_rejected(
-        self, operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-    ) -> None:
+    def test_that_is_no_longer_valid_is_rejected(self, operation, tenant, restore_tenant, clock):
         keys = restore_tenant(keys_of_every_kind)
         clock.shift(days=2)
         answers = {why: outcome_of_call(operation, tenant, keys[why]) for why in REJECTED_KEYS}

@@ -2,15 +2,11 @@
 
 from typing import Final
 
-import pytest
-
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.rate_limits import request_quota
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_caller
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.conftest import SettingsOverride
 from tests.harness.api import ApiResponse
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.parametrize_operations import parametrize_operations
@@ -26,13 +22,8 @@ def call_with_credential(operation: Operation, world: TenantFixture) -> ApiRespo
 @parametrize_operations()
 class TestEveryOperation:
     def test_is_counted_by_a_write_before_all_other_calls_and_proceeds_if_that_fails(
-        self,
-        operation: Operation,
-        tenant: TenantFixture,
-        restore_tenant: RestoreTenant,
-        configure: SettingsOverride,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, operation, tenant, restore_tenant, configure, monkeypatch
+    ):
         unlimited = call_with_credential(operation, tenant)
         monkeypatch.setattr(request_quota, "BATCH_SIZE", 1)  # Each request writes the counter.
         configure(requests_per_minute="600")
@@ -47,9 +38,7 @@ class TestEveryOperation:
             assert answer.calls.call_names == [COUNTER_WRITE, *unlimited.calls.call_names]
             assert answer.headers["RateLimit-Policy"].endswith('"requests";q=600;w=60')
 
-    def test_is_rejected_without_a_call_when_the_limit_is_reached(
-        self, operation: Operation, tenant: TenantFixture, configure: SettingsOverride
-    ) -> None:
+    def test_is_rejected_without_a_call_when_the_limit_is_reached(self, operation, tenant, configure):
         configure(requests_per_minute="1")
         caller = get_caller(operation, tenant) or tenant.people.owner
         assert tenant.api.get("/public/leads/statuses", caller=caller).status == 200
@@ -60,9 +49,7 @@ class TestEveryOperation:
 
 @parametrize_operations(lambda o: o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published))
 class TestWithoutACredential:
-    def test_requests_are_limited_for_each_client_network(
-        self, operation: Operation, tenant: TenantFixture, configure: SettingsOverride, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_requests_are_limited_for_each_client_network(self, operation, tenant, configure, restore_tenant):
         restore_tenant()
         configure(network_requests_per_minute="1")
         assert tenant.api.get("/public/leads/statuses").status == 200
@@ -75,8 +62,8 @@ class TestWithoutACredential:
         assert from_other_network.status != 429
 
     def test_counting_takes_one_write_per_twenty_requests_and_no_read(
-        self, operation: Operation, tenant: TenantFixture, configure: SettingsOverride, restore_tenant: RestoreTenant
-    ) -> None:
+        self, operation, tenant, configure, restore_tenant
+    ):
         restore_tenant()
         unlimited = call_operation(operation, tenant, caller=None)
         configure(network_requests_per_minute="600")

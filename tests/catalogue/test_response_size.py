@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from chalicelib.kernel.execution import envelope
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
@@ -25,9 +23,7 @@ def read_list(operation: Operation, world: TenantFixture) -> tuple[list[Any], li
 
 
 @parametrize_operations(lambda o: o.success != _NO_CONTENT)
-def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(operation, tenant, monkeypatch):
     with monkeypatch.context() as context:
         context.setattr(envelope, "MAX_ENVELOPE_BYTES", 0)
         rejected = call_operation(operation, tenant)
@@ -41,9 +37,7 @@ def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(
 
 
 @parametrize_operations(lambda o: o.is_list and not o.emits_events)
-def test_a_page_ends_where_the_next_item_would_not_fit(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_ends_where_the_next_item_would_not_fit(operation, tenant, monkeypatch):
     items, _ = read_list(operation, tenant)
     largest = max(
         (len(json.dumps(json.dumps(item, separators=(",", ":"), ensure_ascii=False))) for item in items), default=0

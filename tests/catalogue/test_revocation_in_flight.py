@@ -120,27 +120,21 @@ def remove(world: TenantFixture, person: Person) -> ApiResponse:
 
 
 @by_role
-def test_a_caller_who_is_removed_before_the_commit_changes_nothing(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_who_is_removed_before_the_commit_changes_nothing(operation, tenant, monkeypatch):
     caller = authorized_caller(operation, tenant)
     answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: remove(tenant, caller), caller=caller)
     assert (answer.status_and_code, changed) == ("404 not_found", set())
 
 
 @by_higher_role
-def test_a_caller_who_is_demoted_before_the_commit_changes_nothing(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_who_is_demoted_before_the_commit_changes_nothing(operation, tenant, monkeypatch):
     caller = authorized_caller(operation, tenant)
     answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: demote(tenant, caller), caller=caller)
     assert (answer.status_and_code, changed) == ("403 insufficient_role", set())
 
 
 @by_key
-def test_a_key_that_is_revoked_before_the_commit_changes_nothing(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_revoked_before_the_commit_changes_nothing(operation, tenant, monkeypatch):
     key = tenant.create_api_key("admin")
     (path,) = [
         f"{tenant.organization.path}/api-keys/{listed['id']}"
@@ -153,9 +147,7 @@ def test_a_key_that_is_revoked_before_the_commit_changes_nothing(
 
 
 @for_granting_operations
-def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(operation, tenant, monkeypatch):
     intervene = lambda: tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)  # noqa: E731 - as above
     caller: Caller | None = get_caller(operation, tenant)
     answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=caller)
@@ -163,9 +155,7 @@ def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(
 
 
 @by_role
-def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation, tenant, monkeypatch):
     caller, get_all = authorized_caller(operation, tenant), table.get_all
 
     def get_all_during_removal(keys: Iterable[ItemKey]) -> dict[ItemKey, Item]:
@@ -187,9 +177,7 @@ def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(
 
 
 @for_granting_operations
-def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(
-    operation: Operation, tenant: TenantFixture
-) -> None:
+def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(operation, tenant):
     answer = call_operation(operation, tenant)
     assert answer.status == operation.success
     (transaction,) = [
@@ -221,21 +209,19 @@ def actions(call: Call) -> list[dict[str, Any]]:
     ]
 
 
-def test_every_operation_that_grants_access_declares_it() -> None:
+def test_every_operation_that_grants_access_declares_it():
     expected = {
         o.id for o in all_operations() if o.emits_events and o.scope in {f"{area}:write" for area in GRANTING_AREAS}
     }
     assert {o.id for o in all_operations() if o.grants_access} == expected | _OTHER_GRANTING_OPERATIONS
 
 
-def test_these_kinds_of_records_grant_access() -> None:
+def test_these_kinds_of_records_grant_access():
     assert {kind.kind for kind in list_record_types() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
 
 
 @parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
-def test_an_operation_without_its_declaration_fails(
-    operation: Operation, tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_operation_without_its_declaration_fails(operation, tenant, monkeypatch):
     from chalicelib.kernel.execution import pipeline
 
     def create_undeclared_context(declared: Operation, *args: Any) -> Any:
@@ -247,7 +233,7 @@ def test_an_operation_without_its_declaration_fails(
         call_operation(operation, tenant)
 
 
-def test_epochs_are_in_the_partition_of_the_organization() -> None:
+def test_epochs_are_in_the_partition_of_the_organization():
     from chalicelib.features.tenancy.entities.organizations import Organization
 
     assert access_epochs.organization_partition("x") == Organization.make_item_key(id="x")[0]

@@ -8,10 +8,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from infrastructure.resources import MAX_RECEIVES
-from tests.deployed.deployment import STAGE, Deployment
-from tests.deployed.external_server import ExternalServer
-from tests.emulator.api_clients import ApiClient
-from tests.emulator.conftest import ClientFactory
+from tests.deployed.deployment import STAGE
 from tests.emulator.log_reader import list_entries, read_integrity_report, read_verified_log, wait_until_appended
 from tests.emulator.test_sites_in_a_browser import create_published_site
 from tests.harness.waiting import wait_until
@@ -23,7 +20,7 @@ POLL_SECONDS: Final = 0.2
 """Polling more than ten times a second would exceed the rate limit of a minute."""
 
 
-def test_webhook_receives_a_signed_event(create_client: ClientFactory, external_server: ExternalServer) -> None:
+def test_webhook_receives_a_signed_event(create_client, external_server):
     ada = create_client("ada")
     path = f"/organizations/{ada.create_organization()}"
     target = external_server.url_at(str(external_server.server_address[0]), "/events")
@@ -37,7 +34,7 @@ def test_webhook_receives_a_signed_event(create_client: ClientFactory, external_
     assert headers["x-request-id"] == response.headers["X-Request-Id"]
 
 
-def test_person_is_erased_and_the_log_stays_valid(create_client: ClientFactory) -> None:
+def test_person_is_erased_and_the_log_stays_valid(create_client):
     ada, grace = create_client("ada"), create_client("grace")
     organization = ada.create_organization()
     path = f"/organizations/{organization}"
@@ -53,7 +50,7 @@ def test_person_is_erased_and_the_log_stays_valid(create_client: ClientFactory) 
     assert "grace@example.com" not in json.dumps(list_entries(ada, organization))
 
 
-def test_published_page_is_public(stage: Deployment, create_client: ClientFactory) -> None:
+def test_published_page_is_public(stage, create_client):
     site, _ = create_published_site(create_client("ada"))
     page = httpx.get(f"{stage.url}{site}/pages/home", headers={**stage.headers, "Accept": "text/html"})
     assert page.status_code == 200
@@ -61,7 +58,7 @@ def test_published_page_is_public(stage: Deployment, create_client: ClientFactor
     assert "<title>Welcome \u2013 Analytical Engines</title>" in page.text
 
 
-def test_migrations_load_the_reference_data(stage: Deployment, create_client: ClientFactory) -> None:
+def test_migrations_load_the_reference_data(stage, create_client):
     assert {migration["state"] for migration in stage.migration_results} == {"applied"}
     assert stage.account.invoke(STAGE.function_name("migrate")) == []
     ada = create_client("ada")
@@ -69,7 +66,7 @@ def test_migrations_load_the_reference_data(stage: Deployment, create_client: Cl
     assert ada.get("/system/migrations/health").json() == {"healthy": True, "pending": 0, "failed": 0}
 
 
-def test_only_failed_messages_of_a_batch_are_retried_until_dead_lettered(stage: Deployment) -> None:
+def test_only_failed_messages_of_a_batch_are_retried_until_dead_lettered(stage):
     sqs, queue = stage.account.client("sqs"), stage.queue_url("deliveries-slow")
     valid_messages = [{"task": "webhooks.probe", "pk": "W#nobody", "sk": f"{n}"} for n in range(BATCH_SIZE - 1)]
     invalid_message = {"task": "of another service"}
@@ -94,7 +91,7 @@ def test_only_failed_messages_of_a_batch_are_retried_until_dead_lettered(stage: 
     assert len(log_lines) >= MAX_RECEIVES
 
 
-def test_schedule_appends_entries_whose_message_was_lost(organization_with_lost_message: tuple[ApiClient, str]) -> None:
+def test_schedule_appends_entries_whose_message_was_lost(organization_with_lost_message):
     ada, organization = organization_with_lost_message
     wait_until(
         lambda: read_integrity_report(ada, organization)["treeSize"] == 1,

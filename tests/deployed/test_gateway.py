@@ -24,7 +24,7 @@ def ada(stage: Deployment) -> Iterator[ApiClient]:
         yield ada
 
 
-def test_functions_use_only_the_package_and_the_lambda_runtime(stage: Deployment, ada: ApiClient) -> None:
+def test_functions_use_only_the_package_and_the_lambda_runtime(stage, ada):
     assert ada.get("/status").json()["status"] == "ok"
     assert list_installed_modules(stage.account.python) == sorted(RUNTIME_MODULES)
     processes = stage.account.list_function_processes()
@@ -48,19 +48,19 @@ def problem_code(response: httpx.Response) -> str:
     return f"{response.status_code} {document['code']}"
 
 
-def test_unknown_path_and_method_are_problems(ada: ApiClient) -> None:
+def test_unknown_path_and_method_are_problems(ada):
     assert problem_code(ada.get("/organisations")) == "404 not_found"
     assert problem_code(ada.request("PUT", "/organizations")) == "404 not_found"
 
 
-def test_responses_contain_rate_limit_headers(stage: Deployment) -> None:
+def test_responses_contain_rate_limit_headers(stage):
     with ApiClient(stage, "grace") as grace:
         response_headers = [grace.get("/organizations").headers for _ in range(2)]
     assert [headers["RateLimit-Policy"] for headers in response_headers] == ['"requests";q=600;w=60'] * 2
     assert all(headers["RateLimit"].startswith('"requests";r=59') for headers in response_headers)
 
 
-def test_oversized_body_and_unsupported_media_type_are_problems(ada: ApiClient) -> None:
+def test_oversized_body_and_unsupported_media_type_are_problems(ada):
     large = json.dumps({"name": "x" * MAX_BYTES})
     headers = {"Content-Type": "application/json"}
     assert problem_code(ada.post("/organizations", content=large, headers=headers)) == "413 payload_too_large"
@@ -68,13 +68,13 @@ def test_oversized_body_and_unsupported_media_type_are_problems(ada: ApiClient) 
     assert problem_code(response) == "415 unsupported_media_type"
 
 
-def test_anonymous_request_is_challenged(stage: Deployment) -> None:
+def test_anonymous_request_is_challenged(stage):
     response = httpx.get(f"{stage.url}/organizations", headers=stage.headers)
     assert problem_code(response) == "401 unauthenticated"
     assert response.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_cors_preflight_is_allowed(stage: Deployment) -> None:
+def test_cors_preflight_is_allowed(stage):
     preflight_headers = {"Origin": "https://shop.example.com", "Access-Control-Request-Method": "POST"}
     response = httpx.options(f"{stage.url}/organizations", headers={**stage.headers, **preflight_headers})
     assert response.is_success
@@ -83,7 +83,7 @@ def test_cors_preflight_is_allowed(stage: Deployment) -> None:
     assert "Authorization" in response.headers["Access-Control-Allow-Headers"]
 
 
-def test_stale_precondition_is_rejected(ada: ApiClient) -> None:
+def test_stale_precondition_is_rejected(ada):
     path = f"/organizations/{ada.create_organization()}"
     precondition = {"If-Match": ada.get(path).headers["ETag"]}
     assert ada.patch(path, json={"companyCountry": "GB"}, headers=precondition).json()["version"] == 2

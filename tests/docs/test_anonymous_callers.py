@@ -27,20 +27,20 @@ def anonymous_operations() -> list[Operation]:
     ]
 
 
-def test_the_rows_are_the_anonymous_operations() -> None:
+def test_the_rows_are_the_anonymous_operations():
     assert [*ROWS] == sorted(operation.id for operation in anonymous_operations())
 
 
 @pytest.mark.parametrize("operation", anonymous_operations(), ids=lambda operation: operation.id)
 class TestAnonymousOperation:
-    def test_a_mutation_has_a_rate_limit_for_each_network(self, operation: Operation) -> None:
+    def test_a_mutation_has_a_rate_limit_for_each_network(self, operation):
         if operation.emits_events and operation.id not in MUTATIONS_WITH_CREDENTIAL:
             assert operation.rate_limits_per("network")
 
-    def test_the_row_states_the_rate_limits(self, operation: Operation) -> None:
+    def test_the_row_states_the_rate_limits(self, operation):
         for rate_limit in operation.rate_limits:
             assert f"{rate_limit.limit} times in {rate_limit.seconds} s for each client network" in ROWS[operation.id]
 
 
-def test_the_document_states_the_default_of_the_setting() -> None:
+def test_the_document_states_the_default_of_the_setting():
     assert f"{Settings.model_fields['network_requests_per_minute'].default:,} such requests a minute" in DOCUMENT

@@ -69,12 +69,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def test_the_example_takes_fewer_than_30_lines() -> None:
+def test_the_example_takes_fewer_than_30_lines():
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add an operation\n")[2].partition("\n## ")[0]
     assert len(section.strip().splitlines()) < 30
 
 
-def test_the_operation_has_a_route_and_documentation(project: Path) -> None:
+def test_the_operation_has_a_route_and_documentation(project):
     assert "PATCH" in run_module(project, "local", "routes", OPERATION)
     paths = json.loads((project / "openapi.json").read_text())["paths"]
     documented = paths["/organizations/{organization_id}/api-keys/{api_key_id}"]["patch"]
@@ -82,7 +82,7 @@ def test_the_operation_has_a_route_and_documentation(project: Path) -> None:
     assert f"`{OPERATION}`" in (project / "docs/reference/access-patterns.md").read_text()
 
 
-def test_the_operation_passes_the_tests_of_the_catalogue(project: Path) -> None:
+def test_the_operation_passes_the_tests_of_the_catalogue(project):
     output = run_module(
         project, "pytest", "tests/catalogue", "-q", "-k", OPERATION, "-p", "no:cacheprovider", "--show-capture=no"
     )
@@ -91,10 +91,10 @@ def test_the_operation_passes_the_tests_of_the_catalogue(project: Path) -> None:
     assert int(passed[1]) > 10
 
 
-def test_the_operation_is_listed_as_an_extra_operation(project: Path) -> None:
+def test_the_operation_is_listed_as_an_extra_operation(project):
     run_module(project, "pytest", "tests/catalogue/test_interface.py", "-q", "-k", "beyond", "-p", "no:cacheprovider")
 
 
-def test_the_code_follows_the_style_of_the_project(project: Path) -> None:
+def test_the_code_follows_the_style_of_the_project(project):
     files = [name for name, _ in example_steps()]
     run_module(project, "ruff", "check", "--select=F,E,D,ANN,N", *files)

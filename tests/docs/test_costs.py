@@ -18,11 +18,11 @@ RUN_BENCHMARK = "run `python -m benchmarks.costs`, and commit what it writes"
 pytestmark = pytest.mark.no_cover
 
 
-def test_the_page_is_generated_from_the_results() -> None:
+def test_the_page_is_generated_from_the_results():
     assert PAGE_FILE.read_text() == render_page(results.load_results()), f"{RUN_BENCHMARK} (--document is enough)"
 
 
-def test_every_operation_has_a_class_and_a_row() -> None:
+def test_every_operation_has_a_class_and_a_row():
     records, page = results.load_results()["operations"], PAGE_FILE.read_text()
     assert {operation.id: class_of(operation) for operation in all_operations()} == {
         name: record["class"] for name, record in records.items()
@@ -37,7 +37,7 @@ def test_every_operation_has_a_class_and_a_row() -> None:
     }
 
 
-def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced() -> None:
+def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced():
     priced = results.load_results()
     names = {results.typical_operation(priced, name)[0] for name in CLASSES}
     with open_bench() as measurements:
@@ -49,7 +49,7 @@ def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced() 
         )
 
 
-def test_the_documented_limits_are_those_of_the_configuration() -> None:
+def test_the_documented_limits_are_those_of_the_configuration():
     page, config = PAGE_FILE.read_text(), json.loads((CHALICE_FOLDER / "config.json").read_text())
     functions = config["stages"]["prod"]["lambda_functions"]
     reserved = {name: function["reserved_concurrency"] for name, function in functions.items()}
@@ -64,7 +64,7 @@ def test_the_documented_limits_are_those_of_the_configuration() -> None:
         assert f" | {reserved[name]} | " in row
 
 
-def test_capacity_units_follow_the_developer_guide() -> None:
+def test_capacity_units_follow_the_developer_guide():
     item, index_key = {"pk": "a", "sk": "b"}, {"index1pk": "x", "index1sk": "y"}
     assert [item_sizes.read_units(size) for size in (0, 4096, 4097)] == [1, 1, 2]
     assert [item_sizes.write_units(size) for size in (0, 1024, 1025)] == [1, 1, 2]
@@ -81,7 +81,7 @@ def test_capacity_units_follow_the_developer_guide() -> None:
     assert item_sizes.index_units(None, item | {"facet1pk": "x", "facet2pk": "y", "duepk": "d", "duesk": "e"}) == 3
 
 
-def test_the_price_of_a_request_covers_all_resources_that_it_uses() -> None:
+def test_the_price_of_a_request_covers_all_resources_that_it_uses():
     request = {
         "function": "api_handler",
         "messages": 0,

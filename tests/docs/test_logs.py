@@ -13,14 +13,9 @@ from infrastructure import access_log
 from infrastructure.queries import QUERIES, REQUEST_ID, TENANT
 from infrastructure.resources import LOG_RETENTION_DAYS
 from local.paths import ROOT
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
 from tests.harness.log_fields import LOGS_DOCUMENT, documented_fields, log_record_errors
 from tests.harness.log_records import capture_log_records
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver
 from tests.harness.webhooks import create_webhook, rename_organization
-from tests.harness.workers import Workers
 
 POWERTOOLS_FIELDS: Final = {
     "level",
@@ -75,29 +70,22 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
 
 
-def test_the_document_states_the_retention_of_logs() -> None:
+def test_the_document_states_the_retention_of_logs():
     assert f"kept for {LOG_RETENTION_DAYS} days" in (ROOT / "docs/operations/logs.md").read_text()
 
 
 class TestFields:
-    def test_documented_fields_are_those_that_the_code_writes(self) -> None:
+    def test_documented_fields_are_those_that_the_code_writes(self):
         documented_names = {
             name for title, section in documented_fields().items() if title != ACCESS_LOG_TITLE for name in section
         }
         assert {*logged_field_names()} | POWERTOOLS_FIELDS | FIELDS_OF_LOGS_MODULE == documented_names
 
-    def test_documented_fields_of_the_access_log_are_those_of_its_format(self) -> None:
+    def test_documented_fields_of_the_access_log_are_those_of_its_format(self):
         assert [*documented_fields()[ACCESS_LOG_TITLE]] == [*json.loads(access_log.FORMAT)]
 
     @pytest.mark.usefixtures("aws")
-    def test_examples_have_the_fields_of_real_records(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        configure: SettingsOverride,
-    ) -> None:
+    def test_examples_have_the_fields_of_real_records(self, api, organization, workers, receiver, configure):
         configure(webhook_allow_private="1")
         create_webhook(api, organization, receiver)
         workers.deliver()
@@ -112,7 +100,7 @@ class TestFields:
 
 
 class TestMetrics:
-    def test_metrics_are_documented_with_their_dimensions_and_units(self) -> None:
+    def test_metrics_are_documented_with_their_dimensions_and_units(self):
         rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", LOGS_DOCUMENT.read_text(), re.MULTILINE)
         metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
@@ -140,12 +128,12 @@ KEYWORDS: Final = {"as", "by", "and", "like", "asc", "desc", *COMMAND_SYNTAX}
 
 @pytest.mark.parametrize("name", QUERIES)
 class TestQuery:
-    def test_commands_follow_the_syntax(self, name: str) -> None:
+    def test_commands_follow_the_syntax(self, name):
         for part in QUERIES[name].text.split("| "):
             command, _, arguments = part.strip().partition(" ")
             assert COMMAND_SYNTAX[command].fullmatch(arguments), part
 
-    def test_fields_are_documented(self, name: str) -> None:
+    def test_fields_are_documented(self, name):
         text = re.sub(r'"[^"]*"', "", QUERIES[name].text)
         aliases = {*re.findall(r" as (\w+)", text)}
         used_names = (
@@ -154,7 +142,7 @@ class TestQuery:
         fields = {name for section in documented_fields().values() for name in section}
         assert used_names <= fields | CLOUDWATCH_FIELDS
 
-    def test_compared_values_are_documented(self, name: str) -> None:
+    def test_compared_values_are_documented(self, name):
         comparisons = re.findall(r'(\w+) !?= "([^"]+)"', QUERIES[name].text)
         text = LOGS_DOCUMENT.read_text()
         assert all(value in (REQUEST_ID, TENANT, "REPORT") or f"`{value}`" in text for _, value in comparisons)

@@ -2,9 +2,8 @@
 
 import base64
 import json
-from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -48,7 +47,7 @@ CT_ROOTS = {
 
 
 @pytest.mark.parametrize("size", CT_ROOTS)
-def test_roots_are_those_of_certificate_transparency(size: int) -> None:
+def test_roots_are_those_of_certificate_transparency(size):
     tree = MerkleTree()
     for leaf in CT_LEAVES[:size]:
         tree.append(sha256(b"\0" + bytes.fromhex(leaf)).digest())
@@ -56,26 +55,26 @@ def test_roots_are_those_of_certificate_transparency(size: int) -> None:
 
 
 class TestValidExport:
-    def test_a_complete_log_is_proven(self) -> None:
+    def test_a_complete_log_is_proven(self):
         assert verification_result(SAMPLE_LOG, SAMPLE_LINES) == (
             f"{ORIGIN}: 7 of 7 entries are proven to be in the signed tree, sequence 1 to 7: 7 unaltered, 0 erased."
         )
 
-    def test_a_filtered_export_is_proven(self) -> None:
+    def test_a_filtered_export_is_proven(self):
         part = [3, 6]
         assert verification_result(SAMPLE_LOG, SAMPLE_LOG.lines_of(part), SAMPLE_LOG.evidence_for(part)) == (
             f"{ORIGIN}: 2 of 7 entries are proven to be in the signed tree, sequence 3 to 6: 2 unaltered, 0 erased."
         )
 
-    def test_a_filtered_export_without_entries_is_proven(self) -> None:
+    def test_a_filtered_export_without_entries_is_proven(self):
         expected = f"{ORIGIN}: 0 of 7 entries are proven to be in the signed tree: 0 unaltered, 0 erased."
         assert verification_result(SAMPLE_LOG, [], SAMPLE_LOG.evidence_for([])) == expected
 
-    def test_an_empty_log_is_proven(self) -> None:
+    def test_an_empty_log_is_proven(self):
         empty = build_exported_log([1])
         assert ": 0 of 0 entries" in verification_result(empty, [], checkpoint=sign_checkpoint(0, MerkleTree().root()))
 
-    def test_entries_younger_than_the_checkpoint_are_not_proven(self) -> None:
+    def test_entries_younger_than_the_checkpoint_are_not_proven(self):
         longer = build_exported_log([2, 3, 7, 9])
         export = [*longer.lines, build_pending_line(build_leaf_data(10))]
         assert verification_result(SAMPLE_LOG, export).endswith(
@@ -86,7 +85,7 @@ class TestValidExport:
             SAMPLE_LOG, longer.lines_of(part), longer.evidence_for(part)
         )
 
-    def test_a_final_newline_is_optional(self) -> None:
+    def test_a_final_newline_is_optional(self):
         assert "7 unaltered" in verification_result(
             SAMPLE_LOG, [*SAMPLE_LINES[:-1], SAMPLE_LINES[-1].removesuffix(b"\n")]
         )
@@ -142,7 +141,7 @@ class TestInvalidExport:
             pytest.param(lambda _: [b"{" + b" " * verify.MAX_LINE_BYTES], "Line 1 is no line", id="too long"),
         ],
     )
-    def test_the_wrong_line_is_reported(self, edit: Callable[[list[bytes]], list[bytes]], error: str) -> None:
+    def test_the_wrong_line_is_reported(self, edit, error):
         assert verification_result(SAMPLE_LOG, edit(SAMPLE_LINES)).startswith(error)
 
     @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ class TestInvalidExport:
             pytest.param(b'"treeSize":7', b'"treeSize":6', id="smaller tree size than other entries of the batch"),
         ],
     )
-    def test_the_altered_entry_is_reported(self, old: bytes, new: bytes) -> None:
+    def test_the_altered_entry_is_reported(self, old, new):
         altered = SAMPLE_LINES[3].replace(old, new)
         assert altered != SAMPLE_LINES[3]
         fourth_or_next = "The entry with sequence 5" if new == b'"treeSize":6' else "The entry with sequence 4"
@@ -175,7 +174,7 @@ class TestInvalidExport:
             *((n, "5 is missing, and no evidence says that it was left out.") for n in (6, 7, 8, 99)),
         ],
     )
-    def test_a_wrong_sequence_is_reported_with_its_line(self, sequence: int, error: str) -> None:
+    def test_a_wrong_sequence_is_reported_with_its_line(self, sequence, error):
         altered = SAMPLE_LINES[4].replace(b',"sequence":5,"int', b',"sequence":%d,"int' % sequence)
         message = verification_result(SAMPLE_LOG, [*SAMPLE_LINES[:4], altered, *SAMPLE_LINES[5:]])
         assert message == f"The entry with sequence {error} Line 5 has sequence {sequence}."
@@ -183,9 +182,7 @@ class TestInvalidExport:
     @pytest.mark.parametrize(
         ("sequence", "reported_sequence"), [(1, 1), (2, 2), (3, 3), (5, 4), (6, 4), (7, 4), (99, 4)]
     )
-    def test_a_wrong_sequence_in_a_filtered_export_is_reported_with_its_line(
-        self, sequence: int, reported_sequence: int
-    ) -> None:
+    def test_a_wrong_sequence_in_a_filtered_export_is_reported_with_its_line(self, sequence, reported_sequence):
         part = [1, 4, 7]
         altered = SAMPLE_LINES[3].replace(b',"sequence":4,"int', b',"sequence":%d,"int' % sequence)
         message = verification_result(
@@ -194,19 +191,19 @@ class TestInvalidExport:
         assert message.startswith(f"The entry with sequence {reported_sequence} ")
         assert message.endswith(f" Line 2 has sequence {sequence}.")
 
-    def test_a_text_that_does_not_match_its_hash_is_reported(self) -> None:
+    def test_a_text_that_does_not_match_its_hash_is_reported(self):
         altered = build_line(build_leaf_data(4), 4, SAMPLE_LOG.leaf_hashes[4], 7)
         assert verification_result(SAMPLE_LOG, [*SAMPLE_LINES[:3], altered, *SAMPLE_LINES[4:]]).startswith(
             "The entry with sequence 4 was altered: its"
         )
 
-    def test_an_altered_entry_with_a_matching_hash_changes_the_root(self) -> None:
+    def test_an_altered_entry_with_a_matching_hash_changes_the_root(self):
         other = build_exported_log([8])
         assert "another root" in verification_result(
             SAMPLE_LOG, [*SAMPLE_LINES[:6], build_line(build_leaf_data(8), 7, other.leaf_hashes[7], 7)]
         )
 
-    def test_only_the_first_error_is_reported(self) -> None:
+    def test_only_the_first_error_is_reported(self):
         altered = SAMPLE_LINES[5].replace(b"Engine", b"engine")
         assert "sequence 2 is missing" in verification_result(
             SAMPLE_LOG, [SAMPLE_LINES[0], *SAMPLE_LINES[2:5], altered, SAMPLE_LINES[6]]
@@ -240,7 +237,7 @@ class TestInvalidEvidence:
             pytest.param(SAMPLE_LOG.evidence_for(PART) * 2, "The evidence says twice, or too late", id="repeated"),
         ],
     )
-    def test_the_mismatch_is_reported(self, evidence: Any, error: str) -> None:
+    def test_the_mismatch_is_reported(self, evidence, error):
         assert verification_result(SAMPLE_LOG, SAMPLE_LOG.lines_of(self.PART), evidence).startswith(error)
 
     @pytest.mark.parametrize(
@@ -260,37 +257,37 @@ class TestInvalidEvidence:
             None,
         ],
     )
-    def test_hashes_that_do_not_match_the_subtrees_are_rejected(self, run: Any) -> None:
+    def test_hashes_that_do_not_match_the_subtrees_are_rejected(self, run):
         assert verification_result(SAMPLE_LOG, SAMPLE_LINES, [run]).startswith("This is no evidence")
 
     @pytest.mark.parametrize(
         "text", ["", "[", '{"evidence": [], "evidence": []}', "[" * 100_000, "\\", '"evidence"', "7"]
     )
-    def test_malformed_evidence_is_rejected(self, text: str) -> None:
+    def test_malformed_evidence_is_rejected(self, text):
         with pytest.raises(InvalidInput, match="evidence"):
             parse_omitted_runs(text.encode())
 
-    def test_evidence_beyond_the_checkpoint_is_rejected(self) -> None:
+    def test_evidence_beyond_the_checkpoint_is_rejected(self):
         longer = build_exported_log([7, 9])
         assert "longer log" in verification_result(SAMPLE_LOG, longer.lines_of([1]), longer.evidence_for([1]))
 
 
 class TestCheckpoint:
-    def test_a_checkpoint_signed_with_another_key_is_rejected(self) -> None:
+    def test_a_checkpoint_signed_with_another_key_is_rejected(self):
         checkpoint = sign_checkpoint(7, rfc6962.tree_root(SAMPLE_LOG.leaf_hashes), key=UNTRUSTED_KEY)
         assert (
             verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=checkpoint)
             == "The checkpoint is not signed with a key that was given."
         )
 
-    def test_an_altered_checkpoint_is_rejected(self) -> None:
+    def test_an_altered_checkpoint_is_rejected(self):
         altered = SAMPLE_LOG.checkpoint.replace("\n7\n", "\n6\n")
         assert (
             verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=altered)
             == "The checkpoint was altered: its signature is wrong."
         )
 
-    def test_a_checkpoint_signed_for_another_log_is_rejected(self) -> None:
+    def test_a_checkpoint_signed_for_another_log_is_rejected(self):
         text = SAMPLE_LOG.checkpoint.partition("\n\n")[0] + "\n"
         checkpoint = f"{text}\n{build_signature_line(text, 'atrium/other')}"
         assert (
@@ -298,11 +295,11 @@ class TestCheckpoint:
             == "The checkpoint is not signed with a key that was given."
         )
 
-    def test_a_signature_with_any_of_the_keys_is_accepted(self) -> None:
+    def test_a_signature_with_any_of_the_keys_is_accepted(self):
         for keys in ([KEY, UNTRUSTED_KEY], [UNTRUSTED_KEY, KEY], [KEY, KEY]):
             assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, keys=keys)
 
-    def test_all_signatures_with_the_keys_have_to_be_valid(self) -> None:
+    def test_all_signatures_with_the_keys_have_to_be_valid(self):
         both_valid = SAMPLE_LOG.checkpoint + build_signature_line(
             SAMPLE_LOG.checkpoint.partition("\n\n")[0] + "\n", key=UNTRUSTED_KEY
         )
@@ -314,14 +311,14 @@ class TestCheckpoint:
             SAMPLE_LOG, SAMPLE_LINES, checkpoint=one_valid, keys=[KEY, UNTRUSTED_KEY]
         )
 
-    def test_a_valid_checkpoint_of_other_entries_is_reported(self) -> None:
+    def test_a_valid_checkpoint_of_other_entries_is_reported(self):
         assert "another root" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=sign_checkpoint(7, bytes(32)))
 
-    def test_signatures_of_witnesses_are_ignored(self) -> None:
+    def test_signatures_of_witnesses_are_ignored(self):
         witnessed = SAMPLE_LOG.checkpoint + build_signature_line("anything", "witness.example", UNTRUSTED_KEY)
         assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=witnessed)
 
-    def test_a_checkpoint_in_an_export_record_is_read_unchanged(self) -> None:
+    def test_a_checkpoint_in_an_export_record_is_read_unchanged(self):
         record = {"checkpoint": SAMPLE_LOG.checkpoint, "evidence": SAMPLE_LOG.evidence_for([1])}
         for text in (json.dumps(record), "\n " + json.dumps(record, indent=2, ensure_ascii=False)):
             assert parse_note_or_record(text.encode()) == (
@@ -330,21 +327,21 @@ class TestCheckpoint:
             )
 
     @pytest.mark.parametrize("evidence", [{}, {"evidence": None}])
-    def test_a_record_without_evidence_has_a_checkpoint(self, evidence: dict[str, None]) -> None:
+    def test_a_record_without_evidence_has_a_checkpoint(self, evidence):
         assert parse_note_or_record(json.dumps({"checkpoint": "a", **evidence}).encode()) == (b"a", None)
 
     @pytest.mark.parametrize(
         "text", [b"{", b'{"checkpoint": "a", "checkpoint": "b"}', b'{"checkpoint": "a", "evidence": 1}', b"{\xff"]
     )
-    def test_a_malformed_record_is_rejected(self, text: bytes) -> None:
+    def test_a_malformed_record_is_rejected(self, text):
         with pytest.raises(InvalidInput, match=r"no JSON|no evidence"):
             parse_note_or_record(text)
 
-    def test_a_checkpoint_with_invalid_unicode_is_rejected(self) -> None:
+    def test_a_checkpoint_with_invalid_unicode_is_rejected(self):
         with pytest.raises(InvalidInput, match="This is no checkpoint"):
             verify_checkpoint_note(parse_note_or_record(b'{"checkpoint": "\\ud800"}')[0], base64.b64decode(PUBLIC_KEY))
 
-    def test_additional_newlines_at_the_end_are_accepted(self) -> None:
+    def test_additional_newlines_at_the_end_are_accepted(self):
         assert "7 unaltered" in verification_result(SAMPLE_LOG, SAMPLE_LINES, checkpoint=SAMPLE_LOG.checkpoint + "\n")
 
     @pytest.mark.parametrize(
@@ -360,6 +357,6 @@ class TestCheckpoint:
             json.dumps(SAMPLE_LOG.checkpoint).encode(),
         ],
     )
-    def test_a_malformed_checkpoint_is_rejected(self, text: bytes) -> None:
+    def test_a_malformed_checkpoint_is_rejected(self, text):
         with pytest.raises(InvalidInput, match="checkpoint"):
             verify_checkpoint_note(text, base64.b64decode(PUBLIC_KEY))

@@ -17,7 +17,6 @@ from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleT
 from local.paths import ROOT
 from tests.harness import audit_logs, exports
 from tests.harness.api import ApiClient
-from tests.harness.clock import Clock
 from tests.harness.exported_logs import (
     ORIGIN,
     PUBLIC_KEY,
@@ -35,15 +34,15 @@ CaptureFixture = pytest.CaptureFixture[str]
 
 
 class TestFiles:
-    def test_gzip_members_are_read_as_one_file(self, tmp_path: Path) -> None:
+    def test_gzip_members_are_read_as_one_file(self, tmp_path):
         (tmp_path / "export").write_bytes(b"".join(gzip.compress(line) for line in SAMPLE_LINES))
         assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
-    def test_uncompressed_lines_are_read_unchanged(self, tmp_path: Path) -> None:
+    def test_uncompressed_lines_are_read_unchanged(self, tmp_path):
         (tmp_path / "export").write_bytes(b"".join(SAMPLE_LINES))
         assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
-    def test_a_truncated_file_is_reported_with_its_last_line(self, tmp_path: Path) -> None:
+    def test_a_truncated_file_is_reported_with_its_last_line(self, tmp_path):
         compressed = b"".join(gzip.compress(line) for line in SAMPLE_LINES)
         (tmp_path / "export").write_bytes(compressed[:-1])
         with pytest.raises(InvalidInput, match="The file was cut off: its compressed data ends behind line 7"):
@@ -52,12 +51,12 @@ class TestFiles:
         assert verification_result(SAMPLE_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
 
     @pytest.mark.parametrize("trailing", [b"\x1f\x8b\x00garbage", b"garbage"])
-    def test_a_damaged_file_is_reported_with_its_last_line(self, tmp_path: Path, trailing: bytes) -> None:
+    def test_a_damaged_file_is_reported_with_its_last_line(self, tmp_path, trailing):
         (tmp_path / "export").write_bytes(gzip.compress(b"".join(SAMPLE_LINES)) + trailing)
         with pytest.raises(InvalidInput, match="The file is damaged: its compressed data is wrong behind line 7"):
             [*read_lines(tmp_path / "export")]
 
-    def test_every_flipped_bit_of_a_compressed_file_is_detected_or_harmless(self, tmp_path: Path) -> None:
+    def test_every_flipped_bit_of_a_compressed_file_is_detected_or_harmless(self, tmp_path):
         log, messages = build_exported_log([1]), set[str]()
         compressed = gzip.compress(log.lines[0], mtime=0)
         for position in range(len(compressed)):
@@ -68,7 +67,7 @@ class TestFiles:
         assert {message for message in messages if "proven" in message} == {verification_result(log, log.lines)}
         assert len(messages) > 3
 
-    def test_memory_does_not_grow_with_the_export(self) -> None:
+    def test_memory_does_not_grow_with_the_export(self):
         text, size = b'{"data":"' + b"a" * 500 + b'"}', 10_000
         leaf, tree = sha256(b"\0" + text).digest(), MerkleTree()
         for _ in range(size):
@@ -113,7 +112,7 @@ class TestCommand:
         ]
 
     @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.exports.logic.verify"], ["-I", "verify.py"]])
-    def test_the_program_runs_as_a_module_and_as_a_script(self, folder: Path, program: list[str]) -> None:
+    def test_the_program_runs_as_a_module_and_as_a_script(self, folder, program):
         command = [sys.executable, "-W", "error", *program, *self.arguments(folder)]
         working_directory = ROOT if "-m" in program else folder
         completed = subprocess.run(command, cwd=working_directory, capture_output=True, text=True, check=False)
@@ -125,27 +124,25 @@ class TestCommand:
         assert (failed.returncode, failed.stderr) == (1, "")
         assert failed.stdout.startswith("The evidence is no JSON")
 
-    def test_a_proven_export_ends_with_0(self, folder: Path, capsys: CaptureFixture) -> None:
+    def test_a_proven_export_ends_with_0(self, folder, capsys):
         assert main(self.arguments(folder)) == 0
         assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
 
-    def test_an_unproven_export_ends_with_1(self, folder: Path, capsys: CaptureFixture) -> None:
+    def test_an_unproven_export_ends_with_1(self, folder, capsys):
         assert main(self.arguments(folder, "cut.ndjson")) == 1
         assert capsys.readouterr().out == (
             "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
         )
 
     @pytest.mark.parametrize("checkpoint", ["checkpoint", "report.json"])
-    def test_an_export_without_evidence_has_to_be_complete(
-        self, folder: Path, checkpoint: str, capsys: CaptureFixture
-    ) -> None:
+    def test_an_export_without_evidence_has_to_be_complete(self, folder, checkpoint, capsys):
         assert main([*self.arguments(folder)[:-2], "--checkpoint", str(folder / checkpoint)]) == 1
         assert capsys.readouterr().out == (
             "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, "
             "name the export's record by --evidence. Line 1 has sequence 2.\n"
         )
 
-    def test_the_export_record_provides_checkpoint_and_evidence(self, folder: Path, capsys: CaptureFixture) -> None:
+    def test_the_export_record_provides_checkpoint_and_evidence(self, folder, capsys):
         arguments = [*self.arguments(folder)[:-2], "--checkpoint", str(folder / "record.json")]
         assert main(arguments) == 0
         assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
@@ -153,7 +150,7 @@ class TestCommand:
         assert main([*arguments, "--evidence", str(folder / "none.json")]) == 1
         assert capsys.readouterr().out.startswith("The entry with sequence 1 is missing")
 
-    def test_csv_is_reported_as_not_verifiable(self, folder: Path, capsys: CaptureFixture) -> None:
+    def test_csv_is_reported_as_not_verifiable(self, folder, capsys):
         for name in ("export.csv", "export.csv.gz"):
             (folder / "export.csv.gz").write_bytes(gzip.compress((folder / "export.csv").read_bytes()))
             assert main(self.arguments(folder, name)) == 1
@@ -162,7 +159,7 @@ class TestCommand:
                 == "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
             )
 
-    def test_the_help_names_the_option_for_an_export_record(self, capsys: CaptureFixture) -> None:
+    def test_the_help_names_the_option_for_an_export_record(self, capsys):
         with pytest.raises(SystemExit, match="0"):
             main(["--help"])
         help_text = " ".join(capsys.readouterr().out.split())
@@ -178,15 +175,13 @@ class TestCommand:
             ({"checkpoint": "csv.json"}, "the record has no checkpoint"),
         ],
     )
-    def test_an_unusable_file_ends_with_2(
-        self, folder: Path, changed_arguments: dict[str, str], error: str, capsys: CaptureFixture
-    ) -> None:
+    def test_an_unusable_file_ends_with_2(self, folder, changed_arguments, error, capsys):
         with pytest.raises(SystemExit, match="2"):
             main(self.arguments(folder, **changed_arguments))
         assert error in capsys.readouterr().err
 
     @pytest.mark.parametrize("key", ["", "AAAA", f"{PUBLIC_KEY}\n", PUBLIC_KEY.rstrip("="), "=" * 44])
-    def test_a_malformed_key_ends_with_2(self, folder: Path, key: str, capsys: CaptureFixture) -> None:
+    def test_a_malformed_key_ends_with_2(self, folder, key, capsys):
         with pytest.raises(SystemExit, match="2"):
             main([*self.arguments(folder), "--public-key", key])
         assert "not 32 bytes in base64" in capsys.readouterr().err
@@ -203,9 +198,7 @@ class TestExportsOfTheService:
         key = api.get("/status").json["auditPublicKey"]
         return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), "--public-key", key]
 
-    def test_an_inline_export_is_proven_up_to_the_checkpoint(
-        self, api: ApiClient, organization: CreatedOrganization, verify_arguments: list[str], capsys: CaptureFixture
-    ) -> None:
+    def test_an_inline_export_is_proven_up_to_the_checkpoint(self, api, organization, verify_arguments, capsys):
         size = audit_logs.verify_integrity(api, organization)["treeSize"]
         api.patch(organization.path, caller=organization.owner, json={"name": "Later, and not in the tree yet"})
         write_export(verify_arguments[0], api, organization)
@@ -215,13 +208,8 @@ class TestExportsOfTheService:
         assert output.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
 
     def test_a_filtered_async_export_is_proven_by_its_record(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        verify_arguments: list[str],
-        capsys: CaptureFixture,
-    ) -> None:
+        self, api, organization, workers, verify_arguments, capsys
+    ):
         record = exports.create_completed_export(api, workers, organization, filters={"type": "organization.member.*"})
         record_file = Path(verify_arguments[0]).with_name("record.json")
         record_file.write_text(json.dumps(record))
@@ -235,14 +223,8 @@ class TestExportsOfTheService:
         assert output.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
 
     def test_erased_entries_are_proven_by_an_older_checkpoint(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        clock: Clock,
-        verify_arguments: list[str],
-        capsys: CaptureFixture,
-    ) -> None:
+        self, api, organization, workers, clock, verify_arguments, capsys
+    ):
         *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
         erasure = api.post(
             f"{organization.path}/erasures", caller=organization.owner, json={"userId": member["userId"]}

@@ -11,7 +11,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from chalicelib.features.audit.exports.logic.verify import main
-from tests.conftest import SettingsOverride
 from tests.harness import audit_logs
 from tests.harness.api import ApiClient
 from tests.harness.clock import Clock
@@ -55,22 +54,22 @@ def fourth_line_signed_by(signature: str | None) -> bytes:
 
 
 class TestValidErasure:
-    def test_erased_entries_are_counted(self) -> None:
+    def test_erased_entries_are_counted(self):
         assert verification_result(LOG_WITH_ERASURES, LOG_WITH_ERASURES.lines).endswith(
             "sequence 1 to 7: 5 unaltered, 2 erased."
         )
 
-    def test_erased_entries_of_a_filtered_export_are_counted(self) -> None:
+    def test_erased_entries_of_a_filtered_export_are_counted(self):
         part = [1, 4, 7]
         assert verification_result(
             LOG_WITH_ERASURES, LOG_WITH_ERASURES.lines_of(part), LOG_WITH_ERASURES.evidence_for(part)
         ).endswith("sequence 1 to 7: 2 unaltered, 1 erased.")
 
-    def test_a_log_of_erased_entries_is_proven(self) -> None:
+    def test_a_log_of_erased_entries_is_proven(self):
         log = build_exported_log([2, 3, 7], erased_sequences=range(1, 8))
         assert verification_result(SAMPLE_LOG, log.lines).endswith("sequence 1 to 7: 0 unaltered, 7 erased.")
 
-    def test_an_erased_entry_of_the_system_log_is_proven(self) -> None:
+    def test_an_erased_entry_of_the_system_log_is_proven(self):
         log = build_exported_log([1], erased_sequences=[1], log_id="system-7")
         assert "0 unaltered, 1 erased" in verification_result(
             log, log.lines, checkpoint=sign_checkpoint(1, log.leaf_hashes[0], "atrium/system-7")
@@ -87,7 +86,7 @@ class TestValidErasure:
 
 class TestInvalidErasure:
     @pytest.mark.parametrize("sequence", range(1, 8))
-    def test_an_unsigned_erasure_is_reported_with_its_sequence(self, sequence: int) -> None:
+    def test_an_unsigned_erasure_is_reported_with_its_sequence(self, sequence):
         forged = build_line(
             build_exported_log([7], erased_sequences=[sequence]).entry_texts[sequence - 1],
             sequence,
@@ -111,7 +110,7 @@ class TestInvalidErasure:
             ),
         ],
     )
-    def test_an_altered_field_is_reported(self, old: bytes, new: bytes) -> None:
+    def test_an_altered_field_is_reported(self, old, new):
         altered = LOG_WITH_ERASURES.lines[3].replace(old, new)
         assert verification_result(LOG_WITH_ERASURES, replace_fourth_line(altered)) == UNSIGNED_ERROR
 
@@ -136,13 +135,13 @@ class TestInvalidErasure:
             ),
         ],
     )
-    def test_any_other_signature_is_reported(self, signature: str | None) -> None:
+    def test_any_other_signature_is_reported(self, signature):
         assert (
             verification_result(LOG_WITH_ERASURES, replace_fourth_line(fourth_line_signed_by(signature)))
             == UNSIGNED_ERROR
         )
 
-    def test_a_signature_with_another_encoding_is_reported(self) -> None:
+    def test_a_signature_with_another_encoding_is_reported(self):
         signature = LOG_WITH_ERASURES.erasure_signatures[4]
         assert signature[-3] in "AQgw"  # The four bits after the last byte are zero.
         assert (
@@ -153,7 +152,7 @@ class TestInvalidErasure:
             == UNSIGNED_ERROR
         )
 
-    def test_an_entry_that_was_altered_before_its_erasure_is_reported(self) -> None:
+    def test_an_entry_that_was_altered_before_its_erasure_is_reported(self):
         unsigned = LOG_WITH_ERASURES.lines[3].replace(f'"{LOG_WITH_ERASURES.erasure_signatures[4]}"'.encode(), b"null")
         assert verification_result(LOG_WITH_ERASURES, replace_fourth_line(unsigned)) == (
             "The entry with sequence 4 was altered: it says that the service found it so when it was erased."
@@ -171,7 +170,7 @@ class TestInvalidErasure:
             (b'"2026-11-20T', b'"yesterday T'),
         ],
     )
-    def test_an_erased_entry_with_other_data_is_reported(self, old: bytes, new: bytes) -> None:
+    def test_an_erased_entry_with_other_data_is_reported(self, old, new):
         altered = LOG_WITH_ERASURES.lines[3].replace(old, new)
         assert verification_result(LOG_WITH_ERASURES, replace_fourth_line(altered)) == (
             "The entry with sequence 4 was altered: it is signed as erased, and says more than is left then."
@@ -180,13 +179,13 @@ class TestInvalidErasure:
     @pytest.mark.parametrize(
         "signature", [LOG_WITH_ERASURES.erasure_signatures[4], LOG_WITH_ERASURES.erasure_signatures[5], ""]
     )
-    def test_an_erasure_signature_on_an_entry_that_is_not_erased_is_reported(self, signature: str) -> None:
+    def test_an_erasure_signature_on_an_entry_that_is_not_erased_is_reported(self, signature):
         signed = build_line(SAMPLE_LOG.entry_texts[3], 4, SAMPLE_LOG.leaf_hashes[3], 7, signature or "=")
         assert verification_result(LOG_WITH_ERASURES, replace_fourth_line(signed)).startswith(
             "The entry with sequence 4 was altered: it is signed as"
         )
 
-    def test_the_original_text_of_an_erased_entry_is_unaltered(self) -> None:
+    def test_the_original_text_of_an_erased_entry_is_unaltered(self):
         assert verification_result(LOG_WITH_ERASURES, replace_fourth_line(SAMPLE_LINES[3])).endswith(
             "6 unaltered, 1 erased."
         )
@@ -196,19 +195,19 @@ class TestFormerKey:
     CHECKPOINT: Final = sign_checkpoint(7, base64.b64decode(LOG_WITH_ERASURES.checkpoint.split()[2]), key=NEW_KEY)
 
     @pytest.mark.parametrize("keys", [[NEW_KEY, KEY], [KEY, NEW_KEY], [UNTRUSTED_KEY, KEY, NEW_KEY]])
-    def test_erasures_are_proven_with_both_keys(self, keys: list[Ed25519PrivateKey]) -> None:
+    def test_erasures_are_proven_with_both_keys(self, keys):
         assert verification_result(
             LOG_WITH_ERASURES, LOG_WITH_ERASURES.lines, checkpoint=self.CHECKPOINT, keys=keys
         ).endswith("5 unaltered, 2 erased.")
 
     @pytest.mark.parametrize("keys", [[NEW_KEY], [NEW_KEY, UNTRUSTED_KEY]])
-    def test_an_erasure_without_its_key_is_reported(self, keys: list[Ed25519PrivateKey]) -> None:
+    def test_an_erasure_without_its_key_is_reported(self, keys):
         assert (
             verification_result(LOG_WITH_ERASURES, LOG_WITH_ERASURES.lines, checkpoint=self.CHECKPOINT, keys=keys)
             == UNSIGNED_ERROR
         )
 
-    def test_other_entries_do_not_need_the_former_key(self) -> None:
+    def test_other_entries_do_not_need_the_former_key(self):
         assert "7 unaltered" in verification_result(
             SAMPLE_LOG, SAMPLE_LINES, checkpoint=self.CHECKPOINT, keys=[NEW_KEY]
         )
@@ -239,9 +238,7 @@ class TestLogsOfTheService:
         *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
         return int(complete_erasure(api, workers, clock, organization, userId=member["userId"])["erasedEntries"])
 
-    def test_only_erased_entries_have_an_erasure_signature(
-        self, api: ApiClient, organization: CreatedOrganization, erased_count: int
-    ) -> None:
+    def test_only_erased_entries_have_an_erasure_signature(self, api, organization, erased_count):
         entries = audit_logs.list_entries(api, organization)
         signed_entries = [entry for entry in entries if "erasureSignature" in (entry["integrity"] or {})]
         assert [entry["sequence"] for entry in signed_entries] == [e["sequence"] for e in entries if "erased" in e]
@@ -250,9 +247,7 @@ class TestLogsOfTheService:
             re.fullmatch("[A-Za-z0-9+/]{91}=", entry["integrity"]["erasureSignature"]) for entry in signed_entries
         )
 
-    def test_csv_contains_no_erasure_signatures(
-        self, api: ApiClient, organization: CreatedOrganization, erased_count: int
-    ) -> None:
+    def test_csv_contains_no_erasure_signatures(self, api, organization, erased_count):
         csv = api.get(f"{organization.path}/audit-log/export", caller=organization.owner, query={"format": "csv"}).text
         assert csv.count(',"true"\r\n') == erased_count
         signatures = [
@@ -260,9 +255,7 @@ class TestLogsOfTheService:
         ]
         assert not any(signature in csv for signature in signatures if signature)
 
-    def test_no_entry_can_be_presented_as_erased(
-        self, export_for_verification: Callable[[], list[str]], erased_count: int, capsys: CaptureFixture
-    ) -> None:
+    def test_no_entry_can_be_presented_as_erased(self, export_for_verification, erased_count, capsys):
         arguments = export_for_verification()
         assert main(arguments) == 0
         assert f" {erased_count} erased" in capsys.readouterr().out
@@ -291,13 +284,8 @@ class TestLogsOfTheService:
 
     @pytest.mark.usefixtures("erased_count")
     def test_a_log_is_proven_with_the_former_and_the_current_key(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        export_for_verification: Callable[[], list[str]],
-        configure: SettingsOverride,
-        capsys: CaptureFixture,
-    ) -> None:
+        self, api, organization, export_for_verification, configure, capsys
+    ):
         former = api.get("/status").json["auditPublicKey"]
         configure(
             audit_signing_key=base64.b64encode(NEW_KEY.private_bytes_raw()).decode(), audit_former_public_keys=former
@@ -309,14 +297,8 @@ class TestLogsOfTheService:
         assert "name that too, by one more --public-key" in capsys.readouterr().out
 
     def test_an_entry_altered_before_its_erasure_is_reported(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        clock: Clock,
-        export_for_verification: Callable[[], list[str]],
-        capsys: CaptureFixture,
-    ) -> None:
+        self, api, organization, workers, clock, export_for_verification, capsys
+    ):
         workers.run_until_idle()
         *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
         entry = next(e for e in audit_logs.list_entries(api, organization)[::-1] if member["userId"] in json.dumps(e))

@@ -17,12 +17,12 @@ def entry(sequence: int, version: int, kind: str = "space.updated", target: str 
     return {"id": f"e{sequence}", "sequence": sequence, "type": kind, "target": subject, "data": {"version": version}}
 
 
-def test_the_page_is_generated_from_the_results() -> None:
+def test_the_page_is_generated_from_the_results():
     assert document.PAGE_FILE.read_text() == document.render_page(), "run `make soak`, and commit what it writes"
 
 
 class TestAcknowledgedWithoutEntry:
-    def test_a_change_with_one_entry_passes(self) -> None:
+    def test_a_change_with_one_entry_passes(self):
         assert assertions.find_changes_without_entry([_EVENT], {"o": [entry(1, 1), entry(2, 2)]}) == []
 
     @pytest.mark.parametrize(
@@ -30,15 +30,15 @@ class TestAcknowledgedWithoutEntry:
         [{"o": [entry(1, 1)]}, {"o": [entry(1, 2), entry(2, 2)]}, {"o": [], "other": [entry(1, 2)]}],
         ids=["no entry", "two entries", "entry in another log"],
     )
-    def test_a_change_without_exactly_one_entry_is_reported(self, logs: dict[str, list[dict[str, Any]]]) -> None:
+    def test_a_change_without_exactly_one_entry_is_reported(self, logs):
         assert len(assertions.find_changes_without_entry([_EVENT], logs)) == 1
 
-    def test_a_response_without_a_record_is_ignored(self) -> None:
+    def test_a_response_without_a_record_is_ignored(self):
         assert assertions.find_changes_without_entry([replace(_EVENT, target=None)], {"o": []}) == []
 
 
 class TestGaps:
-    def test_versions_may_be_logged_out_of_order(self) -> None:
+    def test_versions_may_be_logged_out_of_order(self):
         assert assertions.find_gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
 
     @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ class TestGaps:
         [[entry(1, 1), entry(3, 2)], [entry(1, 1), entry(2, 3)], [entry(1, 1), entry(2, 1)]],
         ids=["missing entry", "missing version", "repeated version"],
     )
-    def test_missing_and_repeated_entries_are_reported(self, entries: list[dict[str, Any]]) -> None:
+    def test_missing_and_repeated_entries_are_reported(self, entries):
         assert len(assertions.find_gaps(entries)) == 1
 
 
 class TestTorn:
-    def test_records_that_match_their_log_pass(self) -> None:
+    def test_records_that_match_their_log_pass(self):
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
         assert assertions.find_version_mismatches(log, {"s": 2}, {"t"}) == []
 
@@ -66,7 +66,7 @@ class TestTorn:
             "deletion without entry",
         ],
     )
-    def test_a_record_that_differs_from_its_log_is_reported(self, versions: dict[str, int], deleted: set[str]) -> None:
+    def test_a_record_that_differs_from_its_log_is_reported(self, versions, deleted):
         log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
         assert len(assertions.find_version_mismatches(log, versions, deleted)) == 1
 
@@ -74,16 +74,16 @@ class TestTorn:
 class TestHalves:
     LOG: Final = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
 
-    def test_a_list_that_matches_the_log_passes(self) -> None:
+    def test_a_list_that_matches_the_log_passes(self):
         assert assertions.find_partial_records(self.LOG, {"s"}, {"space.created"}) == []
 
     @pytest.mark.parametrize(
         "listed", [set(), {"s", "u"}, {"s", "t"}], ids=["missing from list", "no entry", "deleted"]
     )
-    def test_a_list_that_differs_from_the_log_is_reported(self, listed: set[str]) -> None:
+    def test_a_list_that_differs_from_the_log_is_reported(self, listed):
         assert len(assertions.find_partial_records(self.LOG, listed, {"space.created"})) == 1
 
 
-def test_an_event_that_was_neither_delivered_nor_failed_is_reported() -> None:
+def test_an_event_that_was_neither_delivered_nor_failed_is_reported():
     log = [entry(1, 1), entry(2, 2), entry(3, 3)]
     assert assertions.find_undelivered_events(log, {"e1"}, {"e2"}) == ["space.updated e3"]

@@ -23,16 +23,16 @@ def names_in(file: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize(("file", "name"), TESTS, ids=["::".join(filter(None, test)) for test in TESTS])
-def test_the_test_exists(file: str, name: str) -> None:
+def test_the_test_exists(file, name):
     assert names_in(file)
     assert not name or name in names_in(file)
 
 
-def test_each_owasp_risk_has_a_row_with_tests() -> None:
+def test_each_owasp_risk_has_a_row_with_tests():
     assert [re.match(r"\| API(\d+) ", row)[1] for row in OWASP_ROWS] == [str(number) for number in range(1, 11)]  # type: ignore[index]
     assert all("`tests/" in row.rpartition(" | ")[2] for row in OWASP_ROWS)
 
 
-def test_the_security_policy_and_the_document_link_to_each_other() -> None:
+def test_the_security_policy_and_the_document_link_to_each_other():
     assert "](docs/security.md)" in (ROOT / "SECURITY.md").read_text()
     assert "](../SECURITY.md)" in DOCUMENT

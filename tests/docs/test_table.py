@@ -64,7 +64,7 @@ TABLE_ROW = re.compile(r"^\| (.+) \|$")
 
 
 @pytest.mark.parametrize("file", GENERATED)
-def test_the_committed_file_equals_the_generated_one(file: str) -> None:
+def test_the_committed_file_equals_the_generated_one(file):
     generated, committed = GENERATED[file](), (ROOT / file).read_text()
     if file.endswith(".py"):  # Ruff formats it, so white space is not compared.
         generated, committed = ("".join(text.split()).replace(",)", ")") for text in (generated, committed))
@@ -271,7 +271,7 @@ def documented_keys() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
     ]
 
 
-def test_every_item_is_documented_once(items: list[dict[str, Any]]) -> None:
+def test_every_item_is_documented_once(items):
     keys = documented_keys()
     for item in items:
         matches = [(name, pk, sk) for name, pk, sk in keys if pk.match(item["pk"]) and sk.match(item["sk"])]
@@ -279,12 +279,12 @@ def test_every_item_is_documented_once(items: list[dict[str, Any]]) -> None:
         assert item.get("kind", matches[0][0]) in [name for name, _, _ in matches], item
 
 
-def test_every_documented_item_exists(items: list[dict[str, Any]]) -> None:
+def test_every_documented_item_exists(items):
     for name, pk, sk in documented_keys():
         assert any(pk.match(item["pk"]) and sk.match(item["sk"]) for item in items), name
 
 
-def test_every_index_key_is_documented_and_used(items: list[dict[str, Any]]) -> None:
+def test_every_index_key_is_documented_and_used(items):
     documented = {
         (index.strip("`"), template_pattern(pk.strip("`")))
         for _, _, index, pk, _ in table_rows("Lists and filters")
@@ -299,6 +299,6 @@ def test_every_index_key_is_documented_and_used(items: list[dict[str, Any]]) -> 
         assert any(index == name and pk.match(value) for index, value in stored_keys), (name, pk)
 
 
-def test_every_scheduled_item_is_documented(items: list[dict[str, Any]]) -> None:
+def test_every_scheduled_item_is_documented(items):
     documented = {name.strip("`") for name, _ in table_rows("Scheduled tasks")}
     assert {item.get("kind", "outbox pointer") for item in items if "duepk" in item} == documented

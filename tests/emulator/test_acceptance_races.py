@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from tests.emulator.api_clients import ApiClient, outcome_code, run_concurrently
-from tests.emulator.conftest import AddMember, ClientFactory
 from tests.emulator.log_reader import list_entries, list_items, read_verified_log
 from tests.harness.invitations import ACCEPTANCE_PATH, token_from_link
 
@@ -60,7 +59,7 @@ def invitation_history(ada: ApiClient, invitation: SentInvitation) -> list[str]:
     return [event.removeprefix("organization.invitation.") for event in event_types]
 
 
-def test_one_person_accepting_twice_at_once_creates_one_membership(create_client: ClientFactory) -> None:
+def test_one_person_accepting_twice_at_once_creates_one_membership(create_client):
     ada, sophie = create_client("ada"), create_client("sophie")
     for _ in range(ATTEMPTS):
         invitation = send_invitation(ada, ada.create_organization(), sophie, "editor")
@@ -72,7 +71,7 @@ def test_one_person_accepting_twice_at_once_creates_one_membership(create_client
         assert invitation_history(ada, invitation) == ["created", "accepted"]
 
 
-def test_only_one_of_two_people_with_the_same_address_can_accept(create_client: ClientFactory) -> None:
+def test_only_one_of_two_people_with_the_same_address_can_accept(create_client):
     ada, first_person, second_person = create_client("ada"), create_client("sophie"), create_client("sophie")
     for _ in range(ATTEMPTS):
         invitation = send_invitation(ada, ada.create_organization(), first_person)
@@ -87,7 +86,7 @@ def test_only_one_of_two_people_with_the_same_address_can_accept(create_client: 
         assert accepted["actor"]["id"] == winner.user_id
 
 
-def test_concurrent_acceptances_free_exactly_one_pending_invitation(create_client: ClientFactory) -> None:
+def test_concurrent_acceptances_free_exactly_one_pending_invitation(create_client):
     ada, sophie, namesake = create_client("ada"), create_client("sophie"), create_client("sophie")
     invitation = send_invitation(ada, ada.create_organization(), sophie)
     run_concurrently(*[partial(invitation.follow, person) for person in (sophie, namesake)] * 4)
@@ -97,7 +96,7 @@ def test_concurrent_acceptances_free_exactly_one_pending_invitation(create_clien
     assert Counter(outcome_codes(responses)) == {"201": MAX_PENDING, "limit_exceeded": 5}
 
 
-def test_concurrent_accept_and_decline_have_one_winner(create_client: ClientFactory) -> None:
+def test_concurrent_accept_and_decline_have_one_winner(create_client):
     ada, sophie = create_client("ada"), create_client("sophie")
     for _ in range(ATTEMPTS):
         invitation = send_invitation(ada, ada.create_organization(), sophie)
@@ -109,7 +108,7 @@ def test_concurrent_accept_and_decline_have_one_winner(create_client: ClientFact
         assert invitation_history(ada, invitation) == ["created", "accepted" if accepted.is_success else "declined"]
 
 
-def test_concurrent_accept_and_revoke_have_one_winner(create_client: ClientFactory) -> None:
+def test_concurrent_accept_and_revoke_have_one_winner(create_client):
     ada, sophie = create_client("ada"), create_client("sophie")
     for _ in range(ATTEMPTS):
         invitation = send_invitation(ada, ada.create_organization(), sophie)
@@ -122,9 +121,7 @@ def test_concurrent_accept_and_revoke_have_one_winner(create_client: ClientFacto
         assert invitation_history(ada, invitation) == ["created", "accepted" if accepted.is_success else "revoked"]
 
 
-def test_acceptance_succeeds_only_before_the_inviter_leaves(
-    create_client: ClientFactory, add_member: AddMember
-) -> None:
+def test_acceptance_succeeds_only_before_the_inviter_leaves(create_client, add_member):
     ada, grace, sophie = create_client("ada"), create_client("grace"), create_client("sophie")
     for _ in range(ATTEMPTS):
         organization = ada.create_organization()
@@ -142,7 +139,7 @@ def test_acceptance_succeeds_only_before_the_inviter_leaves(
         assert invitation_history(ada, invitation) == ["created", *(["accepted"] if accepted.is_success else [])]
 
 
-def test_concurrent_invitations_of_one_address_create_one(create_client: ClientFactory) -> None:
+def test_concurrent_invitations_of_one_address_create_one(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     invite = partial(ada.post, f"/organizations/{organization}/invite", json={"email": "sophie@example.com"})

@@ -57,9 +57,7 @@ def _create_scenario(stage: LocalStage, processes: KillableProcesses, mutation: 
 
 
 @pytest.mark.parametrize("mutation", [CREATION, *MUTATIONS], ids=str)
-def test_process_killed_at_any_call_commits_all_or_nothing(
-    mutation: Mutation, stage: LocalStage, processes: KillableProcesses
-) -> None:
+def test_process_killed_at_any_call_commits_all_or_nothing(mutation, stage, processes):
     scenario = _create_scenario(stage, processes, mutation)
     result = processes.run_steps(scenario.request(mutation))
     processes.run_step("deliver")

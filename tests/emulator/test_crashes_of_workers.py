@@ -39,7 +39,7 @@ def _append(scenario: Scenario) -> Step:
     return create_step("append", log=scenario.names["organization"], batch_size=2)
 
 
-def test_ledger_worker_killed_at_any_call_is_recovered(stage: LocalStage, processes: KillableProcesses) -> None:
+def test_ledger_worker_killed_at_any_call_is_recovered(stage, processes):
     scenario = _create_scenario_with_pending_entries(stage, processes, 3)
     result = processes.run_steps(_append(scenario))
     expected_items = scenario.normalize(scenario.read_items())
@@ -52,7 +52,7 @@ def test_ledger_worker_killed_at_any_call_is_recovered(stage: LocalStage, proces
         assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
-def test_sweep_killed_at_any_call_is_recovered(stage: LocalStage, processes: KillableProcesses) -> None:
+def test_sweep_killed_at_any_call_is_recovered(stage, processes):
     scenario = _create_scenario_with_pending_entries(stage, processes, 1)
     result = processes.run_steps(create_step("sweep"), ahead=RECOVERY_SECONDS)
     assert (result.calls.count("TransactWriteItems"), result.calls.count("SendMessage")) == (1, 1)
@@ -65,7 +65,7 @@ def test_sweep_killed_at_any_call_is_recovered(stage: LocalStage, processes: Kil
         assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
-def test_duplicated_and_reordered_messages_change_nothing(stage: LocalStage, processes: KillableProcesses) -> None:
+def test_duplicated_and_reordered_messages_change_nothing(stage, processes):
     worlds = [_create_scenario_with_pending_entries(stage, processes, 3) for _ in range(2)]
     one, two = (_append(scenario) for scenario in worlds)
     processes.run_steps(two, one)
@@ -75,7 +75,7 @@ def test_duplicated_and_reordered_messages_change_nothing(stage: LocalStage, pro
     assert [scenario.read_items() for scenario in worlds] == appended
 
 
-def test_two_workers_append_concurrently_to_one_log(stage: LocalStage, processes: KillableProcesses) -> None:
+def test_two_workers_append_concurrently_to_one_log(stage, processes):
     with KillableProcesses(stage, "crashes") as others:
         for _ in range(3):
             scenario = _create_scenario_with_pending_entries(stage, processes, 28)
@@ -123,9 +123,7 @@ def _create_expiring_key(scenario: Scenario) -> Mapping[str, str]:
     ],
     ids=lambda queue_task: queue_task.task,
 )
-def test_task_worker_killed_at_any_call_is_recovered(
-    queue_task: QueueTask, stage: LocalStage, processes: KillableProcesses
-) -> None:
+def test_task_worker_killed_at_any_call_is_recovered(queue_task, stage, processes):
     scenario, task = _create_scenario_with_task(stage, processes, queue_task)
     result = processes.run_steps(task, ahead=queue_task.delay_seconds)
     processes.run_step("deliver")
@@ -153,7 +151,7 @@ def _create_scenario_with_task(
     return scenario, create_step("work", message={"task": queue_task.task, **queue_task.prepare(scenario)})
 
 
-def test_no_item_is_orphaned_after_all_kills(all_items: ItemsByKey) -> None:
+def test_no_item_is_orphaned_after_all_kills(all_items):
     assert [key for key in all_items if not _has_owner(all_items, key)] == []
 
 
@@ -173,13 +171,13 @@ def _has_owner(all_items: ItemsByKey, key: tuple[str, str]) -> bool:
     return letter in allowed_sort_keys and key[1].startswith(allowed_sort_keys[letter])
 
 
-def test_api_key_counters_are_correct_after_all_kills(all_items: ItemsByKey) -> None:
+def test_api_key_counters_are_correct_after_all_kills(all_items):
     live_keys = Counter(pk for (pk, _), item in all_items.items() if item.get("live"))
     counters = {pk: item["n"] for (pk, sk), item in all_items.items() if sk == "COUNT#API keys"}
     assert {pk: count for pk, count in counters.items() if count} == live_keys
 
 
-def test_logs_match_their_signed_heads_after_all_kills(all_items: ItemsByKey) -> None:
+def test_logs_match_their_signed_heads_after_all_kills(all_items):
     for log in {pk.removeprefix("A#") for pk, _ in all_items if pk.startswith("A#") and not pk.endswith("#S")}:
         entries = [item for (pk, _), item in all_items.items() if pk == f"A#{log}"]
         entries.sort(key=lambda entry: entry["sequence"])

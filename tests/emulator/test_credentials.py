@@ -14,7 +14,6 @@ import pytest
 from local.server.issuer import Person
 from local.server.run import free_port
 from tests.emulator.api_clients import ApiClient, sign_token
-from tests.emulator.conftest import ClientFactory
 from tests.emulator.local_stage import LocalStage
 from tests.emulator.log_reader import read_verified_log
 from tests.harness.threaded_servers import serve_in_thread
@@ -23,14 +22,14 @@ from tests.harness.waiting import wait_until
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def test_service_clock_may_be_30_seconds_behind(stage: LocalStage) -> None:
+def test_service_clock_may_be_30_seconds_behind(stage):
     assert _list_organizations(stage, nbf=time.time() + 30, iat=time.time() + 30).status_code == 200
     rejected = _list_organizations(stage, nbf=time.time() + 90, iat=time.time() + 90)
     assert (rejected.status_code, rejected.json()["code"]) == (401, "unauthenticated")
     assert rejected.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_service_clock_may_be_30_seconds_ahead(stage: LocalStage) -> None:
+def test_service_clock_may_be_30_seconds_ahead(stage):
     assert _list_organizations(stage, exp=time.time() - 30).status_code == 200
     rejected = _list_organizations(stage, exp=time.time() - 90)
     assert (rejected.status_code, rejected.json()["code"]) == (401, "token_expired")
@@ -66,7 +65,7 @@ def stage_with_remote_keys(tmp_path_factory: pytest.TempPathFactory, keys_port: 
     assert stage.remaining_processes() == {}
 
 
-def test_issuer_keys_are_fetched_when_available_and_cached(stage_with_remote_keys: LocalStage, keys_port: int) -> None:
+def test_issuer_keys_are_fetched_when_available_and_cached(stage_with_remote_keys, keys_port):
     with ExitStack() as key_server, ApiClient(stage_with_remote_keys, "ada") as ada:
         rejected = ada.get("/organizations")
         assert (rejected.status_code, rejected.json()["code"]) == (503, "unavailable")
@@ -89,9 +88,7 @@ def test_issuer_keys_are_fetched_when_available_and_cached(stage_with_remote_key
         assert len(read_verified_log(ada, organization)) == 2
 
 
-def test_two_stages_on_one_machine_are_isolated(
-    stage_with_remote_keys: LocalStage, keys_port: int, create_client: ClientFactory
-) -> None:
+def test_two_stages_on_one_machine_are_isolated(stage_with_remote_keys, keys_port, create_client):
     with (
         _serve_folder(stage_with_remote_keys.state / "issuer", keys_port),
         ApiClient(stage_with_remote_keys, "ada") as other_caller,

@@ -75,9 +75,7 @@ def run_commands(commands: list[str], project_folder: Path, stage: LocalStage) -
 
 
 @pytest.mark.parametrize(("document", "min_commands"), [("README.md", 2), ("docs/guides/tour.md", 60)])
-def test_every_command_prints_what_the_document_shows(
-    document: str, min_commands: int, stage: LocalStage, project_folder: Path
-) -> None:
+def test_every_command_prints_what_the_document_shows(document, min_commands, stage, project_folder):
     documented = list(documented_commands(document))
     assert len(documented) >= min_commands
     commands = [

@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from local.paths import ROOT
-from tests.emulator.conftest import ClientFactory
 from tests.emulator.local_stage import LocalStage, process_environment
 from tests.harness.waiting import wait_until
 
@@ -22,7 +21,7 @@ def emails_to(email_address: str, stage: LocalStage) -> list[str]:
     return [email for email in result.stdout.split("-" * 72) if f"To:      {email_address}\n" in email]
 
 
-def test_invitation_is_accepted_by_the_link_in_its_email(stage: LocalStage, create_client: ClientFactory) -> None:
+def test_invitation_is_accepted_by_the_link_in_its_email(stage, create_client):
     ada, katherine = create_client("ada"), create_client("katherine")
     organization = ada.create_organization("Analytical Engines")
     body = {"email": "Katherine@example.com", "role": "editor", "message": "Bring a slide rule."}

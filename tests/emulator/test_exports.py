@@ -16,7 +16,6 @@ from chalicelib.features.audit.exports.logic.verify import (
     verify_checkpoint_note,
 )
 from tests.emulator.api_clients import ApiClient
-from tests.emulator.conftest import ClientFactory
 from tests.emulator.log_reader import wait_until_appended
 from tests.harness.waiting import wait_until
 
@@ -33,7 +32,7 @@ def export_until_completed(caller: ApiClient, organization: str, **body: Any) ->
     return record
 
 
-def test_export_is_downloaded_and_verified_offline(create_client: ClientFactory) -> None:
+def test_export_is_downloaded_and_verified_offline(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     for n in range(5):
@@ -52,7 +51,7 @@ def test_export_is_downloaded_and_verified_offline(create_client: ClientFactory)
     assert "5 of" in describe_proof(lines, head, parse_omitted_runs(json.dumps(record).encode()))
 
 
-def test_altered_download_urls_are_rejected_and_each_read_creates_a_new_url(create_client: ClientFactory) -> None:
+def test_altered_download_urls_are_rejected_and_each_read_creates_a_new_url(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     record = export_until_completed(ada, organization, format="csv")

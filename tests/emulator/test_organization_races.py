@@ -89,14 +89,14 @@ def _first_executions(responses: Sequence[httpx.Response]) -> list[httpx.Respons
     ]
 
 
-def test_each_successful_request_is_logged_once(concurrent_requests: ConcurrentRequests) -> None:
+def test_each_successful_request_is_logged_once(concurrent_requests):
     assert len(concurrent_requests.responses) == 200
     request_ids = Counter(entry["context"]["requestId"] for entry in concurrent_requests.log)
     for response in _first_executions(concurrent_requests.responses):
         assert request_ids[response.headers["X-Request-Id"]] == 1, response.text
 
 
-def test_rejected_requests_are_not_logged(concurrent_requests: ConcurrentRequests) -> None:
+def test_rejected_requests_are_not_logged(concurrent_requests):
     request_ids = {entry["context"]["requestId"] for entry in concurrent_requests.log}
     rejected = [response for response in concurrent_requests.responses if not response.is_success]
     assert {response.json()["code"] for response in rejected} <= {
@@ -107,7 +107,7 @@ def test_rejected_requests_are_not_logged(concurrent_requests: ConcurrentRequest
     assert not request_ids & {response.headers["X-Request-Id"] for response in rejected}
 
 
-def test_no_update_is_lost(concurrent_requests: ConcurrentRequests) -> None:
+def test_no_update_is_lost(concurrent_requests):
     entries = [entry for entry in concurrent_requests.log if entry["type"] == "organization.updated"]
     entries.sort(key=lambda entry: entry["data"]["version"])
     assert [entry["data"]["version"] for entry in entries] == list(
@@ -123,7 +123,7 @@ def test_no_update_is_lost(concurrent_requests: ConcurrentRequests) -> None:
     assert fields.items() <= record.items()
 
 
-def test_each_member_has_the_last_role_in_the_log(concurrent_requests: ConcurrentRequests) -> None:
+def test_each_member_has_the_last_role_in_the_log(concurrent_requests):
     entries = [entry for entry in concurrent_requests.log if entry["type"] == "organization.member.updated"]
     assert len(entries) == len(_first_executions(concurrent_requests.roles))
     entries.sort(key=lambda entry: entry["data"]["version"])
@@ -137,7 +137,7 @@ def test_each_member_has_the_last_role_in_the_log(concurrent_requests: Concurren
             assert member["role"] == last_roles.get(member["id"], "member")
 
 
-def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests: ConcurrentRequests) -> None:
+def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests):
     creations = [*concurrent_requests.keys, *concurrent_requests.repeated_creations]
     returned_ids = {response.json()["id"] for response in creations if response.is_success}
     path = f"{concurrent_requests.path}/api-keys"
@@ -152,7 +152,7 @@ def test_created_keys_are_all_active_and_within_the_limit(concurrent_requests: C
     assert later_codes == ["201"] * free + ["limit_exceeded"]
 
 
-def test_concurrent_key_creations_with_one_idempotency_key_create_one(concurrent_requests: ConcurrentRequests) -> None:
+def test_concurrent_key_creations_with_one_idempotency_key_create_one(concurrent_requests):
     successful_responses = [response for response in concurrent_requests.repeated_creations if response.is_success]
     in_progress = [
         response.json()["code"] for response in concurrent_requests.repeated_creations if not response.is_success
@@ -162,7 +162,7 @@ def test_concurrent_key_creations_with_one_idempotency_key_create_one(concurrent
     assert len(_first_executions(concurrent_requests.repeated_creations)) == min(1, len(successful_responses))
 
 
-def test_one_of_two_concurrent_transfers_wins(create_client: ClientFactory, add_member: AddMember) -> None:
+def test_one_of_two_concurrent_transfers_wins(create_client, add_member):
     ada, mary, grace = create_client("ada"), create_client("mary"), create_client("grace")
     organization = ada.create_organization()
     path, owners = f"/organizations/{organization}", {ada.user_id: ada, mary.user_id: mary, grace.user_id: grace}
@@ -183,9 +183,7 @@ def test_one_of_two_concurrent_transfers_wins(create_client: ClientFactory, add_
     assert types["organization.ownership_transferred"] == 5
 
 
-def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(
-    create_client: ClientFactory, add_member: AddMember
-) -> None:
+def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(create_client, add_member):
     ada = create_client("ada")
     for attempt in range(5):
         mary, organization = create_client(f"mary {attempt}"), ada.create_organization()
@@ -205,7 +203,7 @@ def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(
         assert ada.get(path).json()["ownerId"] in {user for user, role in roles.items() if role == "owner"}
 
 
-def test_one_of_many_concurrent_requests_gets_a_slug(create_client: ClientFactory) -> None:
+def test_one_of_many_concurrent_requests_gets_a_slug(create_client):
     ada, slug = create_client("ada"), f"wanted-{uuid4().hex[:8]}"
     body = {"name": "Wanted", "slug": slug}
     responses = run_concurrently(*[partial(ada.post, "/organizations", json=body) for _ in range(12)])
@@ -223,14 +221,14 @@ def test_one_of_many_concurrent_requests_gets_a_slug(create_client: ClientFactor
         assert changed == ["organization.created", *(["organization.updated"] if path.endswith(winner) else [])]
 
 
-def test_concurrently_created_organizations_of_one_name_get_distinct_slugs(create_client: ClientFactory) -> None:
+def test_concurrently_created_organizations_of_one_name_get_distinct_slugs(create_client):
     ada, name = create_client("ada"), f"Twins {uuid4().hex[:8]}"
     responses = run_concurrently(*[partial(ada.post, "/organizations", json={"name": name}) for _ in range(8)])
     assert Counter(map(outcome_code, responses)) == {"201": 8}
     assert len({response.json()["slug"] for response in responses}) == 8
 
 
-def test_concurrent_organization_creations_with_one_idempotency_key_create_one(create_client: ClientFactory) -> None:
+def test_concurrent_organization_creations_with_one_idempotency_key_create_one(create_client):
     ada, idempotency_headers = create_client("ada"), {"Idempotency-Key": str(uuid4())}
     responses = run_concurrently(
         *[partial(ada.post, "/organizations", json={"name": "Once"}, headers=idempotency_headers) for _ in range(10)]
@@ -245,7 +243,7 @@ def test_concurrent_organization_creations_with_one_idempotency_key_create_one(c
     assert record == created[0].json()
 
 
-def test_one_of_many_conditional_updates_of_a_version_succeeds(create_client: ClientFactory) -> None:
+def test_one_of_many_conditional_updates_of_a_version_succeeds(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     path = f"/organizations/{organization}"
@@ -259,7 +257,7 @@ def test_one_of_many_conditional_updates_of_a_version_succeeds(create_client: Cl
     assert len(list_entries(ada, organization, type="organization.updated")) == 1
 
 
-def test_concurrent_revocations_of_one_key_free_one_slot(create_client: ClientFactory) -> None:
+def test_concurrent_revocations_of_one_key_free_one_slot(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     path = f"/organizations/{organization}/api-keys"
@@ -273,7 +271,7 @@ def test_concurrent_revocations_of_one_key_free_one_slot(create_client: ClientFa
     assert types["organization.api_key.revoked"] == 1
 
 
-def test_growing_log_is_valid_at_any_time(create_client: ClientFactory) -> None:
+def test_growing_log_is_valid_at_any_time(create_client):
     ada = create_client("ada")
     for _ in range(20):
         organization = ada.create_organization()
@@ -281,7 +279,7 @@ def test_growing_log_is_valid_at_any_time(create_client: ClientFactory) -> None:
         assert wait_until_appended(ada, organization)["treeSize"] == 2
 
 
-def test_concurrent_rotations_return_secrets_that_all_work(create_client: ClientFactory) -> None:
+def test_concurrent_rotations_return_secrets_that_all_work(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     path = f"/organizations/{organization}"

@@ -9,7 +9,6 @@ import boto3
 import pytest
 
 from local.paths import ROOT
-from tests.emulator.conftest import ClientFactory
 from tests.emulator.local_stage import LocalStage, process_environment
 from tests.emulator.log_reader import wait_until_appended
 from tests.harness.memory_aws import REGION
@@ -43,7 +42,7 @@ def message_count(sqs: Any, queue: str) -> int:
     )
 
 
-def test_redriven_dead_messages_are_processed(stage: LocalStage, create_client: ClientFactory) -> None:
+def test_redriven_dead_messages_are_processed(stage, create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     wait_until_appended(ada, organization)
@@ -68,7 +67,7 @@ def test_redriven_dead_messages_are_processed(stage: LocalStage, create_client: 
     assert message_count(sqs, "atrium-events-dead.fifo") == 0
 
 
-def test_verify_command_checks_every_log(stage: LocalStage, create_client: ClientFactory) -> None:
+def test_verify_command_checks_every_log(stage, create_client):
     ada = create_client("ada")
     wait_until_appended(ada, ada.create_organization())
     code, output = run_local_command(stage, "verify")

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -32,12 +32,12 @@ def own_stage(tmp_path: Path) -> Iterator[LocalStage]:
         os.kill(process, signal.SIGKILL)
 
 
-def test_stage_is_ready_soon(stage: LocalStage, record_property: Callable[[str, object], None]) -> None:
+def test_stage_is_ready_soon(stage, record_property):
     record_property("seconds until ready", round(stage.ready_after_seconds, 2))
     assert stage.ready_after_seconds < 40  # It takes less than 10 s on two idle cores.
 
 
-def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: LocalStage) -> None:
+def test_data_survives_ctrl_c_until_a_fresh_start(own_stage):
     own_stage.start_with_make()
     with ApiClient(own_stage, "ada") as ada:
         organization = ada.create_organization()
@@ -63,14 +63,14 @@ def test_data_survives_ctrl_c_until_a_fresh_start(own_stage: LocalStage) -> None
         assert own_stage.remaining_processes() == {}
 
 
-def test_killed_stage_leaves_no_processes(own_stage: LocalStage) -> None:
+def test_killed_stage_leaves_no_processes(own_stage):
     own_stage.start()
     assert len(own_stage.list_processes()) == 6
     own_stage.kill()
     assert own_stage.remaining_processes(seconds=30) == {}
 
 
-def test_stage_ends_and_names_a_process_that_died(own_stage: LocalStage) -> None:
+def test_stage_ends_and_names_a_process_that_died(own_stage):
     own_stage.start()
     (pump_id,) = (
         process
@@ -87,7 +87,7 @@ def test_stage_ends_and_names_a_process_that_died(own_stage: LocalStage) -> None
     ("setting", "value"),
     [("LOG_LEVEL", "loud"), ("DATA_KEY", "short"), ("WEBHOOK_ALLOW_PRIVATE", "perhaps")],
 )
-def test_invalid_setting_is_named_before_any_process_starts(setting: str, value: str, tmp_path: Path) -> None:
+def test_invalid_setting_is_named_before_any_process_starts(setting, value, tmp_path):
     command = [*MAKE, f"PORT={free_port()}"]
     environ = process_environment(tmp_path, **{setting: value})
     result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120)
@@ -97,7 +97,7 @@ def test_invalid_setting_is_named_before_any_process_starts(setting: str, value:
     assert not list(tmp_path.rglob("*.log"))
 
 
-def test_chalice_local_serves_the_app_against_a_running_emulator(stage: LocalStage, tmp_path: Path) -> None:
+def test_chalice_local_serves_the_app_against_a_running_emulator(stage, tmp_path):
     copy_project((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
     standalone_stage = LocalStage(tmp_path / ".local")
     provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.emulator_url]

@@ -44,7 +44,7 @@ def seed_again(seeded_stage: LocalStage) -> str:
     ).stdout
 
 
-def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage: LocalStage) -> None:
+def test_stage_is_seeded_once_and_delivers_events_to_the_receiver(seeded_stage):
     wait_until(lambda: "curl -s" in seeded_stage.output.partition("Harrowmere Instruments is ready.")[2])
     service = Service.at_url(seeded_stage.url, Issuer(seeded_stage.state / "issuer"))
     with service.http:

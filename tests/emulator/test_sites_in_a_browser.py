@@ -7,8 +7,6 @@ import pytest
 from selenium.webdriver import Chrome
 
 from tests.emulator.api_clients import ApiClient
-from tests.emulator.conftest import ClientFactory
-from tests.emulator.local_stage import LocalStage
 from tests.harness.browser import (
     accessibility_violations,
     content_width,
@@ -69,9 +67,7 @@ def create_published_site(editor: ApiClient) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
-def test_page_is_accessible(
-    stage: LocalStage, create_client: ClientFactory, browser: Chrome, scheme: str, width: int
-) -> None:
+def test_page_is_accessible(stage, create_client, browser, scheme, width):
     editor = create_client("ada")
     site, home = create_published_site(editor)
     emulate_display(browser, color_scheme=scheme, width=width)

@@ -24,7 +24,7 @@ _SOAK_ARGUMENTS: Final = (
 )
 
 
-def test_short_soak_passes_all_checks() -> None:
+def test_short_soak_passes_all_checks():
     result = subprocess.run(
         [sys.executable, *_SOAK_ARGUMENTS], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )

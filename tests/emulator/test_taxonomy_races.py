@@ -52,7 +52,7 @@ def list_consistent_nodes(ada: ApiClient, platform: str) -> dict[str, Json]:
     return listed
 
 
-def test_concurrent_moves_never_form_a_cycle(ada: ApiClient, organization: str, platform: str) -> None:
+def test_concurrent_moves_never_form_a_cycle(ada, organization, platform):
     roots = [create_node(ada, platform, f"Root {n}").json()["id"] for n in range(8)]
     children = [create_node(ada, platform, "Below", root).json()["id"] for root in roots]
     targets = [*children[1:], children[0]]
@@ -67,7 +67,7 @@ def test_concurrent_moves_never_form_a_cycle(ada: ApiClient, organization: str, 
     assert types["taxonomy.node.updated"] == outcomes["200"]
 
 
-def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada: ApiClient, platform: str) -> None:
+def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada, platform):
     for strategy in ({}, {"strategy": "cascade"}, {"strategy": "reparent"}):
         root = create_node(ada, platform, f"Root {len(strategy)} {strategy}").json()["id"]
         parent = create_node(ada, platform, "Parent", root).json()["id"]
@@ -85,7 +85,7 @@ def test_child_created_while_its_parent_is_deleted_exists_or_is_rejected(ada: Ap
                 assert nodes_by_id[response.json()["id"]]["parentId"] == (root if is_deleted else parent)
 
 
-def test_concurrently_created_siblings_are_counted_and_ordered(ada: ApiClient, platform: str) -> None:
+def test_concurrently_created_siblings_are_counted_and_ordered(ada, platform):
     root = create_node(ada, platform, "Roots").json()["id"]
     responses = run_concurrently(*[partial(create_node, ada, platform, "Twin", root) for _ in range(8)])
     assert Counter(map(outcome_code, responses)) == {"201": 8}
@@ -95,7 +95,7 @@ def test_concurrently_created_siblings_are_counted_and_ordered(ada: ApiClient, p
     assert "8 children" in rejected.json()["detail"]
 
 
-def test_concurrent_identical_attachments_create_one(ada: ApiClient, platform: str) -> None:
+def test_concurrent_identical_attachments_create_one(ada, platform):
     node = create_node(ada, platform, "Looms").json()["id"]
     path, body = f"/taxonomy-nodes/{node}/attachments", {"entityType": "lesson", "entityId": str(uuid4())}
     responses = run_concurrently(*[partial(ada.post, path, json=body) for _ in range(6)])
@@ -103,7 +103,7 @@ def test_concurrent_identical_attachments_create_one(ada: ApiClient, platform: s
     assert len({response.json()["id"] for response in responses}) == len(list_items(ada, path)) == 1
 
 
-def test_system_tags_are_created_once(ada: ApiClient, platform: str) -> None:
+def test_system_tags_are_created_once(ada, platform):
     path = f"/platforms/{platform}/taxonomy-system-tags"
     responses = run_concurrently(*[partial(ada.post, path, json={}) for _ in range(4)])
     assert {outcome_code(response) for response in responses} <= {"200", "slug_taken"}

@@ -11,14 +11,13 @@ import pytest
 
 from local.paths import ROOT
 from tests.emulator.api_clients import ApiClient
-from tests.emulator.conftest import ClientFactory
-from tests.emulator.local_stage import LocalStage, process_environment
+from tests.emulator.local_stage import process_environment
 from tests.emulator.log_reader import list_entries, read_verified_log
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
 
-def test_printed_commands_work(stage: LocalStage) -> None:
+def test_printed_commands_work(stage):
     printed = [line.strip() for line in stage.output.splitlines()]
     lines = [line for line in printed if line.startswith(("TOKEN=", "ID=", "curl "))]
     assert len(lines) == 4
@@ -31,7 +30,7 @@ def test_printed_commands_work(stage: LocalStage) -> None:
     assert report["valid"] is True
 
 
-def test_member_is_denied_updates_and_the_log_is_complete(stage: LocalStage, create_client: ClientFactory) -> None:
+def test_member_is_denied_updates_and_the_log_is_complete(stage, create_client):
     ada, mary, stranger = create_client("ada"), create_client("mary"), create_client("stranger")
     organization = ada.create_organization()
     ada.invite_and_accept(organization, mary, "member")
@@ -52,9 +51,7 @@ def test_member_is_denied_updates_and_the_log_is_complete(stage: LocalStage, cre
     assert log[0]["data"] == ada.get(path).json()
 
 
-def test_every_mutation_is_logged_within_two_seconds(
-    create_client: ClientFactory, record_property: Callable[[str, object], None]
-) -> None:
+def test_every_mutation_is_logged_within_two_seconds(create_client, record_property):
     ada, mary, grace = create_client("ada"), create_client("mary"), create_client("grace")
     started_at = time.monotonic()
     organization = ada.create_organization()
@@ -104,7 +101,7 @@ def _seconds_until_appended(reader: ApiClient, organization: str, event: str, st
         time.sleep(0.02)
 
 
-def test_repeated_request_replays_the_first_response(create_client: ClientFactory) -> None:
+def test_repeated_request_replays_the_first_response(create_client):
     ada = create_client("ada")
     organization = ada.create_organization()
     path, idempotency_headers = f"/organizations/{organization}/api-keys", {"Idempotency-Key": "nightly"}
@@ -121,7 +118,7 @@ def test_repeated_request_replays_the_first_response(create_client: ClientFactor
     assert [entry["target"]["id"] for entry in created] == [first.json()["id"]]
 
 
-def test_api_key_grants_access_until_it_is_revoked(stage: LocalStage, create_client: ClientFactory) -> None:
+def test_api_key_grants_access_until_it_is_revoked(stage, create_client):
     ada = create_client("ada")
     organization, other_organization = ada.create_organization(), ada.create_organization()
     path = f"/organizations/{organization}"
@@ -142,7 +139,7 @@ def test_api_key_grants_access_until_it_is_revoked(stage: LocalStage, create_cli
     assert actors == ["user", "user", "api_key", "api_key", "user"]
 
 
-def test_deleted_organization_is_hidden_until_its_owner_restores_it(create_client: ClientFactory) -> None:
+def test_deleted_organization_is_hidden_until_its_owner_restores_it(create_client):
     ada, grace = create_client("ada"), create_client("grace")
     organization = ada.create_organization()
     ada.invite_and_accept(organization, grace, "admin")

@@ -8,7 +8,7 @@ from local.paths import ROOT
 from tests.harness.fresh_process import run_in_fresh_process
 
 
-def test_a_new_process_finds_every_record_type() -> None:
+def test_a_new_process_finds_every_record_type():
     # Authorization of a webhook change reads memberships, but no module of the webhooks imports that entity.
     found_types = run_in_fresh_process("""
 import json
@@ -24,7 +24,7 @@ print(json.dumps(sorted(kind.kind for kind in all_record_types())))
     assert found_types == sorted(kind for kind, entity in KINDS.items() if entity.__module__.startswith("chalicelib."))
 
 
-def test_a_new_process_finds_every_task() -> None:
+def test_a_new_process_finds_every_task():
     found_tasks = run_in_fresh_process("""
 import json
 from chalicelib.entrypoints.catalogue import register_tasks

@@ -24,7 +24,6 @@ from chalicelib.entrypoints.catalogue import all_operations, event_names
 from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
 from local.server.http_server import Handler, create_server
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.browser import content_width, emulate_display, read_log
 from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
@@ -163,7 +162,7 @@ def _lightness(browser: webdriver.Chrome, selector: str, property_name: str) -> 
     return sum(float(part) for part in re.findall(r"[\d.]+", color)[:3]) / 3
 
 
-def test_the_page_shows_every_operation_and_event(page: webdriver.Chrome) -> None:
+def test_the_page_shows_every_operation_and_event(page):
     expected = {operation.path for operation in all_operations()} | set(event_names())
     shown_paths: set[str] = set()
 
@@ -176,13 +175,13 @@ def test_the_page_shows_every_operation_and_event(page: webdriver.Chrome) -> Non
     assert shown_paths == expected
 
 
-def test_the_page_has_a_title_language_and_description(page: webdriver.Chrome) -> None:
+def test_the_page_has_a_title_language_and_description(page):
     assert page.title == "Atrium API reference"
     assert page.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
     assert page.find_element(By.CSS_SELECTOR, "meta[name=description]").get_attribute("content")
 
 
-def test_the_page_requests_only_urls_of_its_stage(page: webdriver.Chrome, served: RunningService) -> None:
+def test_the_page_requests_only_urls_of_its_stage(page, served):
     messages = [json.loads(entry["message"])["message"] for entry in read_log(page, "performance")]
     urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
     foreign_urls = [url for url in urls if not url.startswith((f"{served.url}/", "data:", "about:"))]
@@ -190,7 +189,7 @@ def test_the_page_requests_only_urls_of_its_stage(page: webdriver.Chrome, served
     assert foreign_urls == []
 
 
-def test_the_page_cannot_send_requests_to_another_host(page: webdriver.Chrome, served: RunningService) -> None:
+def test_the_page_cannot_send_requests_to_another_host(page, served):
     other_url = served.url.replace("127.0.0.1", "localhost")
     script = "const done = arguments[1]; fetch(arguments[0]).then(() => done('sent'), () => done('refused'))"
     assert page.execute_async_script(script, f"{other_url}/status") == "refused"
@@ -200,7 +199,7 @@ def test_the_page_cannot_send_requests_to_another_host(page: webdriver.Chrome, s
     assert all("Content Security Policy" in message for message in messages)
 
 
-def test_the_page_follows_the_preferred_colours(page: webdriver.Chrome) -> None:
+def test_the_page_follows_the_preferred_colours(page):
     for scheme, is_light in (("light", True), ("dark", False), ("light", True)):
         emulate_display(page, color_scheme=scheme, width=1280)
         _wait_for(page, "html:not(.dark-mode)" if is_light else "html.dark-mode")
@@ -209,7 +208,7 @@ def test_the_page_follows_the_preferred_colours(page: webdriver.Chrome) -> None:
             assert (_lightness(page, selector, "color") < 128) == is_light, (scheme, selector)
 
 
-def test_a_phone_needs_no_horizontal_scrolling(page: webdriver.Chrome) -> None:
+def test_a_phone_needs_no_horizontal_scrolling(page):
     emulate_display(page, color_scheme="light", width=390)
     assert content_width(page) <= 390
     for operation_id in ("create_organization", "verify_audit_integrity", "rotate_api_key"):
@@ -222,7 +221,7 @@ def test_a_phone_needs_no_horizontal_scrolling(page: webdriver.Chrome) -> None:
     assert content_width(page) <= 390
 
 
-def test_an_operation_can_be_tried_out(page: webdriver.Chrome, served: RunningService) -> None:
+def test_an_operation_can_be_tried_out(page, served):
     status, body = _execute(page, "get_status")
     assert (status, body["status"]) == ("200", "ok")
     path, headers = served.requests[-1]
@@ -230,7 +229,7 @@ def test_an_operation_can_be_tried_out(page: webdriver.Chrome, served: RunningSe
     assert "authorization" not in headers
 
 
-def test_a_link_opens_its_operation(page: webdriver.Chrome, served: RunningService) -> None:
+def test_a_link_opens_its_operation(page, served):
     _expand(page, "verify_audit_integrity")
     link = page.current_url
     assert link == f"{served.url}/docs#/organizations/verify_audit_integrity"
@@ -243,9 +242,7 @@ def test_a_link_opens_its_operation(page: webdriver.Chrome, served: RunningServi
     WebDriverWait(page, 20).until(lambda b: b.execute_script(is_at_top))
 
 
-def test_a_credential_is_sent_only_with_operations_that_are_tried_out_and_is_not_stored(
-    page: webdriver.Chrome, served: RunningService
-) -> None:
+def test_a_credential_is_sent_only_with_operations_that_are_tried_out_and_is_not_stored(page, served):
     _click(page, ".btn.authorize")
     _wait_for(page, ".modal-ux input").send_keys("a-token-of-mine")
     _click(page, ".modal-ux .btn.modal-btn.authorize")
@@ -262,7 +259,7 @@ def test_a_credential_is_sent_only_with_operations_that_are_tried_out_and_is_not
     assert page.execute_script("return localStorage.length + sessionStorage.length + document.cookie.length") == 0
 
 
-def test_the_content_security_policy_admits_only_the_assets_of_the_page(served: RunningService) -> None:
+def test_the_content_security_policy_admits_only_the_assets_of_the_page(served):
     response = httpx.get(f"{served.url}/docs")
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     policy = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
@@ -275,7 +272,7 @@ def test_the_content_security_policy_admits_only_the_assets_of_the_page(served: 
     assert "$" not in response.text
 
 
-def test_a_trailing_slash_makes_no_difference(served: RunningService, browser: webdriver.Chrome) -> None:
+def test_a_trailing_slash_makes_no_difference(served, browser):
     assert httpx.get(f"{served.url}/docs/").text == httpx.get(f"{served.url}/docs").text
     browser.get("about:blank")
     browser.get(f"{served.url}/docs/?from=elsewhere#/organizations/verify_audit_integrity")
@@ -288,7 +285,7 @@ def test_a_trailing_slash_makes_no_difference(served: RunningService, browser: w
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize("path", ["/docs", "/docs/"])
-def test_without_a_stage_urls_start_at_the_root(path: str, configure: SettingsOverride) -> None:
+def test_without_a_stage_urls_start_at_the_root(path, configure):
     configure(**PLACEHOLDER_KEY_SETTINGS)  # Chalice's client uses the stage `dev`.
     app = runpy.run_path(str(ROOT / "app.py"))["app"]
     urls = re.findall(rb'(?:href|src)="([^"]*)"', Client(app).http.get(path).body)
@@ -296,7 +293,7 @@ def test_without_a_stage_urls_start_at_the_root(path: str, configure: SettingsOv
     assert not [url for url in urls if not re.match(rb"/[a-z]", url)]
 
 
-def test_versioned_assets_are_cached_permanently_and_unversioned_ones_are_revalidated(served: RunningService) -> None:
+def test_versioned_assets_are_cached_permanently_and_unversioned_ones_are_revalidated(served):
     urls = set(re.findall(rf'"{STAGE}/(docs/[^"]*)"', httpx.get(f"{served.url}/docs").text))
     assert len(urls) == 5
     for url in urls:
@@ -311,12 +308,12 @@ def test_versioned_assets_are_cached_permanently_and_unversioned_ones_are_revali
 
 
 @pytest.mark.parametrize("name", ["index.html", "openapi.json", "LICENSE", "..%2Fdocumentation.py", "none.js"])
-def test_files_other_than_assets_are_not_served(served: RunningService, name: str) -> None:
+def test_files_other_than_assets_are_not_served(served, name):
     response = httpx.get(f"{served.url}/docs/{name}")
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
-def test_the_introduction_links_to_the_offline_verifier(page: webdriver.Chrome, served: RunningService) -> None:
+def test_the_introduction_links_to_the_offline_verifier(page, served):
     link = _wait_for(page, ".info a[href$='verify.py']").get_attribute("href") or ""
     assert link == f"{served.url}/docs/verify.py"
     response = httpx.get(link)
@@ -324,7 +321,7 @@ def test_the_introduction_links_to_the_offline_verifier(page: webdriver.Chrome, 
     assert response.content == Path(verify.__file__).read_bytes()
 
 
-def test_the_committed_openapi_document_is_served(served: RunningService) -> None:
+def test_the_committed_openapi_document_is_served(served):
     response = httpx.get(f"{served.url}/openapi.json")
     assert response.headers["content-type"] == "application/json"
     assert response.content == (ROOT / "openapi.json").read_bytes()

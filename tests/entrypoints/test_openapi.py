@@ -33,7 +33,7 @@ def documentation_of(operation: Operation) -> dict[str, Any]:
     return details
 
 
-def test_the_committed_document_equals_the_generated_one() -> None:
+def test_the_committed_document_equals_the_generated_one():
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-m", "chalicelib.entrypoints.openapi"]
     generated = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
@@ -41,29 +41,29 @@ def test_the_committed_document_equals_the_generated_one() -> None:
     assert openapi.document_to_indented_json(openapi.build_document()) == generated
 
 
-def test_the_served_document_is_the_committed_one() -> None:
+def test_the_served_document_is_the_committed_one():
     served = ROOT / "chalicelib/entrypoints/docs/openapi.json"
     assert served.read_bytes() == (ROOT / "openapi.json").read_bytes()
 
 
-def test_the_document_is_openapi_3_1() -> None:
+def test_the_document_is_openapi_3_1():
     assert DOCUMENT["openapi"].startswith("3.1.")
     validate(DOCUMENT)
 
 
-def test_the_document_has_exactly_the_operations() -> None:
+def test_the_document_has_exactly_the_operations():
     documented = [(path, method.upper()) for path, methods in DOCUMENT["paths"].items() for method in methods]
     assert sorted(documented) == sorted((o.path, o.method) for o in all_operations())
     ids = [details["operationId"] for methods in DOCUMENT["paths"].values() for details in methods.values()]
     assert len(set(ids)) == len(ids)
 
 
-def test_server_urls_are_relative_so_that_a_stage_in_the_path_works() -> None:
+def test_server_urls_are_relative_so_that_a_stage_in_the_path_works():
     assert [server["url"] for server in DOCUMENT["servers"]] == ["."]
 
 
 @each_operation
-def test_an_operation_has_a_summary_access_rule_scope_and_events(operation: Operation) -> None:
+def test_an_operation_has_a_summary_access_rule_scope_and_events(operation):
     details = documentation_of(operation)
     assert details["operationId"] == operation.id
     assert details["tags"] == [operation.group]
@@ -78,7 +78,7 @@ def test_an_operation_has_a_summary_access_rule_scope_and_events(operation: Oper
 
 
 @each_operation
-def test_an_operation_documents_its_parameters(operation: Operation) -> None:
+def test_an_operation_documents_its_parameters(operation):
     parameters = [_resolve(p) for p in documentation_of(operation)["parameters"]]
     by_location = {
         location: [p["name"] for p in parameters if p["in"] == location] for location in ("path", "query", "header")
@@ -94,7 +94,7 @@ def test_an_operation_documents_its_parameters(operation: Operation) -> None:
 
 
 @each_operation
-def test_an_operation_documents_its_responses(operation: Operation) -> None:
+def test_an_operation_documents_its_responses(operation):
     responses = {status: _resolve(r) for status, r in documentation_of(operation)["responses"].items()}
     assert str(operation.success) in responses
     assert {"401", "403", "500", "503"} <= set(responses)
@@ -108,7 +108,7 @@ def test_an_operation_documents_its_responses(operation: Operation) -> None:
 
 
 @each_operation
-def test_a_summary_is_plain_text(operation: Operation) -> None:
+def test_a_summary_is_plain_text(operation):
     summary = documentation_of(operation)["summary"]
     assert summary
     assert "`" not in summary
@@ -117,7 +117,7 @@ def test_a_summary_is_plain_text(operation: Operation) -> None:
 @pytest.mark.parametrize(
     "noun", ["invitations", "export", "webhooks", "channels", "platforms", "spaces", "sites", "taxonomy", "research"]
 )
-def test_the_introduction_mentions_only_features_that_exist(noun: str) -> None:
+def test_the_introduction_mentions_only_features_that_exist(noun):
     texts = [
         DOCUMENT["info"]["description"],
         *(tag["description"] for tag in DOCUMENT["tags"] if tag["name"] != "events"),
@@ -125,13 +125,13 @@ def test_the_introduction_mentions_only_features_that_exist(noun: str) -> None:
     assert any(noun in path for path in DOCUMENT["paths"]) or not any(noun in text.lower() for text in texts)
 
 
-def test_the_example_body_of_a_creation_can_be_sent_repeatedly() -> None:
+def test_the_example_body_of_a_creation_can_be_sent_repeatedly():
     body = DOCUMENT["paths"]["/organizations"]["post"]["requestBody"]["content"]["application/json"]
     assert "slug" not in body["example"]
 
 
 @each_operation
-def test_the_example_body_is_accepted(operation: Operation) -> None:
+def test_the_example_body_is_accepted(operation):
     content = documentation_of(operation).get("requestBody", {}).get("content", {})
     assert bool(content) == (operation.body_model is not None)
     merge_patch_types = {"application/merge-patch+json"} if operation.method == "PATCH" else set()
@@ -141,7 +141,7 @@ def test_the_example_body_is_accepted(operation: Operation) -> None:
         operation.body_model.model_validate_json(json.dumps(content["application/json"]["example"]))
 
 
-def test_every_example_matches_its_schema() -> None:
+def test_every_example_matches_its_schema():
     example_count = 0
     for pointer, media in _media_types(DOCUMENT):
         examples = [media["example"]] if "example" in media else [e["value"] for e in media["examples"].values()]
@@ -174,7 +174,7 @@ SERVICE_EVENTS: Final = {
 """Events that no request emits, only the service itself, with the type of their subject."""
 
 
-def test_every_event_is_a_webhook() -> None:
+def test_every_event_is_a_webhook():
     emitted = {event for operation in all_operations() for event in operation.emits}
     assert set(DOCUMENT["webhooks"]) == emitted | set(SERVICE_EVENTS) == set(event_names())
     for event, methods in DOCUMENT["webhooks"].items():
@@ -184,14 +184,14 @@ def test_every_event_is_a_webhook() -> None:
 
 
 @pytest.mark.parametrize(("event", "record"), SERVICE_EVENTS.items())
-def test_an_event_of_the_service_has_a_webhook_with_its_record(event: str, record: str) -> None:
+def test_an_event_of_the_service_has_a_webhook_with_its_record(event, record):
     message = DOCUMENT["webhooks"][event]["post"]
     assert message["summary"] == "By the service itself"
     schema = message["requestBody"]["content"]["application/json"]["schema"]
     assert schema["properties"]["data"] == {"$ref": f"#/components/schemas/{record}"}
 
 
-def test_the_example_of_an_event_has_the_status_after_the_event() -> None:
+def test_the_example_of_an_event_has_the_status_after_the_event():
     statuses = {event: _example_data(event).get("status") for event in DOCUMENT["webhooks"]}
     named_after_status = (
         "audit_export.completed",
@@ -220,7 +220,7 @@ def test_the_example_of_an_event_has_the_status_after_the_event() -> None:
     assert {event: statuses[f"organization.{event}"] for event in other_statuses} == other_statuses
 
 
-def test_the_example_of_an_event_contains_no_one_time_secrets() -> None:
+def test_the_example_of_an_event_contains_no_one_time_secrets():
     secret_fields = {
         to_camel(name) for kind in list_record_types() if kind.output_model for name in kind.output_model.secret_fields
     }
@@ -237,7 +237,7 @@ def test_the_example_of_an_event_contains_no_one_time_secrets() -> None:
     assert "Signature" not in json.dumps(DOCUMENT["webhooks"])
 
 
-def test_the_example_of_an_event_shows_the_progress_of_work() -> None:
+def test_the_example_of_an_event_shows_the_progress_of_work():
     result_fields = ("entryCount", "sizeBytes", "sha256", "evidence", "expiresAt")
     by_event = {
         action: _example_data(f"organization.audit_export.{action}") for action in ("requested", "completed", "failed")
@@ -259,18 +259,18 @@ def test_the_example_of_an_event_shows_the_progress_of_work() -> None:
         assert deleted["deletionDueAt"] > deleted["updatedAt"]
 
 
-def test_sequences_start_at_1() -> None:
+def test_sequences_start_at_1():
     for message in DOCUMENT["webhooks"].values():
         content = message["post"]["requestBody"]["content"]["application/json"]
         assert (content["schema"]["properties"]["sequence"]["minimum"], content["example"]["sequence"]) == (1, 1)
 
 
-def test_an_event_of_a_request_and_of_the_service_names_both() -> None:
+def test_an_event_of_a_request_and_of_the_service_names_both():
     message = DOCUMENT["webhooks"]["organization.invitation.revoked"]["post"]
     assert message["summary"] == "After revoke_invitation, or by the service itself"
 
 
-def test_every_problem_has_an_example_at_its_status() -> None:
+def test_every_problem_has_an_example_at_its_status():
     for response in DOCUMENT["components"]["responses"].values():
         for code, example in response["content"]["application/problem+json"]["examples"].items():
             assert example["value"]["code"] == code
@@ -283,7 +283,7 @@ def test_every_problem_has_an_example_at_its_status() -> None:
     assert sorted(documented) == sorted(CODES)
 
 
-def test_the_example_checkpoint_is_signed_with_the_example_key() -> None:
+def test_the_example_checkpoint_is_signed_with_the_example_key():
     key = _example_response("/status")["auditPublicKey"]
     report = _example_response("/organizations/{organization_id}/audit-log/verify-integrity")
     checkpoint = checkpoints.verify_checkpoint_note(report["checkpoint"], [from_base64(key)])
@@ -291,13 +291,13 @@ def test_the_example_checkpoint_is_signed_with_the_example_key() -> None:
     assert checkpoint.origin == f"atrium/{_example_response('/organizations/{organization_id}')['id']}"
 
 
-def test_a_secret_is_only_in_the_response_that_creates_it() -> None:
+def test_a_secret_is_only_in_the_response_that_creates_it():
     keys = "/organizations/{organization_id}/api-keys"
     assert api_key_format.is_well_formed(_example_response(keys, "post", "201")["key"])
     assert _example_response(keys + "/{api_key_id}")["key"] is None
 
 
-def test_examples_of_background_work_are_queued_at_first_and_completed_later() -> None:
+def test_examples_of_background_work_are_queued_at_first_and_completed_later():
     exports_path = "/organizations/{organization_id}/audit-log/export-async"
     for path, record in (
         (exports_path, "/{export_id}"),
@@ -313,33 +313,33 @@ def test_examples_of_background_work_are_queued_at_first_and_completed_later() -
     assert {export[name] for name in null_fields} == {None}
 
 
-def test_the_example_of_an_acceptance_has_an_organization_and_no_platform() -> None:
+def test_the_example_of_an_acceptance_has_an_organization_and_no_platform():
     for method in ("get", "post"):
         response = _example_response("/organizations/invitations/acceptance", method)
         assert (response["organization"] is None, response["platform"]) == (False, None)
         assert (response["status"], response["membership"]["email"]) == ("accepted", response["email"])
 
 
-def test_the_description_of_organizations_mentions_their_records() -> None:
+def test_the_description_of_organizations_mentions_their_records():
     (description,) = (tag["description"] for tag in DOCUMENT["tags"] if tag["name"] == "organizations")
     assert all(
         noun in description for noun in ("members", "invitations", "API keys", "audit log", "exports", "erasure")
     )
 
 
-def test_schema_names_have_no_internal_suffixes() -> None:
+def test_schema_names_have_no_internal_suffixes():
     schemas = DOCUMENT["components"]["schemas"]
     assert {"Organization", "OrganizationCreate", "OrganizationPatch", "OrganizationList", "Problem"} <= set(schemas)
     assert not [name for name in schemas if name.endswith(("Out", "Output")) or "__" in name]
 
 
-def test_every_schema_is_used() -> None:
+def test_every_schema_is_used():
     text = json.dumps(DOCUMENT)
     unused = [name for name in DOCUMENT["components"]["schemas"] if f'"#/components/schemas/{name}"' not in text]
     assert unused == []
 
 
-def test_a_patch_has_no_required_fields() -> None:
+def test_a_patch_has_no_required_fields():
     bodies = {o.body_model.__name__ for o in all_operations() if o.body_model and issubclass(o.body_model, Patch)}
     assert bodies
     assert not [name for name in bodies if "required" in DOCUMENT["components"]["schemas"][name]]

@@ -108,7 +108,7 @@ def list_plants(_ctx: object, query: PlantsQuery) -> ListPage[PlantOut]:
     raise NotImplementedError(query)
 
 
-def test_a_creation_documents_its_location_and_the_problems_in_its_docstring() -> None:
+def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
     operation, document = document_operation(
         lambda g: g.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
     )
@@ -135,7 +135,7 @@ def test_a_creation_documents_its_location_and_the_problems_in_its_docstring() -
     ]["data"] == {"$ref": "#/components/schemas/Garden"}
 
 
-def test_the_fields_of_a_patch_are_optional_and_null_means_the_default() -> None:
+def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():
     operation, document = document_operation(
         lambda g: g.patch(
             "/gardens/{garden_id}",
@@ -159,7 +159,7 @@ def test_the_fields_of_a_patch_are_optional_and_null_means_the_default() -> None
     assert {"404", "412", "413", "415", "422"} <= set(operation["responses"])
 
 
-def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_path() -> None:
+def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_path():
     operation, document = document_operation(
         lambda g: g.delete(
             "/gardens/{garden_id}/plants/{plant_name}",
@@ -178,7 +178,7 @@ def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_
     assert "content" not in operation["responses"]["204"]
 
 
-def test_an_event_of_several_record_types_has_a_union() -> None:
+def test_an_event_of_several_record_types_has_a_union():
     def declare(group: RouteGroup) -> None:
         group.post("/gardens", access=Caller.USER, scope=None, emits="green.made")(create_garden)
         group.get("/plants", access=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
@@ -189,7 +189,7 @@ def test_an_event_of_several_record_types_has_a_union() -> None:
     assert names == ["Garden", "Plant"]
 
 
-def test_an_event_without_a_public_record_has_any_object() -> None:
+def test_an_event_without_a_public_record_has_any_object():
     def sow() -> None:
         """Sow what is at hand."""
 
@@ -199,7 +199,7 @@ def test_an_event_without_a_public_record_has_any_object() -> None:
     assert body["example"]["data"] == {}
 
 
-def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
+def test_a_list_documents_its_query_without_null_and_without_examples():
     operation, document = document_operation(
         lambda g: g.get("/plants", access=Caller.PUBLIC, scope=None, emits=None)(list_plants)
     )
@@ -215,7 +215,7 @@ def test_a_list_documents_its_query_without_null_and_without_examples() -> None:
     assert document["components"]["schemas"]["PlantList"]["required"] == ["items", "nextCursor"]
 
 
-def test_an_operation_that_may_redirect_documents_304_and_301() -> None:
+def test_an_operation_that_may_redirect_documents_304_and_301():
     def get_garden(garden: Garden) -> GardenOut | Redirect:
         """Get a garden by its slug."""
         raise NotImplementedError(garden)
@@ -233,7 +233,7 @@ def test_an_operation_that_may_redirect_documents_304_and_301() -> None:
     assert document["components"]["schemas"]["Garden"]["required"][-1] == "light"
 
 
-def test_a_raw_response_documents_its_media_types() -> None:
+def test_a_raw_response_documents_its_media_types():
     def get_plan(
         plan: Annotated[str, *pattern_validator_and_schema("^[a-z]$", "")],
     ) -> Annotated[RawResponse, "text/html", "image/svg+xml"]:
@@ -247,7 +247,7 @@ def test_a_raw_response_documents_its_media_types() -> None:
     assert operation["parameters"][0]["schema"] == {"type": "string", "pattern": "^[a-z]$"}
 
 
-def test_two_models_with_one_name_are_rejected() -> None:
+def test_two_models_with_one_name_are_rejected():
     other = type("Garden", (Output,), {"__doc__": "Another garden."})
 
     def get_other() -> Output:
@@ -280,16 +280,16 @@ def test_two_models_with_one_name_are_rejected() -> None:
         ),
     ],
 )
-def test_an_example_is_derived_from_its_schema(schema: dict[str, Any], example: object) -> None:
+def test_an_example_is_derived_from_its_schema(schema, example):
     assert example_for_schema(schema, {"Colour": {"type": "string", "const": "red"}}) == example
 
 
-def test_a_string_with_a_pattern_requires_an_example() -> None:
+def test_a_string_with_a_pattern_requires_an_example():
     with pytest.raises(LookupError, match=r"Plant\.latin has no example"):
         example_for_schema({"properties": {"latin": {"type": "string", "pattern": "^[A-Z]"}}}, {}, model_name="Plant")
 
 
-def test_a_record_token_header_is_documented_and_required_if_the_path_names_a_record() -> None:
+def test_a_record_token_header_is_documented_and_required_if_the_path_names_a_record():
     rule = RequireRecordToken("plant-token", "Plant-Token", str)
     deletion, document = document_operation(
         lambda g: g.delete("/plants/{plant_name}", access=rule, scope=None, emits="plant.removed")(remove_plant)

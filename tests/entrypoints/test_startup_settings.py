@@ -21,11 +21,11 @@ def import_app(**environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_missing_setting_fails_the_start_on_lambda_with_its_name() -> None:
+def test_a_missing_setting_fails_the_start_on_lambda_with_its_name():
     completed = import_app(AWS_LAMBDA_FUNCTION_NAME="atrium-prod", STAGE="prod")
     assert completed.returncode != 0
     assert "AUDIT_SIGNING_KEY: Field required" in completed.stderr
 
 
-def test_the_app_can_be_imported_without_settings_for_packaging() -> None:
+def test_the_app_can_be_imported_without_settings_for_packaging():
     assert import_app().returncode == 0

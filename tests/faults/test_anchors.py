@@ -2,17 +2,14 @@
 
 from contextlib import suppress
 
-import pytest
-
 from chalicelib.features.audit.log.logic import anchors
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.log_proof import Items
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.fault_variants import Variant, call_numbers, with_reduced_variants
+from tests.faults.fault_variants import call_numbers, with_reduced_variants
 from tests.harness import snapshots
 from tests.harness.anchors import anchored_sizes, run_anchoring
 from tests.harness.audit_logs import add_entries
@@ -28,9 +25,7 @@ def grow_log(world: TenantFixture) -> Head:
 
 
 @with_reduced_variants
-def test_fault_at_any_call_is_recovered(
-    variant: Variant, tenant: TenantFixture, restore_tenant: RestoreTenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fault_at_any_call_is_recovered(variant, tenant, restore_tenant, monkeypatch):
     monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)  # The queries of all shards are alike.
     for at in call_numbers():
         previous_head = restore_tenant(grow_log)

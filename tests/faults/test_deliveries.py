@@ -79,9 +79,7 @@ def completed_deliveries(world: TenantFixture, webhook: CreatedWebhook) -> list[
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.lower())
 class TestFailedWorker:
-    def test_loses_no_event_and_keeps_message_ids(
-        self, fault: Fault, tenant: TenantFixture, webhooks: list[CreatedWebhook], receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_loses_no_event_and_keeps_message_ids(self, fault, tenant, webhooks, receiver, clock):
         hit: str | None = ""
         at = 0
         while hit is not None:
@@ -98,9 +96,7 @@ class TestFailedWorker:
                 assert len(completed_deliveries(tenant, webhook)) == EVENTS * at
         assert at > EVENTS
 
-    def test_gives_up_only_after_the_last_attempt(
-        self, fault: Fault, tenant: TenantFixture, webhooks: list[CreatedWebhook], receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_gives_up_only_after_the_last_attempt(self, fault, tenant, webhooks, receiver, clock):
         receiver.replies_by_path["/0"] = Reply(status=500)
         organization: CreatedOrganization = tenant.organization
         rename_organization(tenant.api, organization, "Refused")

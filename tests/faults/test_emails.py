@@ -6,14 +6,12 @@ from typing import Final
 from chalicelib.features.tenancy.invitations.entities import InvitationMail
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.work import queues
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.fault_variants import Variant, call_numbers, with_all_variants
+from tests.faults.fault_variants import call_numbers, with_all_variants
 from tests.harness import snapshots
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.harness.invitations import create_invitation
-from tests.harness.mailbox import Mailbox
 
 _ROUNDS: Final = 2
 
@@ -41,9 +39,7 @@ def run_recovery(world: TenantFixture, clock: Clock) -> None:
 
 
 @with_all_variants
-def test_email_is_sent_once_unless_its_worker_failed_after_sending(
-    variant: Variant, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock, mailbox: Mailbox
-) -> None:
+def test_email_is_sent_once_unless_its_worker_failed_after_sending(variant, tenant, restore_tenant, clock, mailbox):
     for at in call_numbers():
         key = restore_tenant(create_email_without_message)
         queues.enqueue(InvitationMail.task, key)

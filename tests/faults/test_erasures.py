@@ -151,13 +151,8 @@ def expected_summary(tenant: TenantFixture, restore_tenant: RestoreTenant, clock
 class TestErasure:
     @pytest.mark.parametrize("variant", VARIANTS, ids=str)
     def test_fault_at_any_call_is_recovered_with_correct_counts(
-        self,
-        variant: Variant,
-        tenant: TenantFixture,
-        restore_tenant: RestoreTenant,
-        clock: Clock,
-        expected_summary: TableSummary,
-    ) -> None:
+        self, variant, tenant, restore_tenant, clock, expected_summary
+    ):
         for at in count(1):
             erasure: ErasureScenario = restore_tenant(create_scenario)
             with variant.inject(at) as injected:
@@ -173,9 +168,7 @@ class TestErasure:
                 break
         assert at > (30 if variant.fault is Fault.DIED_BEFORE else 15)
 
-    def test_two_concurrent_workers_finish_it_once(
-        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock, expected_summary: TableSummary
-    ) -> None:
+    def test_two_concurrent_workers_finish_it_once(self, tenant, restore_tenant, clock, expected_summary):
         for at in count(1):
             erasure: ErasureScenario = restore_tenant(create_paused_erasure)
             clock.shift(minutes=2)
@@ -195,9 +188,7 @@ class TestErasure:
                 break
         assert at > 10
 
-    def test_concurrent_transfer_to_the_erased_person_leaves_one_owner(
-        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-    ) -> None:
+    def test_concurrent_transfer_to_the_erased_person_leaves_one_owner(self, tenant, restore_tenant, clock):
         outcomes = set[str]()
         for at in count(1):
             erasure: ErasureScenario = restore_tenant(create_scenario)
@@ -220,9 +211,7 @@ class TestErasure:
                 break
         assert outcomes == {"completed", "failed"}
 
-    def test_concurrent_purge_of_the_organization_ends_the_erasure(
-        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-    ) -> None:
+    def test_concurrent_purge_of_the_organization_ends_the_erasure(self, tenant, restore_tenant, clock):
         for at in count(1, 4):
             erasure: ErasureScenario = restore_tenant(create_in_deleted_organization)
             organization_key = Organization.make_item_key(id=erasure.organization.id)
@@ -266,9 +255,7 @@ class TestFailedErasure:
         monkeypatch.setattr(erasures, "_PAGE_SIZE", 4)
 
     @pytest.mark.parametrize("by", ["email", "userId"])
-    def test_next_erasure_after_a_failure_at_any_query_erases_everything(
-        self, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock, by: str
-    ) -> None:
+    def test_next_erasure_after_a_failure_at_any_query_erases_everything(self, tenant, restore_tenant, clock, by):
         outcomes = list[str]()
         for at in count(1):
             erasure: ErasureScenario = restore_tenant(create_scenario)
@@ -289,16 +276,14 @@ class TestFailedErasure:
         assert outcomes == sorted(outcomes, reverse=True)
         assert set(outcomes) == {"failed", "completed"}
 
-    def test_stores_the_link_between_id_and_address_without_showing_it(
-        self, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_stores_the_link_between_id_and_address_without_showing_it(self, tenant, clock):
         erasure = create_scenario(tenant)
         fields = set(get_erasure(tenant.api, erasure.organization, erasure.path))
         assert run_until_given_up(tenant, clock, erasure, at=6)
         assert erasure.item["accounts"] == [[erasure.person.id, erasure.person.email]]
         assert set(get_erasure(tenant.api, erasure.organization, erasure.path)) == fields
 
-    def test_next_erasure_ignores_people_that_it_does_not_name(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_next_erasure_ignores_people_that_it_does_not_name(self, tenant, clock):
         """Hedy has Lise's former address. The first erasure means both of them, the second one only Lise."""
         erasure = create_scenario(tenant)
         hedy = tenant.people.issuer.create_person("hedy", "Hedy Lamarr", email=erasure.person.email)
@@ -334,9 +319,7 @@ class TestDamagedLog:
         return create_scenario(tenant)
 
     @pytest.mark.parametrize("sequence", [1, 2, 3, 5])
-    def test_gap_does_not_stop_the_erasure(
-        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, sequence: int
-    ) -> None:
+    def test_gap_does_not_stop_the_erasure(self, tenant, clock, erasure, sequence):
         memory_aws.delete_item(entry_item(erasure.organization, sequence))
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
@@ -345,18 +328,14 @@ class TestDamagedLog:
     @pytest.mark.parametrize(
         "removed_attributes", [["facet1pk"], ["leaf"], ["type", "actor"], ["id"], ["seal"], ["index1pk"]]
     )
-    def test_entry_without_an_attribute_is_erased(
-        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, removed_attributes: list[str]
-    ) -> None:
+    def test_entry_without_an_attribute_is_erased(self, tenant, clock, erasure, removed_attributes):
         item = entry_item(erasure.organization, 3)
         memory_aws.put_item({name: value for name, value in item.items() if name not in removed_attributes})
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verification_failure(tenant.api, erasure.organization)[1] == 3
 
-    def test_missing_pending_entry_does_not_stop_the_erasure(
-        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
-    ) -> None:
+    def test_missing_pending_entry_does_not_stop_the_erasure(self, tenant, clock, erasure):
         (item,) = (
             i for i in memory_aws.all_items() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i
         )
@@ -365,9 +344,7 @@ class TestDamagedLog:
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verify_integrity(tenant.api, erasure.organization)["suppressed"] == 1
 
-    def test_entry_without_a_sequence_does_not_stop_the_erasure(
-        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
-    ) -> None:
+    def test_entry_without_a_sequence_does_not_stop_the_erasure(self, tenant, clock, erasure):
         item = entry_item(erasure.organization, 3)
         removed_attributes = ("sequence", "index1pk", "index1sk")
         memory_aws.put_item({name: value for name, value in item.items() if name not in removed_attributes})
@@ -375,17 +352,13 @@ class TestDamagedLog:
         assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
         assert verification_failure(tenant.api, erasure.organization) == ("missing", 3)
 
-    def test_broken_head_fails_the_erasure_with_an_error_for_the_owner(
-        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
-    ) -> None:
+    def test_broken_head_fails_the_erasure_with_an_error_for_the_owner(self, tenant, clock, erasure):
         alter_item(head_item(erasure.organization), peaks=b"x")
         item = run_until_done(tenant, clock, erasure)
         assert (item["status"], item["failures"]) == ("failed", jobs.MAX_FAILURES + 1)
         assert get_erasure(tenant.api, erasure.organization, erasure.path)["error"] == FAILED_ERROR
 
-    def test_erasure_succeeds_after_a_repair(
-        self, tenant: TenantFixture, clock: Clock, erasure: ErasureScenario
-    ) -> None:
+    def test_erasure_succeeds_after_a_repair(self, tenant, clock, erasure):
         intact_head = head_item(erasure.organization)
         alter_item(intact_head, peaks=b"x")
         run_until_done(tenant, clock, erasure)

@@ -16,7 +16,6 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import log_proof
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.fault_variants import FAULTS_AFTER_SUCCESS, Variant, call_numbers
 from tests.harness import exports
@@ -82,9 +81,7 @@ def sequences(started: CreatedExport) -> list[int]:
 
 
 @pytest.mark.parametrize("variant", FATAL_VARIANTS, ids=str)
-def test_export_is_completed_after_a_fault_at_any_call(
-    variant: Variant, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-) -> None:
+def test_export_is_completed_after_a_fault_at_any_call(variant, tenant, restore_tenant, clock):
     for at in call_numbers():
         started = restore_tenant(create_export_of_long_entries)
         queues.enqueue("audit_exports.run", started.item_key)
@@ -96,9 +93,7 @@ def test_export_is_completed_after_a_fault_at_any_call(
     assert at > (15 if variant.fault in FAULTS_AFTER_SUCCESS else 20), "the fault was injected at all calls"
 
 
-def test_export_is_completed_after_repeated_faults(
-    tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-) -> None:
+def test_export_is_completed_after_repeated_faults(tenant, restore_tenant, clock):
     started = restore_tenant(create_export_of_long_entries)
     queues.enqueue("audit_exports.run", started.item_key)
     for at in range(2, 16):
@@ -113,9 +108,7 @@ def test_export_is_completed_after_repeated_faults(
     assert exports.unfinished_uploads() == []
 
 
-def test_export_is_completed_once_if_another_worker_takes_over(
-    tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-) -> None:
+def test_export_is_completed_once_if_another_worker_takes_over(tenant, restore_tenant, clock):
     """The first worker goes on after another one took over. Its parts do not get into the file."""
 
     def take_over() -> None:
@@ -134,9 +127,7 @@ def test_export_is_completed_once_if_another_worker_takes_over(
     assert at > 20, "it was overtaken before all calls"
 
 
-def test_export_is_completed_in_slices(
-    tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_export_is_completed_in_slices(tenant, restore_tenant, clock, monkeypatch):
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
     started = restore_tenant(create_export_of_long_entries)
     queues.enqueue("audit_exports.run", started.item_key)

@@ -3,29 +3,16 @@
 `python -m benchmarks.deliveries.lag` does the same with a thousand events on the emulator and measures the lag.
 """
 
-import pytest
-
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import post_webhook
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
 from tests.harness.webhooks import create_webhook, parse_event, rename_organization
-from tests.harness.workers import Workers
 
 EVENTS, WEBHOOKS = 50, 20
 HANGING_PATH, FAILING_PATH = "/0", "/1"
 
 
-def test_working_webhooks_receive_all_events_in_order(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    workers: Workers,
-    receiver: Receiver,
-    monkeypatch: pytest.MonkeyPatch,
-    configure: SettingsOverride,
-) -> None:
+def test_working_webhooks_receive_all_events_in_order(api, organization, workers, receiver, monkeypatch, configure):
     configure(webhook_allow_private="1")
     # Only the hanging webhook has a short time limit: a busy machine may delay any of the other replies by seconds.
     monkeypatch.setattr(

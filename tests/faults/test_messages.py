@@ -12,12 +12,10 @@ from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
 from tests.catalogue import log_proof
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import task_examples
 from tests.faults.fault_variants import call_numbers
 from tests.harness import memory_aws, snapshots
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault, run_before_call
 from tests.harness.workers import get_queue, queued_bodies
 
@@ -38,7 +36,7 @@ def send_event(body: str, group: str) -> None:
 
 
 class TestLedgerMessage:
-    def test_duplicate_appends_once(self, tenant: TenantFixture) -> None:
+    def test_duplicate_appends_once(self, tenant):
         rename_organizations(tenant)
         for log in (tenant.id, tenant.rivals.id):
             queues.notify_ledger(log, new_id(now()))
@@ -46,7 +44,7 @@ class TestLedgerMessage:
         tenant.workers.deliver()
         log_proof.assert_logs_are_proven()
 
-    def test_late_message_changes_nothing(self, tenant: TenantFixture) -> None:
+    def test_late_message_changes_nothing(self, tenant):
         rename_organizations(tenant)
         tenant.workers.deliver()
         before = snapshots.items_by_key()
@@ -55,7 +53,7 @@ class TestLedgerMessage:
         assert tenant.workers.last_calls.call_names == ["dynamodb:Query", "dynamodb:BatchGetItem"]
         assert snapshots.items_by_key() == before
 
-    def test_appends_entries_of_lost_messages(self, tenant: TenantFixture) -> None:
+    def test_appends_entries_of_lost_messages(self, tenant):
         rename_organizations(tenant, times=3)
         memory_aws.discard_queued_messages()
         queues.notify_ledger(tenant.id, new_id(now()))
@@ -63,13 +61,13 @@ class TestLedgerMessage:
         tenant.workers.deliver()
         log_proof.assert_logs_are_proven()
 
-    def test_messages_of_different_organizations_may_be_reordered(self, tenant: TenantFixture) -> None:
+    def test_messages_of_different_organizations_may_be_reordered(self, tenant):
         rename_organizations(tenant, times=2)
         get_queue(EVENTS)._messages.reverse()  # noqa: SLF001
         tenant.workers.deliver()
         log_proof.assert_logs_are_proven()
 
-    def test_schedule_recovers_a_lost_message(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_schedule_recovers_a_lost_message(self, tenant, clock):
         rename_organizations(tenant, times=2)
         memory_aws.discard_queued_messages()
         tenant.workers.run_sweep()
@@ -82,14 +80,14 @@ class TestLedgerMessage:
         tenant.workers.deliver()
         log_proof.assert_logs_are_proven()
 
-    def test_message_of_an_unknown_log_changes_nothing(self, tenant: TenantFixture) -> None:
+    def test_message_of_an_unknown_log_changes_nothing(self, tenant):
         before = snapshots.items_by_key()
         queues.notify_ledger("01939d3c-0000-7000-8000-0000000000ff", new_id(now()))
         tenant.workers.deliver()
         assert snapshots.items_by_key() == before
 
     @pytest.mark.parametrize("body", ["no json", "{}", "[]"])
-    def test_invalid_message_stays_and_does_not_block_others(self, body: str, tenant: TenantFixture) -> None:
+    def test_invalid_message_stays_and_does_not_block_others(self, body, tenant):
         rename_organizations(tenant)
         send_event(body, group="nonsense")
         attempt = tenant.workers.try_deliver()
@@ -109,12 +107,12 @@ class TestLedgerMessageWithTask:
     def _status(world: TenantFixture, path: str) -> str:
         return str(world.api.get(path, caller=world.people.owner).json["status"])
 
-    def test_starts_the_task_at_once(self, tenant: TenantFixture) -> None:
+    def test_starts_the_task_at_once(self, tenant):
         export = self._create_export(tenant)
         tenant.workers.deliver()
         assert self._status(tenant, export) == "completed"
 
-    def test_schedule_recovers_a_lost_task_message(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_schedule_recovers_a_lost_task_message(self, tenant, clock):
         export = self._create_export(tenant)
         memory_aws.discard_queued_messages()
         clock.shift(seconds=11)
@@ -122,7 +120,7 @@ class TestLedgerMessageWithTask:
         log_proof.assert_logs_are_proven()
         assert self._status(tenant, export) == "completed"
 
-    def test_entries_are_appended_if_the_task_cannot_be_enqueued(self, tenant: TenantFixture) -> None:
+    def test_entries_are_appended_if_the_task_cannot_be_enqueued(self, tenant):
         export = self._create_export(tenant)
         with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
             tenant.workers.deliver()
@@ -131,7 +129,7 @@ class TestLedgerMessageWithTask:
         tenant.workers.run_until_idle()
         assert self._status(tenant, export) == "completed"
 
-    def test_duplicates_start_one_export(self, tenant: TenantFixture) -> None:
+    def test_duplicates_start_one_export(self, tenant):
         export = self._create_export(tenant)
         (body,) = queued_bodies(EVENTS)
         for group in ("first", "second"):
@@ -143,7 +141,7 @@ class TestLedgerMessageWithTask:
 
 
 class TestScheduleRuns:
-    def test_successive_runs_enqueue_everything_once(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_successive_runs_enqueue_everything_once(self, tenant, clock):
         rename_organizations(tenant)
         memory_aws.discard_queued_messages()
         clock.shift(seconds=11)
@@ -152,9 +150,7 @@ class TestScheduleRuns:
         tenant.workers.run_sweep()
         assert queued_bodies(EVENTS) == queued
 
-    def test_concurrent_runs_enqueue_everything_once(
-        self, tenant: TenantFixture, clock: Clock, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_concurrent_runs_enqueue_everything_once(self, tenant, clock, restore_tenant):
         for at in call_numbers():
             restore_tenant(task_examples.create_expiring_api_key)
             with clock.shift_temporarily(days=1, seconds=11):
@@ -171,7 +167,7 @@ class TestScheduleRuns:
             assert [json.loads(body)["task"] for body in queued_bodies("jobs")] == ["api_keys.expire"]
         assert at > 1
 
-    def test_unfinished_work_is_enqueued_again_after_a_minute(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_unfinished_work_is_enqueued_again_after_a_minute(self, tenant, clock):
         rename_organizations(tenant)
         memory_aws.discard_queued_messages()
         clock.shift(seconds=11)
@@ -193,7 +189,7 @@ class TestPurge:
         pk, sk = Organization.make_item_key(id=world.id)
         queues.enqueue("organizations.purge", (pk, sk))
 
-    def test_message_after_the_restoration_changes_nothing(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_message_after_the_restoration_changes_nothing(self, tenant, clock):
         self._delete_organization(tenant)
         clock.shift(days=RESTORABLE_DAYS - 1)
         response = tenant.api.patch(tenant.organization.path, caller=tenant.people.owner, json={"status": "active"})
@@ -205,7 +201,7 @@ class TestPurge:
         tenant.workers.run_until_idle()
         assert snapshots.items_by_key() == before
 
-    def test_purge_leaves_other_organizations_unchanged(self, tenant: TenantFixture, clock: Clock) -> None:
+    def test_purge_leaves_other_organizations_unchanged(self, tenant, clock):
         items_of_rivals = {key: item for key, item in snapshots.items_by_key().items() if tenant.rivals.id in str(item)}
         assert items_of_rivals
         self._delete_organization(tenant)
@@ -218,9 +214,7 @@ class TestPurge:
 
 
 class TestKeyExpiry:
-    def test_expiry_of_a_revoked_key_does_not_decrement_the_counter_twice(
-        self, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_expiry_of_a_revoked_key_does_not_decrement_the_counter_twice(self, tenant, clock):
         counter_key = f"O#{tenant.id}", "COUNT#API keys"
         key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
         count_before = snapshots.items_by_key()[counter_key]["n"]
@@ -232,7 +226,7 @@ class TestKeyExpiry:
         assert snapshots.items_by_key()[counter_key]["n"] == count_before - 1
 
 
-def test_unknown_task_stays_and_the_others_run(tenant: TenantFixture, clock: Clock) -> None:
+def test_unknown_task_stays_and_the_others_run(tenant, clock):
     key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
     clock.shift(days=1, seconds=1)
     queues.enqueue_message({"task": "nothing.known"})

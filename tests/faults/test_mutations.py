@@ -96,15 +96,8 @@ def expected_summary(
 @for_each_mutation
 class TestMutation:
     def test_commits_once_or_not_at_all(
-        self,
-        operation: Operation,
-        variant: Variant,
-        tenant: TenantFixture,
-        restore_tenant: RestoreTenant,
-        clock: Clock,
-        expected_summary: TableSummary,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, operation, variant, tenant, restore_tenant, clock, expected_summary, monkeypatch
+    ):
         if variant.is_repeated:
             monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", 0.05)
         for at in call_numbers():
@@ -163,7 +156,7 @@ class TestMutation:
 
 
 @for_each_mutation
-def test_aws_call_retried_by_the_sdk_has_one_effect(operation: Operation, tenant: TenantFixture, clock: Clock) -> None:
+def test_aws_call_retried_by_the_sdk_has_one_effect(operation, tenant, clock):
     with inject_fault(Fault.RETRIED, call_name="dynamodb:TransactWriteItems") as injected:
         response = execute(operation, tenant, Accept="*/*")
     assert injected.failed_call

@@ -5,10 +5,7 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
-from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults.fault_variants import Variant
 from tests.harness.faults import Fault
 
@@ -22,9 +19,7 @@ FAULTS: Final = [
 
 @pytest.mark.parametrize("variant", FAULTS, ids=str)
 @pytest.mark.parametrize("operation", READS, ids=lambda operation: operation.id)
-def test_read_responds_completely_or_unavailable(
-    operation: Operation, variant: Variant, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_read_responds_completely_or_unavailable(operation, variant, tenant, restore_tenant):
     expected_response = call_operation(operation, tenant)
     call_names = expected_response.calls.call_names
     for at, _ in enumerate(call_names, 1):

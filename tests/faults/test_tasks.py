@@ -62,9 +62,7 @@ def run_task(name: str, record: ItemKey, world: TenantFixture, clock: Clock) -> 
 
 @for_each_task
 class TestTask:
-    def test_duplicate_message_runs_it_once(
-        self, name: str, record: ItemKey, expected_summary: TableSummary, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_duplicate_message_runs_it_once(self, name, record, expected_summary, tenant, clock):
         with clock.shift_temporarily(**EXAMPLES[name].due_after):
             queues.enqueue(name, record)
             queues.enqueue(name, record)
@@ -75,9 +73,7 @@ class TestTask:
             )
         log_proof.assert_logs_are_proven()
 
-    def test_emits_its_declared_events_as_documented(
-        self, name: str, record: ItemKey, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_emits_its_declared_events_as_documented(self, name, record, tenant, clock):
         run_task(name, record, tenant, clock)
         entries = [e.json for e in log_proof.load_entries() if e.body and e.json["context"]["operationId"] == name]
         declared_events = get_task(name).emits
@@ -86,9 +82,7 @@ class TestTask:
             assert entry["target"]["type"] == declared_events[entry["type"]].kind
             conformance.check_event(entry)
 
-    def test_entries_contain_the_changes_since_the_previous_entry(
-        self, name: str, record: ItemKey, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_entries_contain_the_changes_since_the_previous_entry(self, name, record, tenant, clock):
         run_task(name, record, tenant, clock)
         latest_data: dict[str, Json] = {}
         for entry in (log_entry.json for log_entry in log_proof.load_entries() if log_entry.body):
@@ -102,15 +96,7 @@ class TestTask:
                 assert changes == expected  # Entries are serialized in alphabetical order.
             latest_data[entry["target"]["id"]] = now
 
-    def test_concurrent_workers_run_it_once(
-        self,
-        name: str,
-        record: ItemKey,
-        expected_summary: TableSummary,
-        tenant: TenantFixture,
-        clock: Clock,
-        restore_tenant: RestoreTenant,
-    ) -> None:
+    def test_concurrent_workers_run_it_once(self, name, record, expected_summary, tenant, clock, restore_tenant):
         for at in call_numbers():
             restore_tenant(EXAMPLES[name].prepare)
             with clock.shift_temporarily(**EXAMPLES[name].due_after):
@@ -127,9 +113,7 @@ class TestTask:
             log_proof.assert_logs_are_proven(items_after)
         assert at > 1
 
-    def test_late_message_changes_nothing(
-        self, name: str, record: ItemKey, expected_summary: TableSummary, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_late_message_changes_nothing(self, name, record, expected_summary, tenant, clock):
         with clock.shift_temporarily(**EXAMPLES[name].due_after):
             queues.enqueue(name, record)
             tenant.workers.deliver()
@@ -138,9 +122,7 @@ class TestTask:
             tenant.workers.deliver()
             assert snapshots.items_by_key() == items_after
 
-    def test_schedule_recovers_a_lost_message(
-        self, name: str, expected_summary: TableSummary, tenant: TenantFixture, clock: Clock
-    ) -> None:
+    def test_schedule_recovers_a_lost_message(self, name, expected_summary, tenant, clock):
         with clock.shift_temporarily(**EXAMPLES[name].due_after):
             EXAMPLES[name].run_schedule(tenant)
             tenant.workers.deliver()
@@ -149,17 +131,13 @@ class TestTask:
                 == expected_summary
             )
 
-    def test_message_about_a_missing_record_changes_nothing(
-        self, name: str, record: ItemKey, tenant: TenantFixture
-    ) -> None:
+    def test_message_about_a_missing_record_changes_nothing(self, name, record, tenant):
         before = snapshots.items_by_key()
         queues.enqueue(name, (f"{record[0]}0", record[1]))
         tenant.workers.deliver()
         assert snapshots.items_by_key() == before
 
-    def test_records_of_other_tasks_are_unchanged(
-        self, name: str, tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock
-    ) -> None:
+    def test_records_of_other_tasks_are_unchanged(self, name, tenant, restore_tenant, clock):
         for other in (other for other in EXAMPLES if other != name):
             key = restore_tenant(EXAMPLES[other].prepare)
             with clock.shift_temporarily(**EXAMPLES[other].due_after):
@@ -171,7 +149,7 @@ class TestTask:
 
 
 @pytest.mark.parametrize("name", DELAYED_TASKS)
-def test_early_message_does_not_run_a_task(name: str, tenant: TenantFixture, clock: Clock) -> None:
+def test_early_message_does_not_run_a_task(name, tenant, clock):
     clock.freeze()
     record = EXAMPLES[name].prepare(tenant)
     before = snapshots.items_by_key()

@@ -15,7 +15,7 @@ from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import task_examples
-from tests.faults.fault_variants import Variant, call_numbers, with_reduced_variants
+from tests.faults.fault_variants import call_numbers, with_reduced_variants
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.clock import Clock
@@ -87,14 +87,7 @@ _expected_summaries: dict[int, TableSummary] = {}
 @with_reduced_variants
 @for_each_work_example
 class TestWorker:
-    def test_fault_at_any_call_is_recovered_once(
-        self,
-        work_example: WorkExample,
-        variant: Variant,
-        tenant: TenantFixture,
-        restore_tenant: RestoreTenant,
-        clock: Clock,
-    ) -> None:
+    def test_fault_at_any_call_is_recovered_once(self, work_example, variant, tenant, restore_tenant, clock):
         expected_summary = self._summary_without_fault(work_example, tenant, restore_tenant, clock)
         for at in call_numbers():
             prepared = restore_tenant(work_example.given)

@@ -48,7 +48,7 @@ def emulate_display(browser: webdriver.Chrome, *, color_scheme: str, width: int)
 
 def read_log(browser: webdriver.Chrome, log_type: str) -> list[dict[str, Any]]:
     """Return the entries of a log (`browser` or `performance`) since the last call."""
-    entries: list[dict[str, Any]] = browser.get_log(log_type)  # type: ignore[no-untyped-call]
+    entries: list[dict[str, Any]] = browser.get_log(log_type)
     return entries
 
 

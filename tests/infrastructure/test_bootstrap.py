@@ -48,7 +48,7 @@ def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
         server.shutdown()
 
 
-def test_the_key_set_url_is_read_from_the_discovery_document(issuer: tuple[str, Document]) -> None:
+def test_the_key_set_url_is_read_from_the_discovery_document(issuer):
     url, document = issuer
     document |= {"issuer": url, "jwks_uri": f"{url}/keys"}
     assert discover_jwks_url(url) == f"{url}/keys"
@@ -63,9 +63,7 @@ def test_the_key_set_url_is_read_from_the_discovery_document(issuer: tuple[str, 
         ({"issuer": "{url}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
     ],
 )
-def test_an_issuer_without_a_valid_discovery_document_is_rejected_with_a_reason(
-    fields: Document, reason: str, issuer: tuple[str, Document]
-) -> None:
+def test_an_issuer_without_a_valid_discovery_document_is_rejected_with_a_reason(fields, reason, issuer):
     url, document = issuer
     document |= {key: value.format(url=url) for key, value in fields.items()}
     with pytest.raises(CommandError) as raised:
@@ -115,7 +113,7 @@ def stub_failure_events(stubber: Stubber, resource: str, reason: str) -> None:
     )
 
 
-def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack: Stubber) -> None:
+def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack):
     stack.add_client_error("describe_stacks", "ValidationError", "Stack with id atrium-prod does not exist")
     stack.add_response("create_stack", {"StackId": "id"})
     stub_describe_stack(stack, "CREATE_FAILED")
@@ -126,7 +124,7 @@ def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack: S
     assert str(raised.value).endswith("to continue.\n  ExportsBucket: The bucket name is taken.")
 
 
-def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack: Stubber) -> None:
+def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack):
     stub_describe_stack(stack, "CREATE_FAILED", "Stage", "AlarmEmail", "NoLonger")
     expected_parameters = [*PARAMETERS, {"ParameterKey": "AlarmEmail", "UsePreviousValue": True}]
     stack.add_response(
@@ -146,14 +144,14 @@ def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack: St
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE"])
-def test_a_stack_that_cannot_be_updated_is_left_unchanged(status: str, stack: Stubber) -> None:
+def test_a_stack_that_cannot_be_updated_is_left_unchanged(status, stack):
     stub_describe_stack(stack, status)
     stub_failure_events(stack, "Table", "It can't be replaced.")
     with pytest.raises(CommandError, match=rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."):
         cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
-def test_a_stack_that_is_being_updated_is_left_unchanged(stack: Stubber) -> None:
+def test_a_stack_that_is_being_updated_is_left_unchanged(stack):
     stub_describe_stack(stack, "UPDATE_IN_PROGRESS")
     with pytest.raises(CommandError, match="Wait until it is complete"):
         cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
@@ -163,9 +161,7 @@ def test_a_stack_that_is_being_updated_is_left_unchanged(stack: Stubber) -> None
     ("stack_domain", "ses_domain", "created"),
     [("", "", DOMAIN), ("", DOMAIN, ""), (DOMAIN, None, DOMAIN), ("other.example", DOMAIN, "")],
 )
-def test_a_mail_domain_is_created_unless_it_exists_outside_the_stack(
-    stack_domain: str, ses_domain: str | None, created: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mail_domain_is_created_unless_it_exists_outside_the_stack(stack_domain, ses_domain, created, monkeypatch):
     ses = boto3.client("sesv2", region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
     monkeypatch.setattr(cloudformation, "client", lambda _: ses)
     monkeypatch.setattr(cloudformation, "stack_parameters", lambda _: {"MailDomain": stack_domain})
@@ -197,12 +193,12 @@ def stub_concurrency(functions: Stubber, unreserved: int) -> None:
 
 
 @pytest.mark.parametrize("unreserved", [10, 674])
-def test_a_lack_of_concurrent_executions_is_reported(unreserved: int, functions: Stubber) -> None:
+def test_a_lack_of_concurrent_executions_is_reported(unreserved, functions):
     stub_concurrency(functions, unreserved)
     with pytest.raises(CommandError, match="reserves 875 concurrent executions"):
         deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
 
 
-def test_executions_that_a_stage_has_already_reserved_count_as_available(functions: Stubber) -> None:
+def test_executions_that_a_stage_has_already_reserved_count_as_available(functions):
     stub_concurrency(functions, 675)
     deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))

@@ -61,7 +61,7 @@ def public_url(account: Account) -> str:
     return str(account.config()["stages"]["prod"]["environment_variables"]["PUBLIC_URL"])
 
 
-def test_bootstrap_lists_all_missing_options_and_creates_nothing(account: Account) -> None:
+def test_bootstrap_lists_all_missing_options_and_creates_nothing(account):
     error = account.run_with_error("bootstrap", "--stage", "prod", "--audience", "atrium")
     assert [option in error for option in ("ISSUER=", "DOMAIN=", "AUDIENCE=")] == [True, True, False]
     assert account.client("cloudformation").list_stacks()["StackSummaries"] == []
@@ -81,9 +81,7 @@ def test_bootstrap_lists_all_missing_options_and_creates_nothing(account: Accoun
         ((), {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "Check AWS_REGION and the network"),
     ],
 )
-def test_bootstrap_reports_an_error_before_it_creates_anything(
-    options: tuple[str, ...], variables: dict[str, str], reason: str, account: Account
-) -> None:
+def test_bootstrap_reports_an_error_before_it_creates_anything(options, variables, reason, account):
     issuer = ("--issuer", "https://127.0.0.1:9") if options == ("--jwks", "") else ()
     assert reason in account.run_with_error(
         "bootstrap", "--stage", "prod", *BOOTSTRAP_OPTIONS, *options, *issuer, **variables
@@ -91,12 +89,12 @@ def test_bootstrap_reports_an_error_before_it_creates_anything(
     assert account.client("cloudformation").list_stacks()["StackSummaries"] == []
 
 
-def test_deploy_requires_a_bootstrapped_stage(account: Account) -> None:
+def test_deploy_requires_a_bootstrapped_stage(account):
     assert "make bootstrap STAGE=dev" in account.run_with_error("deploy", "--stage", "dev")
 
 
 @pytest.mark.parametrize("command", ["bootstrap", "deploy", "template", "delete"])
-def test_make_requires_the_name_of_the_stage(command: str) -> None:
+def test_make_requires_the_name_of_the_stage(command):
     environment = {name: value for name, value in os.environ.items() if name != "STAGE"}
     without_stage, with_stage = (
         subprocess.run(
@@ -108,14 +106,14 @@ def test_make_requires_the_name_of_the_stage(command: str) -> None:
     assert (with_stage.returncode, f"infrastructure {command} --stage 'prod'" in with_stage.stdout) == (0, True)
 
 
-def test_template_needs_no_credentials_after_bootstrap(bootstrapped: Account) -> None:
+def test_template_needs_no_credentials_after_bootstrap(bootstrapped):
     names = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     completed = bootstrapped.run("template", "--stage", "prod", **dict.fromkeys(names, ""))
     assert completed.returncode == 0, completed.stderr
     assert json.loads((bootstrapped.project / "build/prod/out/sam.json").read_text())["Resources"]["APIHandler"]
 
 
-def test_bootstrap_writes_the_stage_and_can_be_repeated_without_options(bootstrapped: Account) -> None:
+def test_bootstrap_writes_the_stage_and_can_be_repeated_without_options(bootstrapped):
     before = {file: file.read_bytes() for file in (bootstrapped.project / ".chalice").rglob("*.json")}
     variables = bootstrapped.config()["stages"]["prod"]["environment_variables"]
     assert variables["EVENTS_QUEUE_URL"] == PROD.queue_url("events.fifo")
@@ -125,9 +123,7 @@ def test_bootstrap_writes_the_stage_and_can_be_repeated_without_options(bootstra
     assert {file: file.read_bytes() for file in (bootstrapped.project / ".chalice").rglob("*.json")} == before
 
 
-def test_bootstrap_writes_the_same_configuration_into_a_fresh_checkout(
-    bootstrapped: Account, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_bootstrap_writes_the_same_configuration_into_a_fresh_checkout(bootstrapped, tmp_path_factory):
     fresh = project_copies.copy_project(
         PROJECT, tmp_path_factory.mktemp("fresh"), "deployments", "deployed", "policies"
     )
@@ -144,9 +140,7 @@ def test_bootstrap_writes_the_same_configuration_into_a_fresh_checkout(
     assert configurations[0] == configurations[1]
 
 
-def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(
-    bootstrapped: Account, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(bootstrapped, tmp_path_factory):
     project = project_copies.copy_project(
         PROJECT, tmp_path_factory.mktemp("restored"), "deployments", "deployed", "policies"
     )
@@ -177,7 +171,7 @@ def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(
     assert PROD.bucket_name("anchors") not in policy
 
 
-def test_a_deployment_follows_the_configuration(deployed: Account) -> None:
+def test_a_deployment_follows_the_configuration(deployed):
     config, resources = deployed.config(), deployed.deployed_resources()
     stage, variables = config["stages"]["prod"], config["stages"]["prod"]["environment_variables"]
     assert set(resources["functions"]) == {PROD.function_name(name) for name in function_names(app)}
@@ -190,7 +184,7 @@ def test_a_deployment_follows_the_configuration(deployed: Account) -> None:
         assert concurrency["ReservedConcurrentExecutions"] == stage["lambda_functions"][name]["reserved_concurrency"]
 
 
-def test_every_role_has_only_the_policy_of_its_function(deployed: Account) -> None:
+def test_every_role_has_only_the_policy_of_its_function(deployed):
     iam = deployed.client("iam")
     (stack,) = deployed.client("cloudformation").describe_stacks(StackName="atrium-prod")["Stacks"]
     key = next(output["OutputValue"] for output in stack["Outputs"] if output["OutputKey"] == "KeyArn")
@@ -201,14 +195,14 @@ def test_every_role_has_only_the_policy_of_its_function(deployed: Account) -> No
         assert iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] == policy
 
 
-def test_queue_mappings_report_failed_messages_from_the_start(deployed: Account) -> None:
+def test_queue_mappings_report_failed_messages_from_the_start(deployed):
     mappings = deployed.deployed_resources()["mappings"].values()
     assert len(mappings) == 4
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
     assert all(mapping["EventSourceArn"].startswith(PROD.arn("sqs", "atrium-prod-")) for mapping in mappings)
 
 
-def test_the_api_has_gateway_responses_a_throttle_and_an_access_log(deployed: Account) -> None:
+def test_the_api_has_gateway_responses_a_throttle_and_an_access_log(deployed):
     gateway, (api,) = deployed.client("apigateway"), deployed.deployed_resources()["apis"]
     responses = {
         response["responseType"]: response for response in gateway.get_gateway_responses(restApiId=api)["items"]
@@ -227,9 +221,7 @@ def read_entries_until(account: Account) -> str:
     return str(account.config()["stages"]["prod"]["environment_variables"][ENTRIES_UNTIL])
 
 
-def test_entries_without_a_mac_are_valid_until_15_minutes_after_the_deployment_that_introduces_macs(
-    deployed: Account,
-) -> None:
+def test_entries_without_a_mac_are_valid_until_15_minutes_after_the_deployment_that_introduces_macs(deployed):
     start = now()
     assert read_entries_until(deployed) <= start  # The first deployment has no such entries.
     jobs, variables = PROD.function_name("jobs"), deployed.config()["stages"]["prod"]["environment_variables"]
@@ -245,7 +237,7 @@ def test_entries_without_a_mac_are_valid_until_15_minutes_after_the_deployment_t
     assert {function["Environment"]["Variables"][ENTRIES_UNTIL] for function in functions} == {introduced}
 
 
-def test_a_fresh_checkout_keeps_the_deadline_of_entries_without_a_mac(deployed: Account) -> None:
+def test_a_fresh_checkout_keeps_the_deadline_of_entries_without_a_mac(deployed):
     before, config = read_entries_until(deployed), deployed.config()
     del config["stages"]["prod"]["environment_variables"][ENTRIES_UNTIL]
     (deployed.project / ".chalice/config.json").write_text(json.dumps(config, indent=2) + "\n")
@@ -254,7 +246,7 @@ def test_a_fresh_checkout_keeps_the_deadline_of_entries_without_a_mac(deployed: 
     assert read_entries_until(deployed) == before
 
 
-def test_seals_of_the_signing_key_are_valid_while_functions_without_a_seal_key_are_replaced(deployed: Account) -> None:
+def test_seals_of_the_signing_key_are_valid_while_functions_without_a_seal_key_are_replaced(deployed):
     start, variables = now(), deployed.config()["stages"]["prod"]["environment_variables"]
     assert SEALS_UNTIL not in variables  # The first deployment has no such seals.
     remove_settings(deployed, "SEAL_KEY", "AUDIT_PUBLIC_KEYS")
@@ -279,7 +271,7 @@ def test_seals_of_the_signing_key_are_valid_while_functions_without_a_seal_key_a
     assert {function["Environment"]["Variables"][SEALS_UNTIL] for function in functions} == {introduced}
 
 
-def test_a_fresh_checkout_keeps_the_deadline_of_former_seals_until_seals_are_renewed(deployed: Account) -> None:
+def test_a_fresh_checkout_keeps_the_deadline_of_former_seals_until_seals_are_renewed(deployed):
     introduced = read_seals_until(deployed)
     remove_settings(deployed, SEALS_UNTIL)
     deployed.set_migration_result([])
@@ -310,7 +302,7 @@ def read_seals_until(account: Account) -> str:
     return str(account.config()["stages"]["prod"]["environment_variables"][SEALS_UNTIL])
 
 
-def test_a_second_deployment_creates_nothing(deployed: Account) -> None:
+def test_a_second_deployment_creates_nothing(deployed):
     before = deployed.deployed_resources()
     deployed.set_migration_result([])
     assert "No migrations are pending." in deployed.run_checked("deploy", "--stage", "prod")
@@ -319,7 +311,7 @@ def test_a_second_deployment_creates_nothing(deployed: Account) -> None:
     assert all(m["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for m in after["mappings"].values())
 
 
-def test_a_deployment_completes_a_killed_one_even_in_a_fresh_checkout(deployed: Account) -> None:
+def test_a_deployment_completes_a_killed_one_even_in_a_fresh_checkout(deployed):
     before = deployed.deployed_resources()
     shutil.rmtree(deployed.project / ".chalice/deployed")
     deleted_mapping = min(before["mappings"])
@@ -334,7 +326,7 @@ def test_a_deployment_completes_a_killed_one_even_in_a_fresh_checkout(deployed: 
     assert set(before["mappings"]) - {deleted_mapping} <= set(after["mappings"])
 
 
-def test_a_failed_migration_fails_the_deployment_with_its_error(deployed: Account) -> None:
+def test_a_failed_migration_fails_the_deployment_with_its_error(deployed):
     deployed.set_migration_result(
         [{"id": "a-migration", "state": "failed", "error": "It met a lion.", "duration_ms": 7}]
     )
@@ -344,7 +336,7 @@ def test_a_failed_migration_fails_the_deployment_with_its_error(deployed: Accoun
     assert "Not every migration was applied." in completed.stderr
 
 
-def test_a_stage_is_not_deployed_to_another_account_or_region(deployed: Account) -> None:
+def test_a_stage_is_not_deployed_to_another_account_or_region(deployed):
     error = deployed.run_with_error("deploy", "--stage", "prod", AWS_REGION="us-east-1", AWS_DEFAULT_REGION="us-east-1")
     assert "set AWS_PROFILE or AWS_REGION" in error
     error = deployed.run_with_error(
@@ -353,7 +345,7 @@ def test_a_stage_is_not_deployed_to_another_account_or_region(deployed: Account)
     assert "prod is configured with the queue" in error
 
 
-def test_a_second_stage_shares_the_data_of_the_first(deployed: Account) -> None:
+def test_a_second_stage_shares_the_data_of_the_first(deployed):
     deployed.run_checked("bootstrap", "--stage", "prod-green")
     deployed.set_migration_result([])
     deployed.run_checked("deploy", "--stage", "prod-green")
@@ -368,7 +360,7 @@ def test_a_second_stage_shares_the_data_of_the_first(deployed: Account) -> None:
     assert public_url(deployed).removeprefix("https://").partition(".")[0] in deployed.deployed_resources()["apis"]
 
 
-def test_delete_removes_the_deployed_resources_and_keeps_the_data(deployed: Account) -> None:
+def test_delete_removes_the_deployed_resources_and_keeps_the_data(deployed):
     deployed.run_checked("delete", "--stage", "prod")
     assert not any(deployed.deployed_resources().values())
     (stack,) = deployed.client("cloudformation").describe_stacks(StackName="atrium-prod")["Stacks"]
@@ -376,7 +368,7 @@ def test_delete_removes_the_deployed_resources_and_keeps_the_data(deployed: Acco
     assert deployed.client("dynamodb").describe_table(TableName="atrium-prod")["Table"]["TableStatus"] == "ACTIVE"
 
 
-def test_chalices_own_commands_and_those_of_the_project_work_on_the_same_deployment(deployed: Account) -> None:
+def test_chalices_own_commands_and_those_of_the_project_work_on_the_same_deployment(deployed):
     project_copies.copy_project(("app.py", "chalicelib", "openapi.json"), deployed.project)
     (deployed.project / "requirements.txt").touch()  # Libraries would be downloaded.
     deployed.run_chalice("deploy")

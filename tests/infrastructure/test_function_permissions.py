@@ -37,13 +37,11 @@ from tests.harness.anchors import anchored_sizes, run_anchoring
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import add_entries
 from tests.harness.aws_calls import Call
-from tests.harness.clock import Clock
 from tests.harness.data_keys import create_wrapped_key_settings, reset_key_cache
 from tests.harness.exports import create_completed_export, read_ndjson_entries
 from tests.harness.invitations import create_invitation
-from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import create_api_key
-from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
 from tests.harness.webhooks import create_webhook, get_delivery, get_webhook, rename_organization, update_webhook
 from tests.harness.workers import Workers, get_queue
 from tests.http.audit.test_forged_entries import forge_entry
@@ -131,7 +129,7 @@ def world(
     return replace(tenant, api=api, workers=workers)
 
 
-def test_the_api_may_make_the_calls_of_all_operations(world: TenantFixture) -> None:
+def test_the_api_may_make_the_calls_of_all_operations(world):
     snapshot = snapshots.take_snapshot()
     for operation in all_operations():
         snapshots.restore_snapshot(snapshot)
@@ -143,7 +141,7 @@ def test_the_api_may_make_the_calls_of_all_operations(world: TenantFixture) -> N
     assert missing_permissions() == {}
 
 
-def test_the_api_may_count_requests(world: TenantFixture, configure: SettingsOverride) -> None:
+def test_the_api_may_count_requests(world, configure):
     configure(requests_per_minute="600")
     for _ in range(20):
         world.api.get(world.organization.path, caller=world.people.owner)
@@ -151,9 +149,7 @@ def test_the_api_may_count_requests(world: TenantFixture, configure: SettingsOve
     assert missing_permissions() == {}
 
 
-def test_the_workers_may_process_an_organization_from_its_creation_to_its_purge(
-    world: TenantFixture, workers: RecordingWorkers, clock: Clock
-) -> None:
+def test_the_workers_may_process_an_organization_from_its_creation_to_its_purge(world, workers, clock):
     create_api_key(world.api, world.organization, expiresAt="2099-01-01T00:00:00Z")
     clock.shift(days=366 * 80)
     workers.run_until_idle()
@@ -167,9 +163,7 @@ def test_the_workers_may_process_an_organization_from_its_creation_to_its_purge(
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
 @pytest.mark.parametrize("name", task_examples.list_task_names())
-def test_the_workers_may_run_every_task(
-    name: str, world: TenantFixture, workers: RecordingWorkers, clock: Clock
-) -> None:
+def test_the_workers_may_run_every_task(name, world, workers, clock):
     record = task_examples.EXAMPLES[name].prepare(world)
     clock.shift(**task_examples.EXAMPLES[name].due_after)
     before = snapshots.items_by_key()
@@ -179,14 +173,14 @@ def test_the_workers_may_run_every_task(
     assert missing_permissions() == {}
 
 
-def test_the_workers_may_send_mail(world: TenantFixture, workers: RecordingWorkers, mailbox: Mailbox) -> None:
+def test_the_workers_may_send_mail(world, workers, mailbox):
     create_invitation(world.api, world.organization, "sophie@example.org")
     workers.run_until_idle()
     assert len(mailbox.emails) == 1
     assert missing_permissions() == {}
 
 
-def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(world: TenantFixture) -> None:
+def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(world):
     email_hashes.reset()
     create_invitation(world.api, world.organization, "sophie@example.org")
     fields = {"name": "Engines", "companyAddress": "x" * 3000}
@@ -197,9 +191,7 @@ def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(wor
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
 @pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work"])
-def test_the_sweep_may_claim_due_tasks(
-    name: str, world: TenantFixture, workers: RecordingWorkers, clock: Clock
-) -> None:
+def test_the_sweep_may_claim_due_tasks(name, world, workers, clock):
     pk, sk = task_examples.EXAMPLES[name].prepare(world)
     clock.shift(days=400)
     before = memory_aws.get_item(pk, sk) or {}
@@ -210,8 +202,8 @@ def test_the_sweep_may_claim_due_tasks(
 
 @pytest.mark.usefixtures("mailbox")
 def test_the_workers_may_deliver_to_responsive_failing_hanging_and_removed_endpoints(
-    world: TenantFixture, workers: RecordingWorkers, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    world, workers, receiver, clock, monkeypatch
+):
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
     webhook = create_webhook(world.api, world.organization, receiver)
     for answer in (Reply(), Reply(status=500), NO_REPLY, Reply(), Reply(status=410)):
@@ -224,9 +216,7 @@ def test_the_workers_may_deliver_to_responsive_failing_hanging_and_removed_endpo
     assert missing_permissions() == {}
 
 
-def test_the_workers_may_abandon_a_delivery_after_its_last_retry(
-    world: TenantFixture, workers: RecordingWorkers, receiver: Receiver, clock: Clock
-) -> None:
+def test_the_workers_may_abandon_a_delivery_after_its_last_retry(world, workers, receiver, clock):
     receiver.default_reply = Reply(status=500)
     webhook = create_webhook(world.api, world.organization, receiver, events=[UPDATED_EVENT])
     rename_organization(world.api, world.organization, "Engines")
@@ -237,9 +227,7 @@ def test_the_workers_may_abandon_a_delivery_after_its_last_retry(
     assert missing_permissions() == {}
 
 
-def test_the_workers_may_deliver_to_a_webhook_that_is_changed_during_the_delivery(
-    world: TenantFixture, workers: RecordingWorkers, receiver: Receiver, clock: Clock
-) -> None:
+def test_the_workers_may_deliver_to_a_webhook_that_is_changed_during_the_delivery(world, workers, receiver, clock):
     webhook = create_webhook(world.api, world.organization, receiver, events=[UPDATED_EVENT])
 
     def change_webhook_before_reply(_: ReceivedRequest) -> Reply:
@@ -259,9 +247,7 @@ def test_the_workers_may_deliver_to_a_webhook_that_is_changed_during_the_deliver
 
 
 @pytest.mark.parametrize("handler", ["deliveries", "deliveries_slow"])
-def test_the_workers_may_drop_the_pending_deliveries_of_a_deleted_webhook(
-    handler: str, world: TenantFixture, workers: RecordingWorkers, receiver: Receiver
-) -> None:
+def test_the_workers_may_drop_the_pending_deliveries_of_a_deleted_webhook(handler, world, workers, receiver):
     webhook = create_webhook(world.api, world.organization, receiver, events=[UPDATED_EVENT])
     workers.paused_handlers = {handler}
     rename_organization(world.api, world.organization, "Unheard")
@@ -273,9 +259,7 @@ def test_the_workers_may_drop_the_pending_deliveries_of_a_deleted_webhook(
     assert missing_permissions() == {}
 
 
-def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(
-    world: TenantFixture, workers: RecordingWorkers, clock: Clock
-) -> None:
+def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(world, workers, clock):
     rename_organization(world.api, world.organization, "Engines")
     get_queue("events.fifo")._messages.clear()  # noqa: SLF001
     clock.shift(minutes=1)
@@ -284,9 +268,7 @@ def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(
     assert missing_permissions() == {}
 
 
-def test_the_workers_may_write_anchors_and_the_api_may_read_them(
-    world: TenantFixture, workers: RecordingWorkers
-) -> None:
+def test_the_workers_may_write_anchors_and_the_api_may_read_them(world, workers):
     workers.run_until_idle()
     for _ in range(2):
         run_anchoring(workers)
@@ -298,9 +280,7 @@ def test_the_workers_may_write_anchors_and_the_api_may_read_them(
 
 
 @pytest.mark.parametrize("appending_handler", ["events", "jobs"])
-def test_the_workers_may_quarantine_forged_items(
-    appending_handler: str, world: TenantFixture, workers: RecordingWorkers
-) -> None:
+def test_the_workers_may_quarantine_forged_items(appending_handler, world, workers):
     workers.paused_handlers = {"events"} if appending_handler == "jobs" else set()
     rename_organization(world.api, world.organization, "Taken away")
     (deleted_item,) = [
@@ -319,9 +299,7 @@ def test_the_workers_may_quarantine_forged_items(
     assert missing_permissions() == {}
 
 
-def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(
-    workers: RecordingWorkers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(workers, monkeypatch):
     step = load_reference_data.step
 
     def fail_once(*_: Any) -> None:
@@ -333,9 +311,7 @@ def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(
     assert missing_permissions() == {}
 
 
-def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_urls(
-    world: TenantFixture, workers: RecordingWorkers, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_urls(world, workers, clock, monkeypatch):
     # A checkpoint stores what is too small for a part in a file of its own.
     monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", -1)
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
@@ -353,7 +329,7 @@ def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_ur
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_each_function_has_exactly_the_permissions_that_it_uses(function: str) -> None:
+def test_each_function_has_exactly_the_permissions_that_it_uses(function):
     """Depends on the calls that the other tests of this module recorded."""
     required, granted = (
         REQUIRED_PERMISSIONS[function] | lambda_service_permissions(function),
@@ -364,7 +340,7 @@ def test_each_function_has_exactly_the_permissions_that_it_uses(function: str) -
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_each_function_may_write_only_to_partitions_that_it_writes_to(function: str) -> None:
+def test_each_function_may_write_only_to_partitions_that_it_writes_to(function):
     """Depends on the calls that the other tests of this module recorded."""
     unused = [
         pattern
@@ -375,7 +351,7 @@ def test_each_function_may_write_only_to_partitions_that_it_writes_to(function: 
     assert [key for key in WRITTEN_PARTITION_KEYS[function] if not can_write(function, key)] == []
 
 
-def test_the_package_contains_the_models_of_exactly_the_calls_that_functions_make() -> None:
+def test_the_package_contains_the_models_of_exactly_the_calls_that_functions_make():
     """Depends on the calls that the other tests of this module recorded."""
     calls_made = {tuple(name.split(":")) for name in CALL_NAMES}
     assert {(service, call) for service, call in calls_made if service in API_ACTIONS} == {

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -125,7 +124,7 @@ def rotate(used_actions: UsedActions, secret: str, step: str) -> set[str]:
 
 @pytest.mark.usefixtures("_stage")
 @pytest.mark.parametrize("secret", ["audit-signing-key", "entry-key", "token-key"])
-def test_each_step_of_a_rotation_uses_the_documented_actions(secret: str, used_actions: UsedActions) -> None:
+def test_each_step_of_a_rotation_uses_the_documented_actions(secret, used_actions):
     finish = "rotate … audit-signing-key finish" if secret == "audit-signing-key" else "rotate … finish"
     assert rotate(used_actions, secret, "begin") == documented_actions("rotate … begin")
     assert rotate(used_actions, secret, "switch") == documented_actions("rotate … switch")
@@ -134,9 +133,7 @@ def test_each_step_of_a_rotation_uses_the_documented_actions(secret: str, used_a
 
 
 @pytest.mark.usefixtures("organization_with_data")
-def test_reencryption_uses_the_documented_actions_even_after_a_write_conflict(
-    used_actions: UsedActions, configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reencryption_uses_the_documented_actions_even_after_a_write_conflict(used_actions, configure, monkeypatch):
     rotate(used_actions, "data-key", "begin")
     rotate(used_actions, "data-key", "switch")
     apply_secrets(configure)
@@ -155,9 +152,7 @@ def test_reencryption_uses_the_documented_actions_even_after_a_write_conflict(
 
 
 @pytest.mark.usefixtures("organization_with_data")
-def test_renewing_entry_macs_uses_the_documented_actions(
-    used_actions: UsedActions, configure: SettingsOverride
-) -> None:
+def test_renewing_entry_macs_uses_the_documented_actions(used_actions, configure):
     rotate(used_actions, "seal-key", "begin")
     assert local(["renew-seals", "--stage", "dev"]) == 1  # The settings don't list that key yet.
     rotate(used_actions, "seal-key", "switch")
@@ -170,8 +165,8 @@ def test_renewing_entry_macs_uses_the_documented_actions(
 
 @pytest.mark.usefixtures("organization_with_data")
 def test_renewing_entry_macs_ends_the_time_in_which_those_of_the_signing_key_are_valid(
-    configure: SettingsOverride, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    configure, tmp_path, monkeypatch, capsys
+):
     setting, past_time = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
     monkeypatch.setattr(configuration, "CONFIG_FILE", tmp_path / "config.json")
     configuration.CONFIG_FILE.write_text(
@@ -184,9 +179,7 @@ def test_renewing_entry_macs_ends_the_time_in_which_those_of_the_signing_key_are
     assert "stop accepting seals of the signing key, run `make deploy STAGE=dev`" in capsys.readouterr().out
 
 
-def test_verification_uses_the_documented_actions(
-    organization_with_data: CreatedOrganization, api: ApiClient, used_actions: UsedActions
-) -> None:
+def test_verification_uses_the_documented_actions(organization_with_data, api, used_actions):
     webhooks.rename_organization(api, organization_with_data, "Waits for the ledger")
     reset_key_cache()
     used_actions.clear()
@@ -195,7 +188,7 @@ def test_verification_uses_the_documented_actions(
 
 
 @pytest.mark.usefixtures("organization_with_data")
-def test_republishing_anchors_uses_the_documented_actions(used_actions: UsedActions) -> None:
+def test_republishing_anchors_uses_the_documented_actions(used_actions):
     for file in aws.client("s3").list_objects_v2(Bucket="atrium-anchors")["Contents"]:
         aws.client("s3").delete_object(Bucket="atrium-anchors", Key=file["Key"])
     used_actions.clear()
@@ -204,8 +197,8 @@ def test_republishing_anchors_uses_the_documented_actions(used_actions: UsedActi
 
 
 def test_listing_and_redriving_dead_letters_use_the_documented_actions(
-    organization_with_data: CreatedOrganization, used_actions: UsedActions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    organization_with_data, used_actions, monkeypatch
+):
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
     redriving.sqs_client.cache_clear()
     dead_letter_urls = {

@@ -53,11 +53,11 @@ def files(package: Path) -> dict[str, bytes]:
         return {name: zipped.read(name) for name in zipped.namelist()}
 
 
-def test_the_package_is_small(package: Path) -> None:
+def test_the_package_is_small(package):
     assert package.stat().st_size <= MAX_BYTES
 
 
-def test_builds_in_different_folders_are_identical(package: Path, tmp_path: Path) -> None:
+def test_builds_in_different_folders_are_identical(package, tmp_path):
     project = project_copies.copy_project(
         ("chalicelib", "infrastructure", "app.py", "openapi.json", "requirements.txt"),
         tmp_path / "a project in another folder",
@@ -72,13 +72,13 @@ def test_builds_in_different_folders_are_identical(package: Path, tmp_path: Path
     assert output == f"{other}  {package.stat().st_size} bytes  sha256 {digest}\n"
 
 
-def test_entries_are_sorted_and_readable_and_have_a_fixed_date(package: Path) -> None:
+def test_entries_are_sorted_and_readable_and_have_a_fixed_date(package):
     entries = ZipFile(package).infolist()
     assert [entry.filename for entry in entries] == sorted(entry.filename for entry in entries)
     assert {(entry.date_time, entry.external_attr >> 16) for entry in entries} == {((1980, 1, 1, 0, 0, 0), 0o100644)}
 
 
-def test_the_package_contains_the_files_of_the_service_and_no_others_of_the_project(files: dict[str, bytes]) -> None:
+def test_the_package_contains_the_files_of_the_service_and_no_others_of_the_project(files):
     ours = {
         path.relative_to(ROOT).as_posix(): path
         for path in (ROOT / "chalicelib").rglob("*")
@@ -105,7 +105,7 @@ def test_the_package_contains_the_files_of_the_service_and_no_others_of_the_proj
     assert not [name for name in files if re.search(r"\.pyi$|__pycache__|/tests?/|\.h$|RECORD$", name)]
 
 
-def test_botocore_finds_the_models_of_all_calls_in_the_package(package: Path, tmp_path: Path) -> None:
+def test_botocore_finds_the_models_of_all_calls_in_the_package(package, tmp_path):
     with ZipFile(package) as zipped:
         zipped.extractall(tmp_path, [name for name in zipped.namelist() if name.startswith("aws_models/")])
     loader = Loader(extra_search_paths=[str(tmp_path / "aws_models")], include_default_search_paths=False)
@@ -113,7 +113,7 @@ def test_botocore_finds_the_models_of_all_calls_in_the_package(package: Path, tm
     assert loader.load_data("endpoints")["partitions"][0]["services"]["s3"]
 
 
-def test_the_package_contains_pinned_libraries_with_their_licences(files: dict[str, bytes]) -> None:
+def test_the_package_contains_pinned_libraries_with_their_licences(files):
     pinned = set(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
     packaged_libraries = set()
     for name in [name for name in files if name.endswith(".dist-info/METADATA")]:
@@ -125,7 +125,7 @@ def test_the_package_contains_pinned_libraries_with_their_licences(files: dict[s
     assert packaged_libraries <= pinned
 
 
-def test_every_module_except_the_app_is_compiled_with_an_unchecked_hash(files: dict[str, bytes]) -> None:
+def test_every_module_except_the_app_is_compiled_with_an_unchecked_hash(files):
     assert {name for name in files if name.endswith(".py")} == {"app.py"}
     compiled = {name: content for name, content in files.items() if name.endswith(".pyc")}
     for name, content in compiled.items():
@@ -134,7 +134,7 @@ def test_every_module_except_the_app_is_compiled_with_an_unchecked_hash(files: d
         assert code.co_filename == f"/var/task/{name[:-1]}"
 
 
-def test_all_modules_can_be_imported_and_none_is_compiled_again(package: Path, tmp_path: Path) -> None:
+def test_all_modules_can_be_imported_and_none_is_compiled_again(package, tmp_path):
     with ZipFile(package) as zipped:
         zipped.extractall(tmp_path / "task")
     before = set(tmp_path.rglob("*"))
@@ -146,7 +146,7 @@ def test_all_modules_can_be_imported_and_none_is_compiled_again(package: Path, t
     assert new_files <= {"__pycache__", "app"}
 
 
-def test_native_libraries_run_on_amazon_linux_2(files: dict[str, bytes]) -> None:
+def test_native_libraries_run_on_amazon_linux_2(files):
     libraries = {name: content for name, content in files.items() if name.endswith(".so")}
     assert len(libraries) > 4
     for name, content in libraries.items():
@@ -161,7 +161,7 @@ def test_native_libraries_run_on_amazon_linux_2(files: dict[str, bytes]) -> None
         assert max(tuple(map(int, version)) for version in glibc_versions) <= (2, 17), name
 
 
-def test_chalice_uses_the_package_unchanged(package: Path, tmp_path: Path) -> None:
+def test_chalice_uses_the_package_unchanged(package, tmp_path):
     project = create_project("dev", tmp_path / "dev", package)
     configured_stages.configure_stage(project)
     chalice = str(Path(sys.executable).with_name("chalice"))
@@ -172,9 +172,7 @@ def test_chalice_uses_the_package_unchanged(package: Path, tmp_path: Path) -> No
     assert (project / "out" / "deployment.zip").read_bytes() == package.read_bytes()
 
 
-def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(tmp_path, monkeypatch):
     with pytest.raises(CommandError, match=r"not on 3\.9\."):
         find_python("3.9")
     other = "3.12" if running_python_version() != "3.12" else "3.13"
@@ -185,7 +183,7 @@ def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(
         find_python(other)
 
 
-def test_a_python_of_pyenv_is_found_outside_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_of_pyenv_is_found_outside_the_path(tmp_path, monkeypatch):
     version = running_python_version()
     executable = tmp_path / "versions" / f"{version}.0" / "bin" / f"python{version}"
     executable.parent.mkdir(parents=True)

@@ -70,12 +70,12 @@ def transformed(package: Path) -> Mapping[str, Any]:
     return resources
 
 
-def test_the_template_passes_cfn_lint(package: Path) -> None:
+def test_the_template_passes_cfn_lint(package):
     lint = str(Path(sys.executable).with_name("cfn-lint"))
     project_copies.run_in_copy([lint, "--regions", STAGE.region, "--template", "sam.json"], package)
 
 
-def test_aws_sam_names_the_functions_as_the_stack_expects(transformed: Mapping[str, Any]) -> None:
+def test_aws_sam_names_the_functions_as_the_stack_expects(transformed):
     names = {
         function["FunctionName"]["Fn::Sub"] for function in properties_by_name(transformed, "Lambda::Function").values()
     }
@@ -84,19 +84,19 @@ def test_aws_sam_names_the_functions_as_the_stack_expects(transformed: Mapping[s
     }
 
 
-def test_aws_sam_creates_one_api_stage_with_an_access_log_and_a_throttle(transformed: Mapping[str, Any]) -> None:
+def test_aws_sam_creates_one_api_stage_with_an_access_log_and_a_throttle(transformed):
     (stage,) = properties_by_name(transformed, "ApiGateway::Stage").values()
     assert stage["StageName"] == STAGE.name
     assert stage["AccessLogSetting"]["DestinationArn"]["Fn::Sub"].endswith(":log-group:/atrium/${Stage}/access")
     assert stage["MethodSettings"][0]["ThrottlingRateLimit"] == 10_000
 
 
-def test_both_ways_of_deployment_set_the_same_gateway_responses(transformed: Mapping[str, Any]) -> None:
+def test_both_ways_of_deployment_set_the_same_gateway_responses(transformed):
     (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
     assert api["Body"]["x-amazon-apigateway-gateway-responses"] == openapi_gateway_responses()
 
 
-def test_every_queue_mapping_reports_failed_messages(transformed: Mapping[str, Any]) -> None:
+def test_every_queue_mapping_reports_failed_messages(transformed):
     mappings = properties_by_name(transformed, "Lambda::EventSourceMapping").values()
     assert {mapping["EventSourceArn"]["Fn::Sub"].rpartition(":")[2] for mapping in mappings} == {
         STAGE.queue_arn(queue).rpartition(":")[2] for queue in QUEUES
@@ -104,13 +104,13 @@ def test_every_queue_mapping_reports_failed_messages(transformed: Mapping[str, A
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
 
 
-def test_every_type_of_gateway_response_has_a_problem() -> None:
+def test_every_type_of_gateway_response_has_a_problem():
     model = get_session().get_service_model("apigateway")
     assert set(PROBLEMS) == set(model.shape_for("GatewayResponseType").enum)
 
 
 @pytest.mark.parametrize("response_type", PROBLEMS)
-def test_a_gateway_response_is_a_problem_of_the_service(response_type: str, resources: Mapping[str, Any]) -> None:
+def test_a_gateway_response_is_a_problem_of_the_service(response_type, resources):
     response = resources["RestAPI"]["Properties"]["GatewayResponses"][response_type]
     template = response["ResponseTemplates"]["application/json"].replace("$context.path", "/x")
     document = json.loads(template.replace("$context.requestId", "a-request"))
@@ -122,7 +122,7 @@ def test_a_gateway_response_is_a_problem_of_the_service(response_type: str, reso
 
 
 @pytest.mark.parametrize("response_type", PROBLEMS)
-def test_a_gateway_response_has_the_headers_of_the_service(response_type: str, resources: Mapping[str, Any]) -> None:
+def test_a_gateway_response_has_the_headers_of_the_service(response_type, resources):
     headers = resources["RestAPI"]["Properties"]["GatewayResponses"][response_type]["ResponseParameters"]["Headers"]
     assert headers["Content-Type"] == "'application/problem+json'"
     assert headers["X-Request-Id"] == "context.requestId"
@@ -142,12 +142,12 @@ def test_a_gateway_response_has_the_headers_of_the_service(response_type: str, r
         ("UNAUTHORIZED", "unauthenticated"),
     ],
 )
-def test_a_gateway_response_has_the_code_that_the_service_uses_for_the_error(response_type: str, code: str) -> None:
+def test_a_gateway_response_has_the_code_that_the_service_uses_for_the_error(response_type, code):
     assert PROBLEMS[response_type].code == code
 
 
 @pytest.mark.parametrize("response_type", PROBLEMS)
-def test_gateway_responses_have_the_headers_that_their_status_requires(response_type: str) -> None:
+def test_gateway_responses_have_the_headers_that_their_status_requires(response_type):
     required_headers = {
         401: {"WWW-Authenticate"},
         429: {"Retry-After", "RateLimit", "RateLimit-Policy"},
@@ -156,20 +156,20 @@ def test_gateway_responses_have_the_headers_that_their_status_requires(response_
     assert set(PROBLEMS[response_type].headers) == required_headers.get(PROBLEMS[response_type].status, set())
 
 
-def test_the_endpoint_is_regional_and_throttled_at_the_rate_in_its_header(resources: Mapping[str, Any]) -> None:
+def test_the_endpoint_is_regional_and_throttled_at_the_rate_in_its_header(resources):
     api = resources["RestAPI"]["Properties"]
     assert api["EndpointConfiguration"] == "REGIONAL"
     (method,) = api["MethodSettings"]
     assert f"q={method['ThrottlingRateLimit']};w=1" in PROBLEMS["THROTTLED"].headers["RateLimit-Policy"]
 
 
-def test_every_function_has_its_own_role(resources: Mapping[str, Any]) -> None:
+def test_every_function_has_its_own_role(resources):
     functions = properties_by_name(resources, "Serverless::Function")
     roles = [function["Role"]["Fn::GetAtt"][0] for function in functions.values()]
     assert len(set(roles)) == len(functions) == len(properties_by_name(resources, "IAM::Role"))
 
 
-def test_a_function_times_out_before_its_messages_become_visible_again(resources: Mapping[str, Any]) -> None:
+def test_a_function_times_out_before_its_messages_become_visible_again(resources):
     queues = {STAGE.queue_arn(name).rpartition(":")[2]: queue for name, queue in QUEUES.items()}
     for function in properties_by_name(resources, "Serverless::Function").values():
         for source in function.get("Events", {}).values():
@@ -178,7 +178,7 @@ def test_a_function_times_out_before_its_messages_become_visible_again(resources
                 assert function["Timeout"] < int(queue["VisibilityTimeout"])
 
 
-def test_a_stage_reserves_the_maximum_concurrency_of_each_queue_and_leaves_some_unreserved() -> None:
+def test_a_stage_reserves_the_maximum_concurrency_of_each_queue_and_leaves_some_unreserved():
     config = json.loads((ROOT / ".chalice/config.json").read_text())
     reserved = {
         name: function.get("reserved_concurrency")
@@ -192,7 +192,7 @@ def test_a_stage_reserves_the_maximum_concurrency_of_each_queue_and_leaves_some_
     assert not any("reserved_concurrency" in f for f in config["stages"]["dev"]["lambda_functions"].values())
 
 
-def test_the_package_contains_nothing_of_the_local_stage(package: Path, resources: Mapping[str, Any]) -> None:
+def test_the_package_contains_nothing_of_the_local_stage(package, resources):
     variables = [f["Environment"]["Variables"] for f in properties_by_name(resources, "Serverless::Function").values()]
     assert all(v["STAGE"] == STAGE.name and "SETTINGS_FILE" not in v for v in variables)
     files = ZipFile(package / "deployment.zip").namelist()
@@ -200,17 +200,17 @@ def test_the_package_contains_nothing_of_the_local_stage(package: Path, resource
     assert not any(file.startswith(("local/", "tests/", "infrastructure/", "moto/")) for file in files)
 
 
-def test_the_package_contains_the_templates_of_mail(package: Path) -> None:
+def test_the_package_contains_the_templates_of_mail(package):
     files = ZipFile(package / "deployment.zip").namelist()
     assert {"chalicelib/kernel/outbound/mail.txt.jinja", "chalicelib/kernel/outbound/mail.html.jinja"} <= set(files)
     assert "chalicelib/features/tenancy/invitations/mail.jinja" in files
 
 
-def test_the_package_contains_the_data_that_migrations_load(package: Path) -> None:
+def test_the_package_contains_the_data_that_migrations_load(package):
     assert f"chalicelib/features/reference/data/{LATEST_VERSION}.bin" in ZipFile(package / "deployment.zip").namelist()
 
 
-def test_the_package_contains_the_templates_of_pages(package: Path) -> None:
+def test_the_package_contains_the_templates_of_pages(package):
     files = set(ZipFile(package / "deployment.zip").namelist())
     assert {
         f"chalicelib/features/sites/rendering/{name}"

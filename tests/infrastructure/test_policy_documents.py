@@ -36,7 +36,7 @@ def all_permissions(documents: Mapping[str, Any] = POLICIES) -> set[Permission]:
 
 
 @pytest.mark.parametrize(("stage", "key", "documents"), STAGES)
-def test_every_resource_belongs_to_the_stage(stage: Stage, key: str, documents: Mapping[str, Any]) -> None:
+def test_every_resource_belongs_to_the_stage(stage, key, documents):
     stage_resources = {
         stage.table_arn,
         key,
@@ -58,9 +58,7 @@ def parent_resources(resource: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("stage", "key", "documents"), STAGES)
-def test_asterisks_match_only_names_that_are_chosen_at_run_time(
-    stage: Stage, key: str, documents: Mapping[str, Any]
-) -> None:
+def test_asterisks_match_only_names_that_are_chosen_at_run_time(stage, key, documents):
     """Lambda names the log streams of a function. A file's name begins with the ID of an organization or a log."""
     permissions = all_permissions(documents)
     assert not [action for action, _, _ in permissions if "*" in action or "?" in action]
@@ -71,7 +69,7 @@ def test_asterisks_match_only_names_that_are_chosen_at_run_time(
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_no_permission_or_statement_id_is_repeated(function: str) -> None:
+def test_no_permission_or_statement_id_is_repeated(function):
     permissions = granted_permissions(function)
     for number, permission in enumerate(permissions):
         assert not [other for other in permissions[:number] + permissions[number + 1 :] if other.covers(permission)]
@@ -81,19 +79,19 @@ def test_no_permission_or_statement_id_is_repeated(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_a_policy_fits_the_size_limit_with_the_longest_names(function: str) -> None:
+def test_a_policy_fits_the_size_limit_with_the_longest_names(function):
     longest = Stage("prod-" + "x" * 10, "1" * 12, "ap-southeast-99", "aws-us-gov", restored_table="t" * 255)
     document = policies(longest, longest.arn("kms", f"key/mrk-{'0' * 32}"), f"a@{'d' * 253}")[function]
     assert len(json.dumps(document, separators=(",", ":"))) <= MAX_POLICY_CHARACTERS
 
 
-def test_only_jobs_may_send_mail_and_only_if_a_sender_is_configured() -> None:
+def test_only_jobs_may_send_mail_and_only_if_a_sender_is_configured():
     assert [f for f in GRANTS if any(p.action.startswith("ses:") for p in granted_permissions(f))] == ["jobs"]
     assert not [p for p in all_permissions(policies(STAGE, KEY_ARN)) if p.action.startswith("ses:")]
     assert policies(STAGE, KEY_ARN, SENDER.upper()) == POLICIES  # SES and the stack use the domain in lower case.
 
 
-def test_a_second_stage_uses_the_resources_of_the_first_except_for_its_logs() -> None:
+def test_a_second_stage_uses_the_resources_of_the_first_except_for_its_logs():
     second = policies(replace(STAGE, name="prod-green", primary_stage="prod"), KEY_ARN, SENDER)
     logs, others = (
         {p for p in all_permissions(second) if p.action.startswith("logs:") is is_log} for is_log in (True, False)
@@ -102,13 +100,13 @@ def test_a_second_stage_uses_the_resources_of_the_first_except_for_its_logs() ->
     assert all(":log-group:/aws/lambda/atrium-prod-green" in p.resource for p in logs)
 
 
-def test_a_stage_with_a_restored_table_has_no_permissions_on_the_former_one() -> None:
+def test_a_stage_with_a_restored_table_has_no_permissions_on_the_former_one():
     restored = all_permissions(policies(replace(STAGE, restored_table="atrium-prod-2"), KEY_ARN, SENDER))
     tables = {p.resource.partition("/index/")[0] for p in restored if p.action.startswith("dynamodb:")}
     assert tables == {STAGE.arn("dynamodb", "table/atrium-prod-2")}
 
 
-def test_no_function_may_scan_the_table_delete_an_anchor_or_use_the_key_except_to_decrypt() -> None:
+def test_no_function_may_scan_the_table_delete_an_anchor_or_use_the_key_except_to_decrypt():
     permissions = all_permissions()
     assert {p.action for p in permissions if p.action.startswith("kms:")} == {"kms:Decrypt"}
     assert {p.resource for p in permissions if p.purpose} == {KEY_ARN}
@@ -124,7 +122,7 @@ TABLE_WRITE_ACTIONS = {
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_write_permissions_are_limited_to_listed_partitions(function: str) -> None:
+def test_write_permissions_are_limited_to_listed_partitions(function):
     write_statements = [s for s in POLICIES[function]["Statement"] if TABLE_WRITE_ACTIONS & {*s["Action"]}]
     assert len(write_statements) <= 1
     for statement in write_statements:
@@ -154,11 +152,11 @@ def test_write_permissions_are_limited_to_listed_partitions(function: str) -> No
         (set(), "another"),
     ],
 )
-def test_each_partition_is_writable_only_by_the_listed_functions(functions: set[str], key: str) -> None:
+def test_each_partition_is_writable_only_by_the_listed_functions(functions, key):
     assert {function for function in GRANTS if can_write(function, key)} == functions
 
 
-def test_the_guide_lists_every_service_that_the_deployment_commands_use() -> None:
+def test_the_guide_lists_every_service_that_the_deployment_commands_use():
     guide = (ROOT / "docs/guides/deployment.md").read_text()
     chapter = guide.partition("### Permissions of operators")[2].partition("\n## ")[0]
     resource_types = {

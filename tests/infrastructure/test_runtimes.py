@@ -159,9 +159,7 @@ def _sqs_record(message_id: str, body: str, group: str) -> dict[str, Any]:
     }
 
 
-def test_the_package_serves_requests_appends_to_the_log_and_sweeps(
-    runtime: Runtime, ada: Person, deployed: Mapping[str, str]
-) -> None:
+def test_the_package_serves_requests_appends_to_the_log_and_sweeps(runtime, ada, deployed):
     with runtime.function("app") as api:
         created = api.invoke(_http_event("POST", "/organizations", ada, {"name": "Engines"}))
         assert created["statusCode"] == 201, created
@@ -189,7 +187,7 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(
         assert [entry["type"] for entry in json.loads(log["body"])["items"]] == ["organization.created"]
 
 
-def test_an_invalid_setting_fails_the_start_with_its_name(runtime: Runtime) -> None:
+def test_an_invalid_setting_fails_the_start_with_its_name(runtime):
     with runtime.function("anchor", AUTH_ISSUER="") as function:
         outcome = function.next_outcome()
     assert outcome.kind == "error"

@@ -28,7 +28,6 @@ from infrastructure.secrets import (
     rotate,
 )
 from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
-from tests.conftest import SettingsOverride
 from tests.harness.aws_calls import allow_scans, record_calls
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -55,7 +54,7 @@ def decrypt(wrapped_key: str, purpose: str) -> bytes:
     return plaintext
 
 
-def test_each_secret_is_created_once_for_its_purpose(stage: Stage) -> None:
+def test_each_secret_is_created_once_for_its_purpose(stage):
     with pytest.raises(CommandError, match=f"Missing parameters: .*token-key. Run `make bootstrap STAGE={stage.name}`"):
         read_settings(stage)
     assert create_missing_secrets(stage) == list(SECRETS)
@@ -66,7 +65,7 @@ def test_each_secret_is_created_once_for_its_purpose(stage: Stage) -> None:
     assert read_settings(stage) == settings
 
 
-def test_an_interrupted_creation_is_completed_and_of_two_concurrent_ones_the_first_wins(stage: Stage) -> None:
+def test_an_interrupted_creation_is_completed_and_of_two_concurrent_ones_the_first_wins(stage):
     ssm = account.client("ssm")
     put_parameter = ssm.put_parameter
 
@@ -83,7 +82,7 @@ def test_an_interrupted_creation_is_completed_and_of_two_concurrent_ones_the_fir
     assert read_settings(stage) == settings
 
 
-def test_creation_and_rotation_never_see_a_key_in_plaintext(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_creation_and_rotation_never_see_a_key_in_plaintext(stage, capsys):
     kms_calls: list[str] = []
     kms = account.client("kms")
     kms.meta.events.register("before-call.kms", lambda model, **_: kms_calls.append(model.name))
@@ -94,7 +93,7 @@ def test_creation_and_rotation_never_see_a_key_in_plaintext(stage: Stage, capsys
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_rotation_has_three_steps_each_of_which_may_be_repeated(stage: Stage, secret: str) -> None:
+def test_a_rotation_has_three_steps_each_of_which_may_be_repeated(stage, secret):
     create_missing_secrets(stage)
     setting, others = SECRETS[secret], {*SECRETS.values()} - {SECRETS[secret]}
     before = read_settings(stage)
@@ -138,7 +137,7 @@ def test_a_rotation_has_three_steps_each_of_which_may_be_repeated(stage: Stage, 
         record_data_replaced(stage, "seal-key")
 
 
-def test_a_public_key_is_stored_before_its_private_key_is_dropped_and_older_ones_remain(stage: Stage) -> None:
+def test_a_public_key_is_stored_before_its_private_key_is_dropped_and_older_ones_remain(stage):
     create_missing_secrets(stage)
     former_public_keys: list[str] = []
     for _ in range(2):
@@ -153,7 +152,7 @@ def test_a_public_key_is_stored_before_its_private_key_is_dropped_and_older_ones
     assert read_settings(stage)["AUDIT_FORMER_PUBLIC_KEYS"] == ",".join(former_public_keys)
 
 
-def test_public_keys_are_in_the_order_of_the_signing_keys(stage: Stage) -> None:
+def test_public_keys_are_in_the_order_of_the_signing_keys(stage):
     create_missing_secrets(stage)
     for step in ("begin", "switch", "finish"):
         rotate(stage, "audit-signing-key", step)
@@ -164,7 +163,7 @@ def test_public_keys_are_in_the_order_of_the_signing_keys(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_dropped_key_can_be_restored_and_dropped_again(stage: Stage, secret: str) -> None:
+def test_a_dropped_key_can_be_restored_and_dropped_again(stage, secret):
     create_missing_secrets(stage)
     first = read_settings(stage)[SECRETS[secret]]
     with pytest.raises(CommandError, match="No key was dropped"):
@@ -184,7 +183,7 @@ def test_a_dropped_key_can_be_restored_and_dropped_again(stage: Stage, secret: s
     assert len(former.split(",")) == 1
 
 
-def test_a_concurrent_rotation_is_reported(stage: Stage) -> None:
+def test_a_concurrent_rotation_is_reported(stage):
     create_missing_secrets(stage)
     load_secret = secrets._load_secret  # noqa: SLF001
 
@@ -202,7 +201,7 @@ def test_a_concurrent_rotation_is_reported(stage: Stage) -> None:
     assert len(read_settings(stage)["TOKEN_KEY"].split(",")) == 2
 
 
-def test_a_parameter_that_was_edited_by_hand_is_left_unchanged(stage: Stage) -> None:
+def test_a_parameter_that_was_edited_by_hand_is_left_unchanged(stage):
     create_missing_secrets(stage)
     name = stage.parameter_name("data-key")
     account.client("ssm").put_parameter(Name=name, Value="kms:AAAA,kms:BBBB", Type="String", Overwrite=True)
@@ -211,9 +210,7 @@ def test_a_parameter_that_was_edited_by_hand_is_left_unchanged(stage: Stage) -> 
     assert calls.call_names == []
 
 
-def test_the_commands_rotate_the_data_key(
-    stage: Stage, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_rotate_the_data_key(stage, configure, capsys):
     create_missing_secrets(stage)
 
     def run_step(step: str) -> int:

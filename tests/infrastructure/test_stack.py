@@ -102,13 +102,13 @@ def stack(_aws_in_memory: None) -> Iterator[Any]:
     client("dynamodb").delete_table(TableName=DEV.table_name)
 
 
-def test_the_template_fits_into_a_request_and_passes_cfn_lint() -> None:
+def test_the_template_fits_into_a_request_and_passes_cfn_lint():
     assert len(json.dumps(TEMPLATE, separators=(",", ":"))) < MAX_TEMPLATE_BYTES
     assert [str(match) for match in lint(TEXT)] == []
 
 
 @pytest.mark.usefixtures("stack")
-def test_the_table_equals_that_of_the_local_stage() -> None:
+def test_the_table_equals_that_of_the_local_stage():
     deployed = client("dynamodb").describe_table(TableName=DEV.table_name)["Table"]
     local = client("dynamodb").describe_table(TableName=PREFIX)["Table"]
     for field in ("KeySchema", "BillingModeSummary"):
@@ -135,7 +135,7 @@ def index_schemas(description: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("stack")
 @pytest.mark.parametrize("queue", QUEUES)
-def test_a_queue_equals_that_of_the_local_stage(queue: str) -> None:
+def test_a_queue_equals_that_of_the_local_stage(queue):
     for name in (queue, dead_letter_queue(queue)):
         attributes = comparable_queue_attributes(queue_name(DEV.prefix, name))
         assert attributes == comparable_queue_attributes(queue_name(PREFIX, name))
@@ -162,7 +162,7 @@ def comparable_queue_attributes(queue: str) -> dict[str, str]:
     return {name: text.replace(DEV.prefix, PREFIX) for name, text in attributes.items()}
 
 
-def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_its_data(stack: list[Any]) -> None:
+def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_its_data(stack):
     cloudformation = client("cloudformation")
     cloudformation.update_stack(StackName=DEV.prefix, **STACK_OPTIONS)
     updated_stack = cloudformation.describe_stack_resources(StackName=DEV.prefix)["StackResources"]
@@ -178,13 +178,13 @@ def test_an_update_replaces_nothing_and_a_deleted_stack_leaves_its_data(stack: l
     assert len(client("logs").describe_log_groups()["logGroups"]) == len(FUNCTIONS) + 1
 
 
-def test_resources_with_data_are_retained_when_the_stack_is_deleted_or_replaced() -> None:
+def test_resources_with_data_are_retained_when_the_stack_is_deleted_or_replaced():
     for resource in TEMPLATE["Resources"].values():
         if resource["Type"].removeprefix("AWS::") in RETAINED_TYPES:
             assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Retain"
 
 
-def test_resources_have_the_names_that_the_stage_defines() -> None:
+def test_resources_have_the_names_that_the_stage_defines():
     names = {resolve(p["TableName"]) for p in properties_by_name("DynamoDB::Table").values()}
     names |= {resolve(p["BucketName"]) for p in properties_by_name("S3::Bucket").values()}
     names |= {resolve(p["AliasName"]) for p in properties_by_name("KMS::Alias").values()}
@@ -199,7 +199,7 @@ def test_resources_have_the_names_that_the_stage_defines() -> None:
     }
 
 
-def test_exports_are_deleted_soon_after_their_retention_and_buckets_are_private() -> None:
+def test_exports_are_deleted_soon_after_their_retention_and_buckets_are_private():
     assert EXPORT_RETENTION_DAYS == RETENTION_DAYS
     buckets = properties_by_name("S3::Bucket")
     (rule,) = buckets["ExportsBucket"]["LifecycleConfiguration"]["Rules"]
@@ -215,7 +215,7 @@ def test_exports_are_deleted_soon_after_their_retention_and_buckets_are_private(
         assert deny_http["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_anchors_are_locked_for_ten_years_and_cannot_be_hidden_by_delete_markers() -> None:
+def test_anchors_are_locked_for_ten_years_and_cannot_be_hidden_by_delete_markers():
     bucket = properties_by_name("S3::Bucket")["AnchorsBucket"]
     retention = bucket["ObjectLockConfiguration"]["Rule"]["DefaultRetention"]
     assert bucket["ObjectLockEnabled"]
@@ -226,7 +226,7 @@ def test_anchors_are_locked_for_ten_years_and_cannot_be_hidden_by_delete_markers
     assert "s3:DeleteObject" in deny_delete["Action"]
 
 
-def test_the_key_policy_allows_no_plaintext_data_keys_and_admits_alarms_only_for_the_topic() -> None:
+def test_the_key_policy_allows_no_plaintext_data_keys_and_admits_alarms_only_for_the_topic():
     key = properties_by_name("KMS::Key")["Key"]
     administration, usage, alarms = key["KeyPolicy"]["Statement"]
     assert key["EnableKeyRotation"] is True
@@ -248,7 +248,7 @@ def action_matches(pattern: str, action: str) -> bool:
     return re.fullmatch(pattern.replace("*", ".*"), action) is not None
 
 
-def test_each_alarm_notifies_the_topic_and_is_documented() -> None:
+def test_each_alarm_notifies_the_topic_and_is_documented():
     alarms = properties_by_name("CloudWatch::Alarm").values()
     assert all(alarm["AlarmActions"] == [{"Ref": "Alarms"}] for alarm in alarms)
     names = [resolve(alarm["AlarmName"]).removeprefix(f"{DEV.prefix}-") for alarm in alarms]
@@ -264,7 +264,7 @@ def documented_metrics() -> dict[str, set[str]]:
     return {name.strip(" `"): set(re.findall(r"\w+", dimensions)) for _, name, dimensions, *_ in rows}
 
 
-def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources() -> None:
+def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources():
     documented = documented_metrics()
     alarm_metrics = [metric for alarm in define_alarms(FUNCTIONS).values() for metric in alarm.metrics.values()]
     for metric in alarm_metrics + [metric for graph in define_graphs(FUNCTIONS).values() for metric in graph]:
@@ -277,7 +277,7 @@ def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources() -> 
         assert dimensions.get("stage", "dev") == dimensions.get("Stage", "dev") == "dev"
 
 
-def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_indexes() -> None:
+def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_indexes():
     alarm_metrics = [
         (metric.name, metric.dimensions.get("Operation"), metric.dimensions.get("GlobalSecondaryIndexName"))
         for metric in define_alarms(FUNCTIONS)["table-throttled"].metrics.values()
@@ -293,7 +293,7 @@ def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_in
     assert len(alarm_metrics) <= 10  # The maximum of CloudWatch for the formula of an alarm.
 
 
-def test_the_dashboard_contains_each_graph_with_all_its_metrics() -> None:
+def test_the_dashboard_contains_each_graph_with_all_its_metrics():
     (properties,) = properties_by_name("CloudWatch::Dashboard").values()
     widgets = json.loads(resolve(properties["DashboardBody"]))["widgets"]
     assert {w["properties"]["title"]: len(w["properties"]["metrics"]) for w in widgets} == {
@@ -301,7 +301,7 @@ def test_the_dashboard_contains_each_graph_with_all_its_metrics() -> None:
     }
 
 
-def test_every_query_is_defined_in_the_console() -> None:
+def test_every_query_is_defined_in_the_console():
     queries = {
         resolve(query["Name"]): query["QueryString"] for query in properties_by_name("Logs::QueryDefinition").values()
     }

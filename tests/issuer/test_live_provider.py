@@ -114,14 +114,14 @@ def rejection_detail(token: str) -> str:
     return raised.value.detail
 
 
-def test_access_token_identifies_its_user(provider: Provider) -> None:
+def test_access_token_identifies_its_user(provider):
     token = provider.sign_in("ada")["access_token"]
     assert jwt.get_unverified_header(token)["typ"] == "at+jwt"
     user_id = str(uuid5(uuid5(NAMESPACE_URL, provider.issuer), "ada"))
     assert verify_token(token) == User(user_id, None, None, "ada@example.com", email_verified=True, is_operator=False)
 
 
-def test_id_token_is_rejected_unless_enabled(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_id_token_is_rejected_unless_enabled(provider, monkeypatch):
     token = provider.sign_in("ada")["id_token"]
     configure(monkeypatch, AUTH_AUDIENCE="web")
     assert "ID token" in rejection_detail(token)
@@ -129,18 +129,18 @@ def test_id_token_is_rejected_unless_enabled(provider: Provider, monkeypatch: py
     assert verify_token(token).username == "ada"
 
 
-def test_token_with_another_audience_is_rejected(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_with_another_audience_is_rejected(provider, monkeypatch):
     token = provider.sign_in("ada")["access_token"]
     configure(monkeypatch, AUTH_AUDIENCE="web")
     assert jwt.decode(token, options={"verify_signature": False})["client_id"] == "web"
     assert "another service" in rejection_detail(token)
 
 
-def test_client_credentials_token_is_rejected(provider: Provider) -> None:
+def test_client_credentials_token_is_rejected(provider):
     assert "client credentials" in rejection_detail(provider.client_token())
 
 
-def test_dpop_bound_token_is_rejected(provider: Provider) -> None:
+def test_dpop_bound_token_is_rejected(provider):
     key = ec.generate_private_key(ec.SECP256R1())
     public = jwt.get_algorithm_by_name("ES256").to_jwk(key.public_key(), as_dict=True)
     claims = {"htm": "POST", "htu": f"{provider.issuer}/token", "iat": int(time.time()), "jti": str(uuid4())}
@@ -151,7 +151,7 @@ def test_dpop_bound_token_is_rejected(provider: Provider) -> None:
     assert "neither `JWT` nor `at+jwt`" in rejection_detail(proof)
 
 
-def test_tokens_of_new_keys_are_accepted_during_key_rotation(provider: Provider) -> None:
+def test_tokens_of_new_keys_are_accepted_during_key_rotation(provider):
     before = provider.sign_in("ada")["access_token"]
     assert verify_token(before).email == "ada@example.com"
     for person in ("grace", "edsger", "barbara"):

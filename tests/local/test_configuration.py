@@ -3,7 +3,6 @@
 import json
 import os
 import stat
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ def configure_run(folder: Path) -> Settings:
     return settings()
 
 
-def test_a_run_gets_every_required_setting(local_state: Path) -> None:
+def test_a_run_gets_every_required_setting(local_state):
     run_settings = configure_run(local_state / "8000")
     assert run_settings.stage == "local"
     assert run_settings.public_url == URL
@@ -45,13 +44,13 @@ def test_a_run_gets_every_required_setting(local_state: Path) -> None:
     assert all(len(from_base64(getattr(run_settings, key.lower()))) == 32 for key in KEY_VARIABLES)
 
 
-def test_keys_are_kept_and_each_run_has_its_own(local_state: Path) -> None:
+def test_keys_are_kept_and_each_run_has_its_own(local_state):
     first = configure_run(local_state / "8000")
     assert configure_run(local_state / "8000") == first
     assert configure_run(local_state / "8001").token_key != first.token_key
 
 
-def test_the_environment_takes_precedence(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_takes_precedence(local_state, monkeypatch):
     monkeypatch.setenv("AUTH_ISSUER", "https://id.example.com")
     monkeypatch.setenv("MAIL_FROM", "atrium@example.com")
     monkeypatch.setenv("WEBHOOK_ALLOW_PRIVATE", "0")
@@ -61,9 +60,7 @@ def test_the_environment_takes_precedence(local_state: Path, monkeypatch: pytest
     assert run_settings.webhook_allow_private is False
 
 
-def test_research_sources_are_stubbed_unless_the_environment_sets_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_research_sources_are_stubbed_unless_the_environment_sets_them(monkeypatch):
     monkeypatch.setenv("ORCID_BASE_URL", "https://pub.orcid.org")
     assert stub_source_settings("http://127.0.0.1:4567") == {
         "openalex_base_url": "http://127.0.0.1:4567",
@@ -74,7 +71,7 @@ def test_research_sources_are_stubbed_unless_the_environment_sets_them(
 
 
 @pytest.mark.usefixtures("local_state")  # It restores the variables that are removed here.
-def test_aws_settings_of_the_environment_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aws_settings_of_the_environment_are_removed(monkeypatch):
     for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_REGION", "TABLE_NAME", "DELIVERIES_SLOW_QUEUE_URL"):
         monkeypatch.setenv(name, "elsewhere")
     monkeypatch.setenv("MAIL_FROM", "atrium@example.com")
@@ -83,7 +80,7 @@ def test_aws_settings_of_the_environment_are_removed(monkeypatch: pytest.MonkeyP
     assert os.environ["MAIL_FROM"] == "atrium@example.com"
 
 
-def test_the_settings_file_is_private_and_copied_for_chalice_local(local_state: Path) -> None:
+def test_the_settings_file_is_private_and_copied_for_chalice_local(local_state):
     file = write_run_settings(local_state / "8000", endpoint=ENDPOINT, public_url=URL)
     add_settings(file, {"jobs_queue_url": "http://127.0.0.1:4566/000000000000/atrium-jobs"})
     assert json.loads(file.read_text()) == json.loads((local_state / "settings.json").read_text())
@@ -106,13 +103,7 @@ def test_the_settings_file_is_private_and_copied_for_chalice_local(local_state: 
     ],
 )
 @pytest.mark.parametrize("command", [["run", "--port", "8999"], ["provision"]])
-def test_an_invalid_setting_is_named_before_anything_starts(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: Sequence[str],
-    name: str,
-    value: str,
-) -> None:
+def test_an_invalid_setting_is_named_before_anything_starts(monkeypatch, capsys, command, name, value):
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("a process or resource was started")
 
@@ -125,7 +116,7 @@ def test_an_invalid_setting_is_named_before_anything_starts(
     assert value not in error_output
 
 
-def test_an_invalid_key_raises_an_error(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_key_raises_an_error(local_state, monkeypatch):
     monkeypatch.setenv("DATA_KEY", "AAAA")
     with pytest.raises(SettingsError, match="DATA_KEY"):
         write_run_settings(local_state / "8000", endpoint=ENDPOINT, public_url=URL)

@@ -25,9 +25,7 @@ def stub_pip_audit(monkeypatch: pytest.MonkeyPatch, *libraries: dict[str, Any], 
     monkeypatch.setattr(subprocess, "run", run)
 
 
-def test_libraries_without_known_vulnerabilities_pass(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_libraries_without_known_vulnerabilities_pass(monkeypatch, capsys):
     stub_pip_audit(monkeypatch, SOUND)
     assert audit_dependencies.main() == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -35,9 +33,7 @@ def test_libraries_without_known_vulnerabilities_pass(
     ]
 
 
-def test_vulnerabilities_are_printed_with_the_versions_that_fix_them(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vulnerabilities_are_printed_with_the_versions_that_fix_them(monkeypatch, capsys):
     stub_pip_audit(monkeypatch, SOUND, FIXABLE, UNFIXED)
     assert audit_dependencies.main() == 1
     output = capsys.readouterr().out
@@ -45,15 +41,13 @@ def test_vulnerabilities_are_printed_with_the_versions_that_fix_them(
     assert "requirements.txt: VULNERABLE: idna 1: PYSEC-8, fixed in no version\n" in output
 
 
-def test_a_library_without_advisories_in_the_index_fails(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_library_without_advisories_in_the_index_fails(monkeypatch, capsys):
     stub_pip_audit(monkeypatch, SOUND, UNKNOWN)
     assert audit_dependencies.main() == 1
     assert "NOT AUDITED: the index has no advisories for 1 libraries (pyjwt)." in capsys.readouterr().out
 
 
-def test_an_audit_without_output_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_without_output_fails(monkeypatch, capsys):
     stub_pip_audit(monkeypatch, error="ERROR: could not connect")
     assert audit_dependencies.main() == 1
     assert capsys.readouterr().out.splitlines()[0] == "requirements.txt: NOT AUDITED: ERROR: could not connect"

@@ -55,7 +55,7 @@ def address(zone: Path) -> Iterator[str]:
 
 
 class TestCommand:
-    def test_records_are_set_listed_and_removed(self, zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_records_are_set_listed_and_removed(self, zone, capsys):
         assert main(["dns", "set", PROOF_NAME, "TXT", "one", "two"]) == 0
         assert main(["dns", "set", "Shop.Example.COM.", "cname", "cname.atrium.localhost"]) == 0
         assert main(["dns", "set", PROOF_NAME, "TXT", "atrium-verify=1"]) == 0
@@ -69,7 +69,7 @@ class TestCommand:
         assert main(["dns", "list"]) == 0
         assert capsys.readouterr().out == ""
 
-    def test_the_records_of_one_type_can_be_removed(self, zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_records_of_one_type_can_be_removed(self, zone, capsys):
         assert zone.parent.exists()
         main(["dns", "set", "shop.example.com", "A", "192.0.2.7"])
         main(["dns", "set", "shop.example.com", "AAAA", "2001:db8::7"])
@@ -77,7 +77,7 @@ class TestCommand:
         main(["dns", "list"])
         assert capsys.readouterr().out == "shop.example.com AAAA 2001:db8::7\n"
 
-    def test_the_port_selects_another_run(self, local_state: Path, zone: Path) -> None:
+    def test_the_port_selects_another_run(self, local_state, zone):
         other_zone = write_run_settings(local_state, 8001)
         write_run_settings(local_state, 8000)
         main(["dns", "--port", "8001", "set", "a.example", "TXT", "x"])
@@ -86,20 +86,18 @@ class TestCommand:
 
     @pytest.mark.usefixtures("zone")
     @pytest.mark.parametrize("record", [("shop.example", "A", "here"), ("a..b", "TXT", "x"), ("x" * 64, "TXT", "x")])
-    def test_an_invalid_record_is_rejected(
-        self, record: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_an_invalid_record_is_rejected(self, record, capsys):
         assert main(["dns", "set", *record]) == 1
         assert f"Invalid record of type {record[1]} for {record[0]}" in capsys.readouterr().err
 
     @pytest.mark.usefixtures("local_state")
-    def test_without_a_run_the_command_fails_with_a_hint(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_without_a_run_the_command_fails_with_a_hint(self, capsys):
         assert main(["dns", "list"]) == 1
         assert "make run" in capsys.readouterr().err
 
 
 class TestNameserver:
-    def test_changes_of_records_take_effect_at_once(self, address: str) -> None:
+    def test_changes_of_records_take_effect_at_once(self, address):
         assert query_records(address, PROOF_NAME, "TXT") == ["NXDOMAIN"]
         main(["dns", "set", PROOF_NAME, "TXT", "atrium-verify=1"])
         assert query_records(address, PROOF_NAME, "TXT") == ['"atrium-verify=1"']
@@ -107,19 +105,17 @@ class TestNameserver:
         main(["dns", "remove", PROOF_NAME])
         assert query_records(address, PROOF_NAME, "TXT") == ["NXDOMAIN"]
 
-    def test_cname_records_are_followed(self, address: str) -> None:
+    def test_cname_records_are_followed(self, address):
         main(["dns", "set", "shop.example.com", "CNAME", "cname.atrium.localhost"])
         assert query_records(address, "shop.example.com", "A") == ["cname.atrium.localhost.", "127.0.0.1"]
         main(["dns", "set", "loop.example.com", "CNAME", "loop.example.com"])
         assert set(query_records(address, "loop.example.com", "A")) == {"loop.example.com."}
 
-    def test_names_below_localhost_resolve_to_the_loopback_addresses(self, address: str) -> None:
+    def test_names_below_localhost_resolve_to_the_loopback_addresses(self, address):
         assert query_records(address, "cname.atrium.localhost", "A") == ["127.0.0.1"]
         assert query_records(address, "engines.atrium.localhost", "AAAA") == ["::1"]
 
-    def test_unreserved_names_are_forwarded_to_the_systems_nameservers(
-        self, address: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_unreserved_names_are_forwarded_to_the_systems_nameservers(self, address, monkeypatch):
         with UpstreamNameserver() as upstream:
             upstream.set_replies("hooks.real.dev", ["203.0.113.7"])
             upstream.set_replies("hooks.example.com", ["203.0.113.7"])
@@ -131,20 +127,20 @@ class TestNameserver:
         monkeypatch.setattr(dns_server_module, "_FORWARD_TIMEOUT_SECONDS", 0.2)
         assert query_records(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
-    def test_without_system_nameservers_forwarding_fails(self, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_system_nameservers_forwarding_fails(self, address, monkeypatch):
         def raise_no_configuration() -> None:
             raise NoResolverConfiguration
 
         monkeypatch.setattr(resolver, "Resolver", raise_no_configuration)
         assert query_records(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
-    def test_a_port_that_is_in_use_for_udp_is_rejected(self, zone: Path) -> None:
+    def test_a_port_that_is_in_use_for_udp_is_rejected(self, zone):
         with socket.socket(type=socket.SOCK_DGRAM) as udp_socket:
             udp_socket.bind(("127.0.0.1", 0))
             with pytest.raises(OSError, match="in use"):
                 Nameserver(zone_responder(zone), udp_socket.getsockname()[1])
 
-    def test_the_nameserver_runs_as_a_process(self, tmp_path: Path) -> None:
+    def test_the_nameserver_runs_as_a_process(self, tmp_path):
         zone, port = tmp_path / "dns.json", free_port()
         zone.write_text(json.dumps({"shop.example.com": {"A": ["192.0.2.7"]}}))
         command = [sys.executable, "-m", "local.server.dns_server", str(port), str(zone)]

@@ -5,7 +5,6 @@ import hashlib
 import os
 import tarfile
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 
@@ -33,15 +32,13 @@ def vendored() -> dict[str, bytes]:
     return {name: (docs_assets.FOLDER / name).read_bytes() for name in docs_assets.DIGESTS}
 
 
-def test_the_vendored_files_match_the_pinned_digests(vendored: dict[str, bytes]) -> None:
+def test_the_vendored_files_match_the_pinned_digests(vendored):
     assert {name: hashlib.sha256(content).hexdigest() for name, content in vendored.items()} == docs_assets.DIGESTS
     assert {file.name for file in docs_assets.FOLDER.iterdir()} == {*vendored, "README.md"}
     assert docs_assets.VERSION in (docs_assets.FOLDER / "README.md").read_text()
 
 
-def test_a_refresh_writes_the_pinned_files(
-    vendored: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_refresh_writes_the_pinned_files(vendored, tmp_path, monkeypatch):
     archive = build_archive({**vendored, "swagger-ui.css.map": b"{}"})
     (tmp_path / "packed").write_bytes(archive)
     npm = tmp_path / "npm"
@@ -56,18 +53,18 @@ def test_a_refresh_writes_the_pinned_files(
     assert f"swagger-ui-dist@{docs_assets.VERSION}" in (tmp_path / "arguments").read_text()
 
 
-def test_an_archive_with_another_digest_is_rejected() -> None:
+def test_an_archive_with_another_digest_is_rejected():
     with pytest.raises(docs_assets.DigestMismatch, match="not sha512-"):
         docs_assets.unpack(b"something else", docs_assets.INTEGRITY)
 
 
-def test_files_with_other_digests_are_rejected(vendored: dict[str, bytes]) -> None:
+def test_files_with_other_digests_are_rejected(vendored):
     archive = build_archive({**vendored, "swagger-ui-bundle.js": b"alert(1)"})
     with pytest.raises(docs_assets.DigestMismatch, match="The files are"):
         docs_assets.unpack(archive, compute_integrity(archive))
 
 
-def test_a_folder_in_place_of_a_file_is_rejected(vendored: dict[str, bytes]) -> None:
+def test_a_folder_in_place_of_a_file_is_rejected(vendored):
     content = BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
         for name in vendored:

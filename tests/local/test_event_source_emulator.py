@@ -52,7 +52,7 @@ def end_visibility_timeout(url: str) -> None:
     client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "0"})
 
 
-def test_a_handler_receives_the_event_that_lambda_sends(urls: dict[str, str]) -> None:
+def test_a_handler_receives_the_event_that_lambda_sends(urls):
     records: list[Record] = []
     attribute = {"trace": {"StringValue": "abc", "DataType": "String"}}
     send(urls["jobs_queue_url"], '{"task": "purge"}', MessageAttributes=attribute)
@@ -68,13 +68,13 @@ def test_a_handler_receives_the_event_that_lambda_sends(urls: dict[str, str]) ->
     assert record["md5OfBody"]
 
 
-def test_processed_messages_are_deleted(urls: dict[str, str]) -> None:
+def test_processed_messages_are_deleted(urls):
     send(urls["jobs_queue_url"], "a", "b")
     create_consumer(lambda _: None).poll(0)
     assert count_messages(urls["jobs_queue_url"]) == 0
 
 
-def test_only_failed_messages_return_to_the_queue(urls: dict[str, str]) -> None:
+def test_only_failed_messages_return_to_the_queue(urls):
     def fail_one(records: list[Record]) -> object:
         return {"batchItemFailures": [{"itemIdentifier": r["messageId"]} for r in records if r["body"] == "b"]}
 
@@ -83,21 +83,19 @@ def test_only_failed_messages_return_to_the_queue(urls: dict[str, str]) -> None:
     assert count_messages(urls["jobs_queue_url"]) == 1
 
 
-def test_a_result_with_an_unknown_message_id_returns_all_messages(urls: dict[str, str]) -> None:
+def test_a_result_with_an_unknown_message_id_returns_all_messages(urls):
     send(urls["jobs_queue_url"], "a", "b")
     create_consumer(lambda _: {"batchItemFailures": [{"itemIdentifier": ""}]}).poll(0)
     assert count_messages(urls["jobs_queue_url"]) == 2
 
 
-def test_an_empty_result_returns_no_messages(urls: dict[str, str]) -> None:
+def test_an_empty_result_returns_no_messages(urls):
     send(urls["jobs_queue_url"], "a")
     create_consumer(lambda _: {"batchItemFailures": None}).poll(0)
     assert count_messages(urls["jobs_queue_url"]) == 0
 
 
-def test_a_handler_that_raises_receives_its_messages_again(
-    urls: dict[str, str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_handler_that_raises_receives_its_messages_again(urls, caplog):
     batch_sizes: list[int] = []
 
     def fail_first(records: list[Record]) -> None:
@@ -114,7 +112,7 @@ def test_a_handler_that_raises_receives_its_messages_again(
     assert count_messages(urls["jobs_queue_url"]) == 0
 
 
-def test_the_messages_of_a_group_keep_their_order(urls: dict[str, str]) -> None:
+def test_the_messages_of_a_group_keep_their_order(urls):
     bodies: list[str] = []
     for i in range(12):
         send(urls["events_queue_url"], str(i), MessageGroupId="org", MessageDeduplicationId=str(i))
@@ -125,7 +123,7 @@ def test_the_messages_of_a_group_keep_their_order(urls: dict[str, str]) -> None:
     assert bodies == [str(i) for i in range(12)]
 
 
-def test_the_app_sets_the_batch_size(urls: dict[str, str]) -> None:
+def test_the_app_sets_the_batch_size(urls):
     batch_sizes: list[int] = []
     send(urls["jobs_queue_url"], "a", "b", "c")
     single_consumer = create_consumer(lambda records: batch_sizes.append(len(records)), batch_size=1)
@@ -135,7 +133,7 @@ def test_the_app_sets_the_batch_size(urls: dict[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("urls")
-def test_a_queue_can_be_given_by_its_full_name_or_its_arn() -> None:
+def test_a_queue_can_be_given_by_its_full_name_or_its_arn():
     app = Chalice("test")
     app.on_sqs_message(queue="atrium-jobs", name="full")(lambda _: None)
     arn = "arn:aws:sqs:us-east-1:123456789012:atrium-deliveries-slow"
@@ -143,7 +141,7 @@ def test_a_queue_can_be_given_by_its_full_name_or_its_arn() -> None:
     assert [c.queue_url.rpartition("/")[2] for c in consumers(app)] == ["atrium-jobs", "atrium-deliveries-slow"]
 
 
-def test_a_schedule_fires_again_after_its_handler_fails(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_schedule_fires_again_after_its_handler_fails(caplog):
     app = Chalice("test")
     ticks: list[dict[str, Any]] = []
 
@@ -182,9 +180,7 @@ class RecordingEvent(Event):
     ],
     ids=["every minute", "every hour", "every other day"],
 )
-def test_a_schedule_fires_after_a_few_seconds_and_then_at_its_rate(
-    rate: str | Rate, expected_timeouts: list[float]
-) -> None:
+def test_a_schedule_fires_after_a_few_seconds_and_then_at_its_rate(rate, expected_timeouts):
     app, stopped, events = Chalice("test"), RecordingEvent(), list[CloudWatchEvent]()
     app.schedule(rate, name="tick")(events.append)
     (schedule,) = schedules(app)
@@ -194,16 +190,14 @@ def test_a_schedule_fires_after_a_few_seconds_and_then_at_its_rate(
 
 
 @pytest.mark.parametrize("expression", ["cron(0 * * * ? *)", "rate(1 fortnight)"])
-def test_an_expression_that_is_not_a_rate_is_rejected_at_the_start(expression: str) -> None:
+def test_an_expression_that_is_not_a_rate_is_rejected_at_the_start(expression):
     app = Chalice("test")
     app.schedule(expression)(lambda _: None)
     with pytest.raises(ValueError, match="supports only rate expressions"):
         list(schedules(app))
 
 
-def test_the_pump_runs_queues_and_schedules_until_it_is_stopped(
-    urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_pump_runs_queues_and_schedules_until_it_is_stopped(urls, monkeypatch):
     monkeypatch.setattr(event_source_module, "SCHEDULE_SECONDS", 0.01)
     app, stopped, seen = Chalice("test"), Event(), set[str]()
 
@@ -223,9 +217,7 @@ def test_the_pump_runs_queues_and_schedules_until_it_is_stopped(
     assert threading.active_count() == thread_count
 
 
-def test_an_unreachable_queue_is_polled_again(
-    urls: dict[str, str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_queue_is_polled_again(urls, caplog, monkeypatch):
     monkeypatch.setattr(event_source_module, "_PAUSE_SECONDS", 0.01)
     app, stopped = Chalice("test"), Event()
     app.on_sqs_message(queue="jobs", name="jobs")(lambda _: stopped.set())

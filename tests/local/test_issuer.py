@@ -23,7 +23,7 @@ def decode_verified(token: str, folder: Path) -> dict[str, Any]:
     return jwt.decode(token, key, algorithms=["ES256"], audience=AUDIENCE, issuer=ISSUER)
 
 
-def test_the_command_prints_only_a_token(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_only_a_token(local_state, capsys):
     assert main(["token", "--name", "demo"]) == 0
     output = capsys.readouterr()
     assert output.err == ""
@@ -36,14 +36,14 @@ def test_the_command_prints_only_a_token(local_state: Path, capsys: pytest.Captu
     assert 0 <= claims["iat"] + 12 * 60 * 60 - claims["exp"] + time.time() - claims["iat"] < 60
 
 
-def test_equal_names_have_equal_user_ids(tmp_path: Path) -> None:
+def test_equal_names_have_equal_user_ids(tmp_path):
     subs = [decode_verified(Issuer(tmp_path / n).create_token(Person("demo")), tmp_path / n)["sub"] for n in ("a", "b")]
     assert subs[0] == subs[1]
     assert UUID(subs[0]).version == 5
     assert subs[0] != decode_verified(Issuer(tmp_path / "a").create_token(Person("other")), tmp_path / "a")["sub"]
 
 
-def test_options_set_all_claims_of_the_user(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_set_all_claims_of_the_user(local_state, capsys):
     sub = "01890a5d-ac96-774b-bcce-b302099a8057"
     options = ["--email", "ann@corp.example", "--sub", sub, "--full-name", "Ann Other", "--operator"]
     options += ["--expires-in", "60"]
@@ -56,19 +56,19 @@ def test_options_set_all_claims_of_the_user(local_state: Path, capsys: pytest.Ca
     assert claims["exp"] - claims["iat"] == 60
 
 
-def test_a_user_id_must_be_a_uuid(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_user_id_must_be_a_uuid(capsys):
     with pytest.raises(SystemExit):
         main(["token", "--name", "ann", "--sub", "7"])
     assert "--sub" in capsys.readouterr().err
 
 
-def test_a_negative_lifetime_creates_an_expired_token(tmp_path: Path) -> None:
+def test_a_negative_lifetime_creates_an_expired_token(tmp_path):
     token = Issuer(tmp_path / "issuer").create_token(Person("demo"), expires_in=-60)
     with pytest.raises(jwt.ExpiredSignatureError):
         decode_verified(token, tmp_path / "issuer")
 
 
-def test_the_key_file_is_private_and_the_key_id_is_a_thumbprint(tmp_path: Path) -> None:
+def test_the_key_file_is_private_and_the_key_id_is_a_thumbprint(tmp_path):
     folder = tmp_path / "issuer"
     assert Issuer(folder).settings()["auth_jwks"] == str(folder / "jwks.json")
     assert stat.S_IMODE((folder / "private.pem").stat().st_mode) == 0o600
@@ -79,7 +79,7 @@ def test_the_key_file_is_private_and_the_key_id_is_a_thumbprint(tmp_path: Path) 
     assert "d" not in published
 
 
-def test_concurrent_runs_create_one_key(tmp_path: Path) -> None:
+def test_concurrent_runs_create_one_key(tmp_path):
     folder = tmp_path / "issuer"
     with ThreadPoolExecutor(8) as runs:
         tokens = list(runs.map(lambda _: Issuer(folder).create_token(Person("demo")), range(8)))
@@ -87,7 +87,7 @@ def test_concurrent_runs_create_one_key(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["issuer"]
 
 
-def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path):
     (tmp_path / "issuer").symlink_to(tmp_path / "gone")
     with pytest.raises(OSError, match="issuer"):
         Issuer(tmp_path / "issuer").create_token(Person("demo"))

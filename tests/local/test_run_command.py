@@ -5,7 +5,6 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -26,9 +25,7 @@ def used_port() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_a_port_in_use_is_rejected_and_stored_data_stays(
-    local_state: Path, used_port: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_port_in_use_is_rejected_and_stored_data_stays(local_state, used_port, capsys):
     stored_file = local_state / str(used_port) / "file"
     stored_file.parent.mkdir()
     stored_file.touch()
@@ -37,41 +34,33 @@ def test_a_port_in_use_is_rejected_and_stored_data_stays(
     assert stored_file.exists()
 
 
-def test_a_used_port_of_the_receiver_is_rejected(
-    monkeypatch: pytest.MonkeyPatch, used_port: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_used_port_of_the_receiver_is_rejected(monkeypatch, used_port, capsys):
     monkeypatch.setattr(run_module, "receiver_port", lambda _: used_port)
     assert main(["run", "--port", "8999", "--seed"]) == 1
     assert f"Port {used_port} is in use, where this run would receive webhooks" in capsys.readouterr().err
 
 
-def test_state_that_another_emulator_is_still_saving_is_not_used(
-    local_state: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_state_that_another_emulator_is_still_saving_is_not_used(local_state, capsys):
     with (local_state / "8999.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert main(["run", "--port", "8999"]) == 1
     assert "still saving" in capsys.readouterr().err
 
 
-def test_a_missing_emulator_is_reported(
-    local_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_emulator_is_reported(local_state, monkeypatch, capsys):
     monkeypatch.setattr(run_module, "PYTHON", local_state / "gone")
     assert main(["run", "--port", "8999"]) == 1
     assert "make .venv-emulator/installed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])
-def test_an_invalid_port_is_rejected(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_port_is_rejected(port, capsys):
     with pytest.raises(SystemExit):
         main(["run", f"--port={port}"])
     assert "1 to 65535" in capsys.readouterr().err
 
 
-def test_an_emulator_that_ends_stops_the_run_with_its_output(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_emulator_that_ends_stops_the_run_with_its_output(monkeypatch, capsys):
     monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", "raise SystemExit('no room')"))
     assert main(["run", "--port", "8999"]) == 1
     error_output = capsys.readouterr().err
@@ -79,9 +68,7 @@ def test_an_emulator_that_ends_stops_the_run_with_its_output(
     assert "no room" in error_output
 
 
-def test_an_emulator_that_does_not_respond_is_stopped(
-    local_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_emulator_that_does_not_respond_is_stopped(local_state, monkeypatch, capsys):
     program = f"import os, time; open('{local_state}/pid', 'w').write(str(os.getpid())); time.sleep(60)"
     monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", program))
     monkeypatch.setattr(run_module, "READY_SECONDS", 1)
@@ -91,9 +78,7 @@ def test_an_emulator_that_does_not_respond_is_stopped(
         os.kill(int((local_state / "pid").read_text()), 0)
 
 
-def test_a_stop_during_the_start_ends_the_run_normally(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stop_during_the_start_ends_the_run_normally(monkeypatch, capsys):
     def stop(*_: object, **__: object) -> None:
         raise Stopped
 
@@ -102,15 +87,13 @@ def test_a_stop_during_the_start_ends_the_run_normally(
     assert "Stopping" in capsys.readouterr().out
 
 
-def test_the_ready_message_shows_how_to_read_mail(local_state: Path) -> None:
+def test_the_ready_message_shows_how_to_read_mail(local_state):
     write_run_settings(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
     assert "  mail   .venv/bin/python -m local mail\n" in ready_message(8000, local_state, 1)
 
 
 @pytest.mark.parametrize("setting", ["AUTH_JWKS", "AUTH_ISSUER", "AUTH_AUDIENCE"])
-def test_the_ready_message_names_the_issuer_of_valid_tokens(
-    setting: str, local_state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ready_message_names_the_issuer_of_valid_tokens(setting, local_state, monkeypatch):
     write_run_settings(local_state / "8000", endpoint="http://127.0.0.1:4566", public_url="http://127.0.0.1:8000")
     assert "TOKEN=$(.venv/bin/python -m local token --name demo)\n" in ready_message(8000, local_state, 1)
     monkeypatch.setenv(setting, "https://issuer.example")

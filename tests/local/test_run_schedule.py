@@ -23,7 +23,7 @@ def run_python(local_state: Path, *arguments: str) -> subprocess.CompletedProces
 @pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
-def test_a_schedule_runs_at_once(arguments: list[str], schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_schedule_runs_at_once(arguments, schedule, capsys):
     head = {"pk": "Q#log", "sk": "!", "index2pk": "ANCHOR#0", "index2sk": "2026-11-20T09:30:00.000Z#log"}
     due = {"pk": "A", "sk": "#", "task": "some.task", "duepk": "DUE#0", "duesk": "2026-11-20T09:30:00.000Z#A#"}
     for item in (head, due):
@@ -34,7 +34,7 @@ def test_a_schedule_runs_at_once(arguments: list[str], schedule: str, capsys: py
 
 @pytest.mark.usefixtures("run_settings")
 @pytest.mark.parametrize("schedule", ["sweep", "anchor"])
-def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(schedule: str, local_state: Path) -> None:
+def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(schedule, local_state):
     program = f"""
 import sys
 from moto import mock_aws
@@ -49,18 +49,18 @@ with mock_aws():
 
 
 @pytest.mark.usefixtures("run_settings")
-def test_an_unknown_schedule_fails_with_the_list_of_schedules(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_schedule_fails_with_the_list_of_schedules(capsys):
     assert main(["tick", "clock"]) == 1
     assert capsys.readouterr().err == "Unknown schedule 'clock'. The schedules are: anchor, sweep.\n"
 
 
 @pytest.mark.usefixtures("local_state")
-def test_without_a_run_the_command_fails_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_the_command_fails_with_a_hint(capsys):
     assert main(["tick", "anchor"]) == 1
     assert capsys.readouterr().err == "No run was found. Start `make run`.\n"
 
 
-def test_a_run_that_has_ended_does_not_respond(local_state: Path) -> None:
+def test_a_run_that_has_ended_does_not_respond(local_state):
     write_run_settings(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
     completed = run_python(local_state, "-m", "local", "tick", "anchor")
     assert completed.returncode == 1

@@ -71,7 +71,7 @@ def seeded_records(service: Service) -> Records:
     return cached_scenario("seeded", seed_and_collect)
 
 
-def test_members_have_every_role_and_invitations_every_status(seeded_records: Records) -> None:
+def test_members_have_every_role_and_invitations_every_status(seeded_records):
     roles = Counter(member["role"] for member in seeded_records["organizations/members"])
     assert roles["owner"] == 1
     assert min(roles[role] for role in ("admin", "editor", "member")) >= 2
@@ -84,7 +84,7 @@ def test_members_have_every_role_and_invitations_every_status(seeded_records: Re
     assert outsiders
 
 
-def test_two_platforms_are_configured(seeded_records: Records) -> None:
+def test_two_platforms_are_configured(seeded_records):
     published, draft = seeded_records["platforms"]
     assert (published["status"], published["joinPolicy"], draft["status"]) == ("published", "open", "draft")
     for platform in (published, draft):
@@ -108,7 +108,7 @@ def test_two_platforms_are_configured(seeded_records: Records) -> None:
         assert len(seeded_records[collection]) > 2
 
 
-def test_the_taxonomy_has_three_levels_and_attachments_to_spaces_and_pages(seeded_records: Records) -> None:
+def test_the_taxonomy_has_three_levels_and_attachments_to_spaces_and_pages(seeded_records):
     assert {node["depth"] for node in seeded_records["platforms/taxonomy-nodes"]} == {1, 2, 3}
     assert {node["kind"] for node in seeded_records["platforms/taxonomy-nodes"]} == {"term", "system"}
     assert {attachment["entityType"] for attachment in seeded_records["platforms/taxonomy-attachments"]} == {
@@ -117,7 +117,7 @@ def test_the_taxonomy_has_three_levels_and_attachments_to_spaces_and_pages(seede
     }
 
 
-def test_a_site_of_a_dozen_pages_is_published(seeded_records: Records) -> None:
+def test_a_site_of_a_dozen_pages_is_published(seeded_records):
     statuses = Counter(page["status"] for page in seeded_records["sites/pages"])
     assert statuses["published"] >= 12
     assert (statuses["draft"], statuses["scheduled"]) == (1, 1)
@@ -142,7 +142,7 @@ def test_a_site_of_a_dozen_pages_is_published(seeded_records: Records) -> None:
     assert len(seeded_records["sites/navigation"]) == 2
 
 
-def test_every_internal_link_of_the_site_points_to_a_published_page(seeded_records: Records) -> None:
+def test_every_internal_link_of_the_site_points_to_a_published_page(seeded_records):
     published = {page["path"] for page in seeded_records["sites/pages"] if page["status"] == "published"}
     text = json.dumps([page["blocks"] for page in seeded_records["sites/pages"]])
     links = re.findall(r"\]\((/[^)]*)\)", text) + re.findall(r'"url": "(/[^"]*)"', text)
@@ -154,7 +154,7 @@ def test_every_internal_link_of_the_site_points_to_a_published_page(seeded_recor
     assert targets - {"/guides/:splat"} <= published
 
 
-def test_leads_have_every_status_except_withdrawn(seeded_records: Records) -> None:
+def test_leads_have_every_status_except_withdrawn(seeded_records):
     statuses = {"new", "contacted", "qualified", "converted", "unqualified", "spam"}
     assert {lead["status"] for lead in seeded_records["leads"]} == statuses
     assert any(lead["notes"] for lead in seeded_records["leads"])
@@ -163,7 +163,7 @@ def test_leads_have_every_status_except_withdrawn(seeded_records: Records) -> No
     }
 
 
-def test_the_report_shows_ids_and_commands(service: Service, seeded_records: Records) -> None:
+def test_the_report_shows_ids_and_commands(service, seeded_records):
     report = seed(service)
     (organization,) = seeded_records["organizations"]
     assert organization["id"] in report
@@ -172,14 +172,14 @@ def test_the_report_shows_ids_and_commands(service: Service, seeded_records: Rec
 
 
 @pytest.mark.usefixtures("seeded_records")
-def test_a_second_seed_makes_no_changes(api: ApiClient, create_service: ServiceFactory) -> None:
+def test_a_second_seed_makes_no_changes(api, create_service):
     before, second_transport = snapshots.items_by_key(), InMemoryTransport(api)
     seed(create_service(second_transport))
     assert second_transport.change_count == 0
     assert snapshots.items_by_key() == before
 
 
-def test_a_second_seed_keeps_edits(service: Service, seeded_records: Records) -> None:
+def test_a_second_seed_keeps_edits(service, seeded_records):
     owner = service.caller_for(person_by_username(OWNER))
     owner.patch(f"/platforms/{seeded_records['platforms'][0]['id']}/theme", {"mode": "dark"})
     owner.patch(f"/organizations/{seeded_records['organizations'][0]['id']}", {"slug": "harrowmere-group"})
@@ -191,9 +191,7 @@ def test_a_second_seed_keeps_edits(service: Service, seeded_records: Records) ->
 
 
 @pytest.mark.parametrize("answered", [False, True], ids=["before the change", "after the change"])
-def test_further_seeds_complete_an_interrupted_one(
-    api: ApiClient, create_service: ServiceFactory, seeded_records: Records, *, answered: bool
-) -> None:
+def test_further_seeds_complete_an_interrupted_one(api, create_service, seeded_records, *, answered):
     snapshots.restore_snapshot({})
     transports = [
         InMemoryTransport(api, fail_at_change=change, fail_after_response=answered) for change in FAILING_CHANGES
@@ -243,7 +241,7 @@ def seed_error(*responses: tuple[int, dict[str, str], Any]) -> str:
 
 
 class TestErrorResponses:
-    def test_the_message_contains_the_details_of_the_problem(self) -> None:
+    def test_the_message_contains_the_details_of_the_problem(self):
         problem = {
             "title": "The request is not valid",
             "detail": "One field is wrong.",
@@ -255,11 +253,11 @@ class TestErrorResponses:
             " is wrong.\n  /slug: Choose another."
         )
 
-    def test_the_message_says_if_the_response_has_no_problem_document(self) -> None:
+    def test_the_message_says_if_the_response_has_no_problem_document(self):
         assert "Is Atrium listening there?" in seed_error((403, {}, "<h1>Forbidden</h1>"))
         assert "Is Atrium listening there?" in seed_error((403, {}, ["forbidden"]))
 
-    def test_a_short_retry_after_is_waited_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_short_retry_after_is_waited_for(self, monkeypatch):
         sleeps: list[int] = []
         monkeypatch.setattr("local.seed.callers.time.sleep", sleeps.append)
         problem = {"title": "Later", "detail": "Too often."}
@@ -282,9 +280,7 @@ class TestResearchJobs:
             ({"status": "running"}, "takes longer than 1 s"),
         ],
     )
-    def test_a_job_that_does_not_complete_is_reported(
-        self, fields: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_job_that_does_not_complete_is_reported(self, fields, expected, monkeypatch):
         monkeypatch.setattr("local.seed.library._MAX_JOB_SECONDS", 1)
         job = {"id": "1", "kind": "import", "status": "queued"}
         empty_page: dict[str, Any] = {"items": [], "nextCursor": None}
@@ -299,7 +295,7 @@ class TestResearchJobs:
         assert expected in str(raised.value)
 
 
-def test_a_missing_run_is_reported(local_state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_run_is_reported(local_state, capsys):
     assert main(["seed"]) == 1
     assert "make run" in capsys.readouterr().err
     assert main(["seed", "--port", "1"]) == 1
@@ -310,6 +306,6 @@ def test_a_missing_run_is_reported(local_state: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("port", [1, 8000, 64_063, 64_064, 65_535])
-def test_the_receiver_of_a_run_has_another_valid_port(port: int) -> None:
+def test_the_receiver_of_a_run_has_another_valid_port(port):
     assert seeding.receiver_port(port) != port
     assert 1 <= seeding.receiver_port(port) <= 65_535

@@ -19,18 +19,18 @@ def url() -> Iterator[str]:
         server.shutdown()
 
 
-def test_an_event_is_printed_in_a_line_and_accepted(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_is_printed_in_a_line_and_accepted(url, capsys):
     assert httpx.post(url, json={"type": "page.published", "data": {"title": "Ümlaut"}}).status_code == 204
     assert capsys.readouterr().out == 'page.published {"title": "Ümlaut"}\n'
 
 
 @pytest.mark.parametrize("body", ["hello", '["hello"]', '{"text": "Ada was here."}'])
-def test_other_bodies_are_printed_unchanged(url: str, capsys: pytest.CaptureFixture[str], body: str) -> None:
+def test_other_bodies_are_printed_unchanged(url, capsys, body):
     assert httpx.post(url, content=body).status_code == 204
     assert capsys.readouterr().out == f"{body}\n"
 
 
-def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported(capsys):
     with create_receiver(0) as server:
         with pytest.raises(PortInUse):
             create_receiver(server.server_port)

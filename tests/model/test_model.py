@@ -38,13 +38,13 @@ def settings_of_rounds() -> Iterator[settings]:
         yield RANDOM
 
 
-def test_service_matches_the_model(begin_run: Begin) -> None:
+def test_service_matches_the_model(begin_run):
     for round_settings in settings_of_rounds():
         run_state_machine_as_test(create_state_machine(begin_run), settings=round_settings)
 
 
 @pytest.mark.parametrize("file", REGRESSIONS, ids=lambda file: file.stem)
-def test_recorded_regression_passes(file: Path, begin_run: Begin) -> None:
+def test_recorded_regression_passes(file, begin_run):
     run = begin_run()
     for name, arguments in json.loads(file.read_text()):
         run.execute_step(name, arguments)

@@ -104,7 +104,7 @@ def content_with_names(actor: str, target: str = "it") -> MessageContent:
 
 
 @given(message_contents())
-def test_slack_shows_the_sentence_without_parsing_it(content: MessageContent) -> None:
+def test_slack_shows_the_sentence_without_parsing_it(content):
     body = build_message("slack", content)
     section, context = body["blocks"]
     for text in (body["text"], section["text"]["text"]):
@@ -127,9 +127,7 @@ def unescape_once(text: str) -> str:
 @example(content=content_with_names("123456789) x"))
 @example(content=content_with_names("---"))
 @example(content=content_with_names("https://evil.example"))
-def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(
-    provider: Provider, content: MessageContent
-) -> None:
+def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(provider, content):
     text = markdown_of(provider, content)
     paragraph, inline, end = MarkdownIt("js-default").parse(text)
     assert (paragraph.type, end.type) == ("paragraph_open", "paragraph_close")
@@ -141,20 +139,20 @@ def test_markdown_shows_the_sentence_as_one_paragraph_of_plain_text(
 
 @pytest.mark.parametrize("provider", ["slack", "discord", "teams"])
 @given(content=message_contents())
-def test_no_message_mentions_everyone(provider: Provider, content: MessageContent) -> None:
+def test_no_message_mentions_everyone(provider, content):
     text = encode_message_body(provider, content).decode()
     assert not re.search(r"@(?:everyone|here|channel|group)", text, re.IGNORECASE)
 
 
 @given(message_contents())
-def test_discord_allows_no_mentions(content: MessageContent) -> None:
+def test_discord_allows_no_mentions(content):
     assert build_message("discord", content)["allowed_mentions"] == {"parse": []}
 
 
 @given(message_contents())
 @example(content_with_names("&" * 2_000, "*" * 2_000))
 @example(content_with_names("@everyone" * 200, "\U000122eb" * 2_000))
-def test_no_message_exceeds_the_providers_limit(content: MessageContent) -> None:
+def test_no_message_exceeds_the_providers_limit(content):
     slack, discord = build_message("slack", content), build_message("discord", content)
     assert len(slack["blocks"][0]["text"]["text"]) <= 3_000
     assert len(discord["embeds"][0]["description"]) <= 4_096
@@ -162,7 +160,7 @@ def test_no_message_exceeds_the_providers_limit(content: MessageContent) -> None
 
 
 @pytest.mark.parametrize("provider", get_args(Provider))
-def test_a_long_name_is_truncated(provider: Provider) -> None:
+def test_a_long_name_is_truncated(provider):
     text = encode_message_body(provider, content_with_names("a" * 257, "b" * 256)).decode()
     assert "a" * 255 + "…" in text
     assert "a" * 256 not in text
@@ -170,7 +168,7 @@ def test_a_long_name_is_truncated(provider: Provider) -> None:
 
 
 @given(message_contents())
-def test_a_name_is_one_line_without_direction_control_characters(content: MessageContent) -> None:
+def test_a_name_is_one_line_without_direction_control_characters(content):
     for name in (content.actor, content.target):
         assert len(name) <= MAX_NAME_CHARACTERS + len("The API key ")
         assert not re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", name)
@@ -178,12 +176,12 @@ def test_a_name_is_one_line_without_direction_control_characters(content: Messag
 
 
 @given(message_contents())
-def test_generic_webhooks_receive_the_event_and_the_plain_sentence(content: MessageContent) -> None:
+def test_generic_webhooks_receive_the_event_and_the_plain_sentence(content):
     assert build_message("webhook", content) == {"text": content.plain_text, "event": dict(content.event)}
 
 
 @given(st.lists(st.tuples(st.sampled_from(["wait", "thread_id", "x"]), st.sampled_from(["false", "true", "1"]))))
-def test_a_discord_url_has_one_wait_parameter(query: list[tuple[str, str]]) -> None:
+def test_a_discord_url_has_one_wait_parameter(query):
     query_string = "&".join(f"{name}={value}" for name, value in query)
     url = build_delivery_url("discord", f"https://discord.com/api/webhooks/1/x?{query_string}")
     assert url.count("wait=") == 1
@@ -192,5 +190,5 @@ def test_a_discord_url_has_one_wait_parameter(query: list[tuple[str, str]]) -> N
     assert all(f"{name}={value}" in url for name, value in query if name != "wait")
 
 
-def test_text_that_looks_like_an_entity_is_escaped() -> None:
+def test_text_that_looks_like_an_entity_is_escaped():
     assert "&amp;lt;b" in build_message("slack", content_with_names("&lt;b"))["text"]

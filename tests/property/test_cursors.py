@@ -19,7 +19,7 @@ def is_rejected(text: str, binding: str) -> bool:
 
 
 @given(keys, bindings)
-def test_a_cursor_restores_its_position(key: dict[str, str], binding: str) -> None:
+def test_a_cursor_restores_its_position(key, binding):
     cursor = encode_cursor(key, binding)
     assert decode_cursor(cursor, binding) == key
     assert cursor.isascii()
@@ -27,13 +27,13 @@ def test_a_cursor_restores_its_position(key: dict[str, str], binding: str) -> No
 
 
 @given(keys, bindings, bindings)
-def test_a_cursor_is_valid_for_its_own_list_only(key: dict[str, str], binding: str, other: str) -> None:
+def test_a_cursor_is_valid_for_its_own_list_only(key, binding, other):
     if binding != other:
         assert is_rejected(encode_cursor(key, binding), other)
 
 
 @given(keys, bindings, st.data())
-def test_any_altered_bit_is_detected(key: dict[str, str], binding: str, data: st.DataObject) -> None:
+def test_any_altered_bit_is_detected(key, binding, data):
     cursor = bytearray(from_base64url(encode_cursor(key, binding)))
     index = data.draw(st.integers(0, len(cursor) - 1))
     cursor[index] ^= 1 << data.draw(st.integers(0, 7))
@@ -41,7 +41,7 @@ def test_any_altered_bit_is_detected(key: dict[str, str], binding: str, data: st
 
 
 @given(keys, bindings, st.data())
-def test_any_altered_character_is_detected(key: dict[str, str], binding: str, data: st.DataObject) -> None:
+def test_any_altered_character_is_detected(key, binding, data):
     cursor = encode_cursor(key, binding)
     index = data.draw(st.integers(0, len(cursor) - 1))
     other = data.draw(st.characters(max_codepoint=255).filter(lambda c: c != cursor[index]))
@@ -49,13 +49,13 @@ def test_any_altered_character_is_detected(key: dict[str, str], binding: str, da
 
 
 @given(st.text(max_size=100), bindings)
-def test_other_text_is_rejected(text: str, binding: str) -> None:
+def test_other_text_is_rejected(text, binding):
     assert is_rejected(text, binding)
 
 
 # Eight bytes, which a cipher does not produce by chance.
 @given(st.text(min_size=8, max_size=30), bindings)
-def test_a_cursor_does_not_reveal_its_position(value: str, binding: str) -> None:
+def test_a_cursor_does_not_reveal_its_position(value, binding):
     cursor = from_base64url(encode_cursor({"index1pk": value}, binding))
     assert b"index1pk" not in cursor
     assert value.encode(errors="surrogatepass") not in cursor

@@ -68,9 +68,7 @@ def observations(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
 
 @given(st.uuids(), st.uuids(), DOMAINS, DOMAINS, TIMESTAMPS, TIMESTAMPS)
 @settings(max_examples=30)
-def test_a_proof_is_specific_to_a_platform_and_a_domain(
-    first: object, second: object, domain: str, another: str, now: str, later: str
-) -> None:
+def test_a_proof_is_specific_to_a_platform_and_a_domain(first, second, domain, another, now, later):
     claims = [(str(platform), name) for platform in (first, second) for name in (domain, another)]
     proofs = {claim: verification.claim_fields(*claim, now)["proof"] for claim in claims}
     assert len(set(proofs.values())) == len(set(claims))
@@ -80,9 +78,7 @@ def test_a_proof_is_specific_to_a_platform_and_a_domain(
 
 @given(observations())
 @settings(max_examples=300)
-def test_a_verdict_has_no_error_exactly_if_all_records_are_correct(
-    observed: tuple[CustomDomain, DnsObservation],
-) -> None:
+def test_a_verdict_has_no_error_exactly_if_all_records_are_correct(observed):
     custom_domain, observation = observed
     verdict = verification.evaluate(custom_domain, observation)
     assert (verdict.error is None) == all(record["ok"] for record in verdict.records)
@@ -96,7 +92,7 @@ def test_a_verdict_has_no_error_exactly_if_all_records_are_correct(
 
 @given(observations())
 @settings(max_examples=100)
-def test_an_unanswered_query_leaves_the_records_unchanged(observed: tuple[CustomDomain, DnsObservation]) -> None:
+def test_an_unanswered_query_leaves_the_records_unchanged(observed):
     custom_domain, observation = observed
     before = verification.evaluate(custom_domain, observation)
     unanswered = DnsObservation(*[DnsAnswer(error="DNS_TIMEOUT")] * 4)
@@ -107,8 +103,8 @@ def test_an_unanswered_query_leaves_the_records_unchanged(observed: tuple[Custom
 
 @given(domain=DOMAINS, claimed_at=TIMESTAMPS, days=DAYS, verdict=VERDICTS, is_taken=st.booleans(), jitter=JITTER)
 def test_a_pending_domain_is_verified_by_dns_and_fails_after_seven_days(
-    *, domain: str, claimed_at: str, days: float, verdict: Verdict, is_taken: bool, jitter: float
-) -> None:
+    *, domain, claimed_at, days, verdict, is_taken, jitter
+):
     custom_domain, checked_at = pending_domain(domain, claimed_at), after(claimed_at, days=days)
     fields = verification.changed_fields_after_check(
         custom_domain, verdict, checked_at, is_taken=is_taken, jitter=jitter
@@ -120,9 +116,7 @@ def test_a_pending_domain_is_verified_by_dns_and_fails_after_seven_days(
 
 
 @given(TIMESTAMPS, st.lists(st.tuples(st.floats(0.01, 5), VERDICTS), max_size=12), JITTER)
-def test_a_verified_domain_lapses_after_three_days_without_its_proof(
-    claimed_at: str, checks: list[tuple[float, Verdict]], jitter: float
-) -> None:
+def test_a_verified_domain_lapses_after_three_days_without_its_proof(claimed_at, checks, jitter):
     custom_domain, missing_since = verified_domain(claimed_at), None
     for days, verdict in checks:
         claimed_at = after(claimed_at, days=days)
@@ -138,9 +132,7 @@ def test_a_verified_domain_lapses_after_three_days_without_its_proof(
 
 
 @given(domain=DOMAINS, claimed_at=TIMESTAMPS, days=DAYS, verdict=VERDICTS, is_missing=st.booleans(), jitter=JITTER)
-def test_the_next_check_is_before_the_deadline(
-    *, domain: str, claimed_at: str, days: float, verdict: Verdict, is_missing: bool, jitter: float
-) -> None:
+def test_the_next_check_is_before_the_deadline(*, domain, claimed_at, days, verdict, is_missing, jitter):
     for custom_domain, deadline in [
         (pending_domain(domain, claimed_at), after(claimed_at, days=7)),
         (
@@ -163,7 +155,7 @@ def test_the_next_check_is_before_the_deadline(
 
 @given(TIMESTAMPS, JITTER)
 @settings(max_examples=20)
-def test_a_pending_domain_is_checked_often_at_first_and_then_hourly(claimed_at: str, jitter: float) -> None:
+def test_a_pending_domain_is_checked_often_at_first_and_then_hourly(claimed_at, jitter):
     custom_domain, checks = pending_domain("shop.example.com", claimed_at), []
     while custom_domain.next_check_at:
         checks.append(custom_domain.next_check_at)
@@ -180,9 +172,7 @@ def test_a_pending_domain_is_checked_often_at_first_and_then_hourly(claimed_at: 
 
 
 @given(DOMAINS, TIMESTAMPS, DAYS, st.sampled_from(["pending", "failed", "lapsed", "verified"]))
-def test_a_failed_or_lapsed_domain_can_be_verified_again(
-    domain: str, claimed_at: str, days: float, status: str
-) -> None:
+def test_a_failed_or_lapsed_domain_can_be_verified_again(domain, claimed_at, days, status):
     checked_at = after(claimed_at, days=days)
     custom_domain = pending_domain(domain, claimed_at, status=status)
     reset = verification.with_ended_verification_restarted(custom_domain, checked_at)
@@ -194,7 +184,7 @@ def test_a_failed_or_lapsed_domain_can_be_verified_again(
 
 @given(DOMAINS, TIMESTAMPS)
 @settings(max_examples=10)
-def test_the_required_records_have_names_relative_to_the_registered_domain(domain: str, claimed_at: str) -> None:
+def test_the_required_records_have_names_relative_to_the_registered_domain(domain, claimed_at):
     custom_domain = pending_domain(domain, claimed_at)
     output = CustomDomainOut.of(custom_domain)
     registered = "example.co.uk" if domain.endswith("uk") else "example.com"

@@ -74,9 +74,7 @@ def resolve_modules(
 
 @given(catalogues, platforms, spaces)
 @settings(max_examples=300)
-def test_every_module_is_consistent_with_its_source(
-    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
-) -> None:
+def test_every_module_is_consistent_with_its_source(catalogue, platform, space):
     modules = resolve_modules(catalogue, platform, space)
     assert set(modules) == {*catalogue, *platform, *space}
     for name, module in modules.items():
@@ -113,9 +111,7 @@ def test_every_module_is_consistent_with_its_source(
 
 
 @given(catalogues, platforms, spaces)
-def test_all_modules_with_enabled_dependencies_are_enabled(
-    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
-) -> None:
+def test_all_modules_with_enabled_dependencies_are_enabled(catalogue, platform, space):
     modules = resolve_modules(catalogue, platform, space)
     disabled = {name for name, module in modules.items() if not module.enabled and module.source != "dependency"}
     while blocked := {
@@ -128,9 +124,7 @@ def test_all_modules_with_enabled_dependencies_are_enabled(
 
 
 @given(catalogues, platforms, spaces)
-def test_settings_are_merged_from_the_platform_and_an_applied_override(
-    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
-) -> None:
+def test_settings_are_merged_from_the_platform_and_an_applied_override(catalogue, platform, space):
     for name, module in resolve_modules(catalogue, platform, space).items():
         base = platform.get(name, {}).get("settings", {})
         override_settings = {} if module.inherited else space[name]["settings"]
@@ -138,9 +132,7 @@ def test_settings_are_merged_from_the_platform_and_an_applied_override(
 
 
 @given(catalogues, platforms, spaces, names)
-def test_a_removed_override_has_no_effect(
-    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States, name: str
-) -> None:
+def test_a_removed_override_has_no_effect(catalogue, platform, space, name):
     without_override = {other: override for other, override in space.items() if other != name}
     with_override = {**without_override, name: {"enabled": False, "settings": {"x": 1}}}
     del with_override[name]
@@ -148,9 +140,7 @@ def test_a_removed_override_has_no_effect(
 
 
 @given(catalogues, platforms, spaces)
-def test_a_locked_module_is_equal_in_every_space_and_at_the_platform(
-    catalogue: Mapping[str, ModuleDefinition], platform: States, space: States
-) -> None:
+def test_a_locked_module_is_equal_in_every_space_and_at_the_platform(catalogue, platform, space):
     locked = {name: {**state, "locked": True} for name, state in platform.items()}
     everything = {**{name: {"enabled": True, "locked": True, "settings": {}} for name in catalogue}, **locked}
     in_space, at_platform = resolve_modules(catalogue, everything, space), resolve_modules(catalogue, everything, {})
@@ -159,7 +149,7 @@ def test_a_locked_module_is_equal_in_every_space_and_at_the_platform(
 
 
 @given(settings_values, settings_values)
-def test_merging_prefers_the_second_value_and_merges_objects(base: dict[str, Any], addition: dict[str, Any]) -> None:
+def test_merging_prefers_the_second_value_and_merges_objects(base, addition):
     merged = deep_merge(base, addition)
     assert set(merged) == {*base, *addition}
     assert deep_merge(merged, addition) == merged
@@ -182,7 +172,7 @@ ids = st.sampled_from([*list(MODULE_CATALOGUE)[:2], "custom"])
 
 
 @given(st.dictionaries(ids, states), st.dictionaries(ids, fields, max_size=3))
-def test_changes_are_applied_and_idempotent(platform: States, requested: Mapping[str, Mapping[str, Any]]) -> None:
+def test_changes_are_applied_and_idempotent(platform, requested):
     before = {module.module_id: module for module in platform_modules(platform)}
     changes = [
         ModuleChange.model_validate({"moduleId": name, **change_fields}) for name, change_fields in requested.items()

@@ -32,7 +32,7 @@ def effective_roles(
 
 
 @pytest.mark.parametrize(("at_organization", "at_platform"), [*product(ORGANIZATION_ROLES, LOWER_ROLES)])
-def test_the_role_on_a_platform(at_organization: Role | None, at_platform: Role | None) -> None:
+def test_the_role_on_a_platform(at_organization, at_platform):
     role, _ = effective_roles(at_organization, at_platform, None, space)
     if at_organization in ADMINS:
         assert role is Role.ADMIN, "admins and owners of the organization are admins of the platform"
@@ -46,9 +46,9 @@ def test_the_role_on_a_platform(at_organization: Role | None, at_platform: Role 
 
 @pytest.mark.parametrize("visibility", ["open", "private"])
 @pytest.mark.parametrize("roles", [*product(ORGANIZATION_ROLES, LOWER_ROLES, LOWER_ROLES)])
-def test_the_role_in_a_space(roles: tuple[Role | None, Role | None, Role | None], visibility: str) -> None:
+def test_the_role_in_a_space(roles, visibility):
     at_organization, at_platform, in_space = roles
-    platform_role, role = effective_roles(*roles, space.replace(visibility=visibility))
+    platform_role, role = effective_roles(at_organization, at_platform, in_space, space.replace(visibility=visibility))
     if at_organization in ADMINS or at_platform is Role.ADMIN:
         assert role is Role.ADMIN, "admins of the platform are admins of its spaces"
     elif in_space:

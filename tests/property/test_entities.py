@@ -73,7 +73,7 @@ def records(kind: type[Entity]) -> st.SearchStrategy[Entity]:
 class TestEveryEntity:
     @settings(max_examples=40)
     @given(data=st.data())
-    def test_an_entity_is_restored_from_its_item(self, kind: type[Entity], data: st.DataObject) -> None:
+    def test_an_entity_is_restored_from_its_item(self, kind, data):
         record = data.draw(records(kind))
         restored = kind.from_item(item_from_dynamodb_json(item_to_dynamodb_json(record.item())))
         assume(type(restored) is kind)  # An invitation with a platform becomes a platform invitation.
@@ -81,7 +81,7 @@ class TestEveryEntity:
 
     @settings(max_examples=40)
     @given(data=st.data())
-    def test_the_item_has_the_declared_key_and_kind(self, kind: type[Entity], data: st.DataObject) -> None:
+    def test_the_item_has_the_declared_key_and_kind(self, kind, data):
         record = data.draw(records(kind))
         item = record.item()
         assert (item["pk"], item["sk"]) == record.item_key == kind.make_item_key(**record.__dict__)
@@ -89,7 +89,7 @@ class TestEveryEntity:
 
     @settings(max_examples=40)
     @given(data=st.data())
-    def test_only_declared_indexes_have_keys_and_each_has_both(self, kind: type[Entity], data: st.DataObject) -> None:
+    def test_only_declared_indexes_have_keys_and_each_has_both(self, kind, data):
         item = data.draw(records(kind)).item()
         keys = {name for name in item if re.fullmatch(r"([a-z]+[0-9]|due)?[ps]k", name)}
         assert keys <= set(ATTRIBUTES)
@@ -99,7 +99,7 @@ class TestEveryEntity:
 
 
 @given(st.dictionaries(texts, values, max_size=5))
-def test_every_value_is_restored_from_dynamodb_json(item: dict[str, Any]) -> None:
+def test_every_value_is_restored_from_dynamodb_json(item):
     assert repr(item_from_dynamodb_json(item_to_dynamodb_json(item))) == repr(
         item
     )  # 1, 1.0 and True are equal, but distinct

@@ -15,7 +15,6 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import verify_integrity
 from tests.harness.callers import Issuer, Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
 from tests.harness.invitations import CreatedInvitation, decide_on_invitation, post_invitation
 from tests.harness.memory_aws import Item
@@ -160,15 +159,8 @@ def people(issuer: Issuer) -> dict[Identity, Person]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
 @given(st.lists(steps, min_size=3, max_size=14), identities, st.sampled_from(["email", "userId"]))
 def test_an_erasure_removes_all_data_of_the_person_and_no_other_data(
-    api: ApiClient,
-    workers: Workers,
-    clock: Clock,
-    ada: Person,
-    people: dict[Identity, Person],
-    history_steps: list[Step],
-    subject: Identity,
-    identified_by: str,
-) -> None:
+    api, workers, clock, ada, people, history_steps, subject, identified_by
+):
     memory_aws.reset()
     history = History(api, workers, create_organization(api, ada), people)
     for step in history_steps:

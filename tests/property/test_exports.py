@@ -78,7 +78,7 @@ def to_text(value: Any) -> str:
 
 
 @given(entries())
-def test_no_cell_starts_like_a_formula(entry: dict[str, Any]) -> None:
+def test_no_cell_starts_like_a_formula(entry):
     (row,) = parse_csv(entry)
     for cell in row.values():
         assert cell[:1] not in tuple(FORMULA_CHARACTERS)
@@ -96,7 +96,7 @@ def test_no_cell_starts_like_a_formula(entry: dict[str, Any]) -> None:
         "type": 'a;=1|"+1\t@A1',
     }
 )
-def test_no_part_of_a_row_starts_like_a_formula_at_any_separator(entry: dict[str, Any]) -> None:
+def test_no_part_of_a_row_starts_like_a_formula_at_any_separator(entry):
     text = format_entry("csv", rfc8785.dumps(entry)).decode()
     for separator in ";\t|":
         for part in text.split(separator)[1:]:
@@ -105,7 +105,7 @@ def test_no_part_of_a_row_starts_like_a_formula_at_any_separator(entry: dict[str
 
 
 @given(entries())
-def test_every_cell_is_quoted(entry: dict[str, Any]) -> None:
+def test_every_cell_is_quoted(entry):
     text = format_entry("csv", rfc8785.dumps(entry)).decode()
     assert re.fullmatch(r'"(?:[^"]|"")*"(?:,"(?:[^"]|"")*")*\r\n', text)
 
@@ -119,12 +119,12 @@ def test_every_cell_is_quoted(entry: dict[str, Any]) -> None:
 @example(";'=1")
 @example("a;\t=1")
 @example("a\t\tb|")
-def test_an_escaped_cell_can_be_unescaped(text: str) -> None:
+def test_an_escaped_cell_can_be_unescaped(text):
     assert unescape(escape_formulas(text)) == text
 
 
 @given(st.lists(entries(), max_size=3))
-def test_csv_rows_equal_ndjson_lines(drawn_entries: list[dict[str, Any]]) -> None:
+def test_csv_rows_equal_ndjson_lines(drawn_entries):
     lines = [json.loads(format_entry("ndjson", rfc8785.dumps(entry))) for entry in drawn_entries]
     for row, entry in zip(parse_csv(*drawn_entries), lines, strict=True):
         cells = {name: unescape(cell) for name, cell in row.items()}
@@ -140,16 +140,14 @@ def test_csv_rows_equal_ndjson_lines(drawn_entries: list[dict[str, Any]]) -> Non
 
 
 @given(entries())
-def test_an_ndjson_line_is_the_canonical_entry(entry: dict[str, Any]) -> None:
+def test_an_ndjson_line_is_the_canonical_entry(entry):
     line = rfc8785.dumps(entry)
     assert format_entry("ndjson", line) == line + b"\n"
     assert line.count(b"\n") == 0
 
 
 @given(st.integers(1, 70).flatmap(lambda size: st.tuples(st.just(size), st.sets(st.integers(1, size)), st.data())))
-def test_entries_and_evidence_form_the_tree_however_the_work_is_sliced(
-    drawn: tuple[int, set[int], st.DataObject],
-) -> None:
+def test_entries_and_evidence_form_the_tree_however_the_work_is_sliced(drawn):
     size, included, data = drawn
     leaves = [leaf_hash(b"%d" % sequence) for sequence in range(1, size + 1)]
     omitted = OmittedRuns([], CompactRange())
@@ -169,7 +167,7 @@ def test_entries_and_evidence_form_the_tree_however_the_work_is_sliced(
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
-def test_the_amount_of_evidence_is_limited(runs: int, max_hashes: int) -> None:
+def test_the_amount_of_evidence_is_limited(runs, max_hashes):
     with patch.object(omitted_runs, "MAX_EVIDENCE_HASHES", max_hashes):
         omitted = OmittedRuns([], CompactRange())
         for n in range(runs):

@@ -16,14 +16,11 @@ from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import alter_item, entry_item, hash_leaf
-from tests.harness.callers import Person
-from tests.harness.clock import Clock, backdate
+from tests.harness.clock import backdate
 from tests.harness.erasures import complete_erasure, create_erasure, keys_of_items_containing
 from tests.harness.memory_aws import Item
 from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
-from tests.harness.workers import Workers
 
 SHORT, LONG, UNERASED = 2, 3, 5
 """Sequences of a log: a short and a long erased entry, and a short one that is not erased."""
@@ -90,7 +87,7 @@ def log(restore_tenant: RestoreTenant) -> ErasedLog:
 class TestErasedEntry:
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
     @pytest.mark.parametrize("name", [*ERASED_ATTRIBUTES, "outcome", "ttl", "index2pk", "duepk"])
-    def test_an_added_or_changed_attribute_is_found(self, log: ErasedLog, sequence: int, name: str) -> None:
+    def test_an_added_or_changed_attribute_is_found(self, log, sequence, name):
         for value in (log.items_before[sequence].get(name, "x"), "x", b"x", None):
             alter_item(log.load_entry(sequence), **{name: value})
             assert log.find_fault() == Fault("modified", sequence)
@@ -115,17 +112,17 @@ class TestErasedEntry:
             ("erased", True),
         ],
     )
-    def test_an_altered_attribute_is_found(self, log: ErasedLog, sequence: int, name: str, value: object) -> None:
+    def test_an_altered_attribute_is_found(self, log, sequence, name, value):
         alter_item(log.load_entry(sequence), **{name: value})
         assert log.find_fault() == Fault("modified", sequence)
 
-    def test_a_changed_type_is_found_even_with_its_index_key(self, log: ErasedLog) -> None:
+    def test_a_changed_type_is_found_even_with_its_index_key(self, log):
         event_type = "organization.updated"
         alter_item(log.load_entry(SHORT), type=event_type, facet3pk=f"A#{log.organization.id}#E#{event_type}")
         assert log.find_fault() == Fault("modified", SHORT)
 
     @pytest.mark.parametrize("sequence", [SHORT, LONG])
-    def test_a_restored_body_is_found_even_if_it_is_authentic(self, log: ErasedLog, sequence: int) -> None:
+    def test_a_restored_body_is_found_even_if_it_is_authentic(self, log, sequence):
         remaining = {name: value for name, value in log.load_entry(sequence).items() if name != "erased"}
         original = log.items_before[sequence]
         memory_aws.put_item(remaining)
@@ -136,20 +133,20 @@ class TestErasedEntry:
         )
         assert log.find_fault() == Fault("modified", sequence)
 
-    def test_another_body_is_found(self, log: ErasedLog) -> None:
+    def test_another_body_is_found(self, log):
         original, body = log.items_before[UNERASED], log.items_before[UNERASED]["body"]
         remaining = {name: value for name, value in log.load_entry(SHORT).items() if name != "erased"}
         memory_aws.put_item({**remaining, "body": body, "leaf": hash_leaf(body), "seal": original["seal"]})
         assert log.find_fault() in (Fault("modified", SHORT), Fault("reordered", SHORT))
 
-    def test_swapped_attributes_of_two_entries_are_found(self, log: ErasedLog) -> None:
+    def test_swapped_attributes_of_two_entries_are_found(self, log):
         first, second = log.load_entry(SHORT), log.load_entry(LONG)
         for names in (("sequence", "index1sk"), ("leaf",), ("erased",), ("leaf", "erased"), ("id",)):
             alter_item(first, **{name: second[name] for name in names})
             alter_item(second, **{name: first[name] for name in names})
             assert log.find_fault() == Fault("modified", SHORT), names
 
-    def test_an_entry_of_another_log_is_found(self, log: ErasedLog, tenant: TenantFixture) -> None:
+    def test_an_entry_of_another_log_is_found(self, log, tenant):
         other_log = create_erased_log(tenant)
         foreign_item = other_log.load_entry(SHORT)
         memory_aws.delete_item(log.load_entry(SHORT))
@@ -160,7 +157,7 @@ class TestErasedEntry:
 class TestFalseErasure:
     """An attacker marks an entry as erased that was not."""
 
-    def test_a_false_erasure_is_found(self, log: ErasedLog, tenant: TenantFixture) -> None:
+    def test_a_false_erasure_is_found(self, log, tenant):
         item = log.load_entry(UNERASED)
         remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
         signatures = [
@@ -181,7 +178,7 @@ class TestFalseErasure:
                 memory_aws.put_item({**remaining_item, "erased": signature})
                 assert log.find_fault() == Fault("modified", UNERASED), signature
 
-    def test_an_erasure_signed_by_another_key_is_found(self, log: ErasedLog, configure: SettingsOverride) -> None:
+    def test_an_erasure_signed_by_another_key_is_found(self, log, configure):
         configure(audit_signing_key=OTHER_KEY)
         table.write_transaction(
             redaction.redaction_writes(log.organization.id, log.load_entry(UNERASED), should_sign=True)
@@ -189,9 +186,7 @@ class TestFalseErasure:
         configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
         assert log.find_fault() == Fault("modified", UNERASED)
 
-    def test_a_forged_entry_that_was_then_erased_is_found(
-        self, log: ErasedLog, api: ApiClient, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_forged_entry_that_was_then_erased_is_found(self, log, api, workers, clock):
         item = log.load_entry(UNERASED)
         alter_item(item, body=item["body"].replace(b"update_organization", b"sophie@example.org "))
         assert log.find_fault() == Fault("modified", UNERASED)
@@ -200,17 +195,13 @@ class TestFalseErasure:
         assert log.find_fault() == Fault("modified", UNERASED)
 
     @pytest.mark.parametrize("body", [b"sophie@example.org", b'"sophie@example.org', b'{"a":"sophie@example.org"}'])
-    def test_an_invalid_body_that_was_then_erased_is_found(
-        self, log: ErasedLog, api: ApiClient, workers: Workers, clock: Clock, body: bytes
-    ) -> None:
+    def test_an_invalid_body_that_was_then_erased_is_found(self, log, api, workers, clock, body):
         memory_aws.put_item({**log.load_entry(UNERASED), "body": body, "leaf": hash_leaf(body)})
         assert complete_erasure(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
         assert keys_of_items_containing("sophie@example.org") == []
         assert log.find_fault() == Fault("modified", UNERASED)
 
-    def test_a_forged_entry_does_not_change_whose_membership_is_erased(
-        self, log: ErasedLog, api: ApiClient, grace: Person, edith: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_forged_entry_does_not_change_whose_membership_is_erased(self, log, api, grace, edith, workers, clock):
         for person in (grace, edith):
             add_organization_member(log.organization, person, "member")
         workers.run_until_idle()
@@ -232,30 +223,26 @@ class TestReplacedSigningKey:
         assert log.find_fault() is None
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=log_proof.PUBLIC_KEY)
 
-    def test_erased_entries_stay_valid(self, log: ErasedLog) -> None:
+    def test_erased_entries_stay_valid(self, log):
         assert log.find_fault() is None
 
-    def test_further_entries_can_be_erased(
-        self, log: ErasedLog, api: ApiClient, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_further_entries_can_be_erased(self, log, api, grace, workers, clock):
         add_organization_member(log.organization, grace, "member")
         assert complete_erasure(api, workers, clock, log.organization, userId=grace.id)["erasedEntries"] == 1
         assert log.find_fault() is None
 
-    def test_a_false_erasure_is_found_with_either_key(self, log: ErasedLog) -> None:
+    def test_a_false_erasure_is_found_with_either_key(self, log):
         item = log.load_entry(UNERASED)
         remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
         for signature in (item["seal"], item["seal"][:12] + bytes(16), item["seal"][:12] + bytes(52), bytes(64)):
             memory_aws.put_item({**remaining, "erased": signature})
             assert log.find_fault() == Fault("modified", UNERASED)
 
-    def test_erased_entries_are_invalid_when_the_former_key_is_not_trusted(
-        self, log: ErasedLog, configure: SettingsOverride
-    ) -> None:
+    def test_erased_entries_are_invalid_when_the_former_key_is_not_trusted(self, log, configure):
         configure(audit_former_public_keys="")
         assert not redaction.is_redacted_entry_intact(log.organization.id, SHORT, log.load_entry(SHORT))
 
     @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
-    def test_invalid_bodies_are_found(self, log: ErasedLog, body: bytes) -> None:
+    def test_invalid_bodies_are_found(self, log, body):
         alter_item(log.load_entry(UNERASED), body=body, leaf=hash_leaf(body))
         assert log.find_fault() == Fault("modified", UNERASED)

@@ -53,7 +53,7 @@ def field_names(model: type[Input] | type[Query]) -> st.SearchStrategy[str]:
 
 @pytest.mark.parametrize(("model", "method"), BODIES, ids=lambda part: part if isinstance(part, str) else part.__name__)
 @given(data=st.data())
-def test_errors_of_a_body_are_documented(model: type[Input], method: str, data: st.DataObject) -> None:
+def test_errors_of_a_body_are_documented(model, method, data):
     content = data.draw(st.dictionaries(field_names(model) | st.text(), values, max_size=6) | values)
     try:
         validate_body(model, build_request(method, content, {}), {})
@@ -63,7 +63,7 @@ def test_errors_of_a_body_are_documented(model: type[Input], method: str, data: 
 
 @pytest.mark.parametrize("model", QUERIES)
 @given(data=st.data())
-def test_errors_of_a_query_are_documented(model: type[Query], data: st.DataObject) -> None:
+def test_errors_of_a_query_are_documented(model, data):
     query = data.draw(st.dictionaries(field_names(model), words | st.text(), max_size=4))
     try:
         validate_query(model, build_request("GET", {}, query))
@@ -79,7 +79,7 @@ LIMITED_QUERY_FIELDS = [
 @pytest.mark.parametrize(
     ("model", "name"), LIMITED_QUERY_FIELDS, ids=lambda part: part if isinstance(part, str) else part.__name__
 )
-def test_a_long_text_in_a_query_is_too_long(model: type[Query], name: str) -> None:
+def test_a_long_text_in_a_query_is_too_long(model, name):
     with pytest.raises(ValidationProblem) as raised:
         validate_query(
             model, build_request("GET", {}, {**dict.fromkeys(required_query_parameters(model), "x"), name: "x" * 9000})

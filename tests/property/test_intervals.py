@@ -29,14 +29,14 @@ def contains(intervals: Intervals, time: str) -> bool:
 
 
 @given(interval_lists, interval_lists, times)
-def test_intersection_and_difference_match_their_definitions(first: Intervals, second: Intervals, time: str) -> None:
+def test_intersection_and_difference_match_their_definitions(first, second, time):
     assert contains(intersect(first, second), time) == (contains(first, time) and contains(second, time))
     assert contains(subtract(first, second), time) == (contains(first, time) and not contains(second, time))
     assert intersect(first, ALWAYS) == tuple(map(tuple, first))
 
 
 @given(interval_lists, times, times)
-def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time: str, other: str) -> None:
+def test_closing_and_opening_affect_only_later_times(intervals, time, other):
     assert contains(parts_before(intervals, time), other) == (contains(intervals, other) and other < time)
     reopened = with_open_last_interval(parts_before(intervals, time), time)
     assert is_open(reopened)
@@ -46,7 +46,7 @@ def test_closing_and_opening_affect_only_later_times(intervals: Intervals, time:
 
 
 @given(st.integers(1, 40))
-def test_the_earliest_of_too_many_intervals_are_merged(number: int) -> None:
+def test_the_earliest_of_too_many_intervals_are_merged(number):
     intervals = [[f"{n:03}a", f"{n:03}b"] for n in range(number)]
     compacted = limit_count_by_merging_oldest(intervals[::-1])
     assert len(compacted) == min(number, MAX_INTERVALS)

@@ -97,13 +97,13 @@ def status_changes(history: list[dict[str, Any]]) -> list[tuple[LeadStatusCode, 
     return [(first["status"], second["status"]) for first, second in pairwise(history)]
 
 
-def test_every_status_is_reachable_and_none_follows_itself() -> None:
+def test_every_status_is_reachable_and_none_follows_itself():
     assert {next_statuses for item in NEXT_STATUSES.values() for next_statuses in item} == set(NEXT_STATUSES)
     assert all(status not in next_statuses for status, next_statuses in NEXT_STATUSES.items())
 
 
 @given(st.data())
-def test_operators_can_make_only_permitted_changes(data: st.DataObject) -> None:
+def test_operators_can_make_only_permitted_changes(data):
     lead = build_lead()
     for milliseconds in range(1, data.draw(st.integers(1, 8))):
         status = data.draw(STATUSES)
@@ -117,9 +117,7 @@ def test_operators_can_make_only_permitted_changes(data: st.DataObject) -> None:
 
 
 @given(SINGLE_SENDER_ACTIONS)
-def test_lead_and_submission_of_a_single_sender_always_agree(
-    actions: list[tuple[str | int, LeadStatusCode]],
-) -> None:
+def test_lead_and_submission_of_a_single_sender_always_agree(actions):
     for lead in build_states([*actions]):
         view = LeadSubmission.of_lead(lead, "0")
         assert view.status == lead.status
@@ -128,9 +126,7 @@ def test_lead_and_submission_of_a_single_sender_always_agree(
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_a_lead_is_withdrawn_if_all_submissions_are_and_only_if_one_is(
-    actions: list[tuple[str | int, LeadStatusCode | None]],
-) -> None:
+def test_a_lead_is_withdrawn_if_all_submissions_are_and_only_if_one_is(actions):
     for lead in build_states([*actions]):
         withdrawn = [item["status"] == "withdrawn" for item in lead.submissions]
         assert lead.status == "withdrawn" or not all(withdrawn)
@@ -139,9 +135,7 @@ def test_a_lead_is_withdrawn_if_all_submissions_are_and_only_if_one_is(
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_a_later_submission_neither_ends_a_withdrawal_nor_replaces_data(
-    actions: list[tuple[str | int, LeadStatusCode | None]],
-) -> None:
+def test_a_later_submission_neither_ends_a_withdrawal_nor_replaces_data(actions):
     states = build_states([*actions])
     for (actor, _), (before, after) in zip(actions, pairwise(states), strict=True):
         assert (after.contact_name, after.message, after.consent) == ("Sender 0", None, None)
@@ -157,7 +151,7 @@ def test_a_later_submission_neither_ends_a_withdrawal_nor_replaces_data(
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_every_history_follows_the_rules(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
+def test_every_history_follows_the_rules(actions):
     lead = build_states([*actions])[-1]
     assert all(next_statuses in NEXT_STATUSES[status] for status, next_statuses in status_changes(lead.history))
     assert lead.history[-1]["status"] == lead.status
@@ -168,9 +162,7 @@ def test_every_history_follows_the_rules(actions: list[tuple[str | int, LeadStat
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_a_submission_changes_only_by_operators_and_its_sender(
-    actions: list[tuple[str | int, LeadStatusCode]],
-) -> None:
+def test_a_submission_changes_only_by_operators_and_its_sender(actions):
     states = build_states([*actions])
     for (actor, _), (before, after) in zip(actions, pairwise(states), strict=True):
         for item in before.submissions:
@@ -180,7 +172,7 @@ def test_a_submission_changes_only_by_operators_and_its_sender(
 
 @effort(max_examples=200)
 @given(ACTIONS)
-def test_a_submissions_history_starts_when_it_was_sent(actions: list[tuple[str | int, LeadStatusCode]]) -> None:
+def test_a_submissions_history_starts_when_it_was_sent(actions):
     for item in build_states([*actions])[-1].submissions:
         assert item["history"][0] == {"status": "new", "at": item["submitted_at"]}
         assert all(entry["at"] >= item["submitted_at"] for entry in item["history"])

@@ -175,7 +175,7 @@ class Run:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
 @given(st.lists(steps, max_size=5))
 @example([Append(0, [LATE, LATE, Append(0, [], "after")], None)])
-def test_every_interleaving_produces_a_complete_log(drawn_steps: list[Step]) -> None:
+def test_every_interleaving_produces_a_complete_log(drawn_steps):
     run = Run()
     with run.patched_service():
         for step in drawn_steps:

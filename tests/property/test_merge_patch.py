@@ -40,23 +40,23 @@ patches = st.recursive(
 
 
 @pytest.mark.parametrize(("original", "patch", "result"), APPENDIX_A)
-def test_the_examples_of_the_rfc_are_satisfied(original: object, patch: object, result: object) -> None:
+def test_the_examples_of_the_rfc_are_satisfied(original, patch, result):
     assert merge_patch(original, patch) == result
 
 
 @given(documents, patches)
-def test_applying_a_patch_twice_equals_applying_it_once(document: object, patch: object) -> None:
+def test_applying_a_patch_twice_equals_applying_it_once(document, patch):
     patched = merge_patch(document, patch)
     assert merge_patch(patched, patch) == patched
 
 
 @given(documents)
-def test_an_empty_patch_changes_no_object(document: object) -> None:
+def test_an_empty_patch_changes_no_object(document):
     assert merge_patch(document, {}) == (document if isinstance(document, dict) else {})
 
 
 @given(documents, patches)
-def test_the_original_and_the_patch_are_not_modified(document: object, patch: object) -> None:
+def test_the_original_and_the_patch_are_not_modified(document, patch):
     before = repr((document, patch))
     merge_patch(document, patch)
     assert repr((document, patch)) == before
@@ -69,5 +69,5 @@ def has_null_member(value: object) -> bool:
 
 
 @given(documents, st.dictionaries(names, patches, max_size=3))
-def test_the_result_contains_no_null_members(document: object, patch: dict[str, object]) -> None:
+def test_the_result_contains_no_null_members(document, patch):
     assert not has_null_member(merge_patch(document, patch))

@@ -193,7 +193,7 @@ class ModulesMachine(RuleBasedStateMachine):
         assert self._versions() == self.versions
 
 
-def test_modules_match_their_model_after_any_changes(api: ApiClient, ada: Person) -> None:
+def test_modules_match_their_model_after_any_changes(api, ada):
     class Machine(ModulesMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)

@@ -59,20 +59,20 @@ def is_rejected(log: ExportedLog, export: Iterable[bytes], evidence: Any = ()) -
 
 
 @given(logs())
-def test_a_complete_log_verifies(log: ExportedLog) -> None:
+def test_a_complete_log_verifies(log):
     message = f": {log.size} of {log.size} entries are proven to be in the signed tree, sequence 1 to {log.size}: "
     assert message in verify_export(log, log.lines)
 
 
 @given(logs(), st.data())
-def test_any_part_of_a_log_verifies_with_its_evidence(log: ExportedLog, data: st.DataObject) -> None:
+def test_any_part_of_a_log_verifies_with_its_evidence(log, data):
     part = data.draw(parts_of(log))
     assert f": {len(part)} of {log.size} entries are proven" in verify_export(
         log, log.lines_of(part), log.evidence_for(part)
     )
 
 
-def test_every_range_of_a_log_verifies_with_its_evidence() -> None:
+def test_every_range_of_a_log_verifies_with_its_evidence():
     log = build_exported_log([11])
     for first in range(1, log.size + 1):
         for last in range(first, log.size + 1):
@@ -81,13 +81,13 @@ def test_every_range_of_a_log_verifies_with_its_evidence() -> None:
 
 
 @given(logs(), st.data())
-def test_a_part_does_not_verify_with_evidence_of_another(log: ExportedLog, data: st.DataObject) -> None:
+def test_a_part_does_not_verify_with_evidence_of_another(log, data):
     part, other = data.draw(parts_of(log)), data.draw(parts_of(log))
     assert is_rejected(log, log.lines_of(part), log.evidence_for(other)) == (part != other)
 
 
 @given(logs(), st.data())
-def test_any_altered_hash_of_the_evidence_is_detected(log: ExportedLog, data: st.DataObject) -> None:
+def test_any_altered_hash_of_the_evidence_is_detected(log, data):
     part = data.draw(parts_of(log, includes_whole=False))
     evidence = log.evidence_for(part)
     hashes = data.draw(st.sampled_from(evidence))["hashes"]
@@ -97,7 +97,7 @@ def test_any_altered_hash_of_the_evidence_is_detected(log: ExportedLog, data: st
 
 
 @given(logs(), st.data())
-def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log: ExportedLog, data: st.DataObject) -> None:
+def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log, data):
     part = data.draw(parts_of(log, includes_whole=False))
     evidence = log.evidence_for(part)
     hashes: list[str] = data.draw(st.sampled_from(evidence))["hashes"]
@@ -107,7 +107,7 @@ def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log: Export
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_any_flipped_bit_of_any_line_is_detected(bit: int) -> None:
+def test_any_flipped_bit_of_any_line_is_detected(bit):
     expected_message = verify_export(A_LOG, A_LOG.lines)
     for number, line in enumerate(A_LOG.lines):
         exempt = set(unproven_range(line))
@@ -122,7 +122,7 @@ def test_any_flipped_bit_of_any_line_is_detected(bit: int) -> None:
 
 
 @given(st.data())
-def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data: st.DataObject) -> None:
+def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data):
     log = data.draw(logs())
     sequence = data.draw(st.integers(1, log.size))
     erased = build_exported_log(sorted({*log.tree_sizes}), {*log.erasure_signatures, sequence})
@@ -138,7 +138,7 @@ def test_any_altered_field_of_an_erased_entry_is_detected_at_its_sequence(data: 
 
 
 @given(logs(), st.data())
-def test_any_false_erasure_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
+def test_any_false_erasure_is_detected_at_its_sequence(log, data):
     sequence, other = (data.draw(st.integers(1, log.size)) for _ in range(2))
     erased_log = build_exported_log(sorted({*log.tree_sizes}), range(1, log.size + 1))
     signatures = [None, *(erased_log.erasure_signatures[n] for n in erased_log.erasure_signatures if n != sequence)]
@@ -154,7 +154,7 @@ def test_any_false_erasure_is_detected_at_its_sequence(log: ExportedLog, data: s
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_any_flipped_bit_of_the_checkpoint_is_detected(bit: int) -> None:
+def test_any_flipped_bit_of_the_checkpoint_is_detected(bit):
     note = A_LOG.checkpoint.encode()
     for at in range(len(note)):
         with pytest.raises(InvalidInput, match="checkpoint"):
@@ -165,7 +165,7 @@ def test_any_flipped_bit_of_the_checkpoint_is_detected(bit: int) -> None:
 
 @settings(max_examples=500)
 @given(st.integers(0, len(AN_EXPORT)), st.binary(max_size=3), st.integers(0, 3))
-def test_any_inserted_or_removed_bytes_are_detected(at: int, inserted: bytes, removed_count: int) -> None:
+def test_any_inserted_or_removed_bytes_are_detected(at, inserted, removed_count):
     edited = AN_EXPORT[:at] + inserted + AN_EXPORT[at + removed_count :]
     line_starts = [sum(map(len, A_LOG.lines[:number])) for number in range(A_LOG.size)]
     exempt = {start + n for start, line in zip(line_starts, A_LOG.lines, strict=True) for n in unproven_range(line)}
@@ -174,21 +174,21 @@ def test_any_inserted_or_removed_bytes_are_detected(at: int, inserted: bytes, re
 
 
 @given(logs(), st.data())
-def test_any_removed_line_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
+def test_any_removed_line_is_detected_at_its_sequence(log, data):
     removed = data.draw(st.integers(1, log.size))
     with pytest.raises(InvalidInput, match=f"sequence {removed} is missing"):
         verify_export(log, log.lines[: removed - 1] + log.lines[removed:])
 
 
 @given(logs(), st.data())
-def test_any_repeated_line_is_detected_at_its_sequence(log: ExportedLog, data: st.DataObject) -> None:
+def test_any_repeated_line_is_detected_at_its_sequence(log, data):
     repeated = data.draw(st.integers(1, log.size))
     with pytest.raises(InvalidInput, match=f"sequence {repeated} is there twice"):
         verify_export(log, log.lines[:repeated] + log.lines[repeated - 1 :])
 
 
 @given(logs(min_size=2), st.data())
-def test_reordered_lines_are_detected_at_the_first_that_moved(log: ExportedLog, data: st.DataObject) -> None:
+def test_reordered_lines_are_detected_at_the_first_that_moved(log, data):
     order = data.draw(_other_orders(log))
     moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
     with pytest.raises(InvalidInput, match=f"sequence {moved} is out of order"):
@@ -196,9 +196,7 @@ def test_reordered_lines_are_detected_at_the_first_that_moved(log: ExportedLog, 
 
 
 @given(logs(min_size=2), st.data())
-def test_swapped_entries_are_detected_by_the_root_or_by_an_erasure_signature(
-    log: ExportedLog, data: st.DataObject
-) -> None:
+def test_swapped_entries_are_detected_by_the_root_or_by_an_erasure_signature(log, data):
     order = data.draw(_other_orders(log))
     # The signature of an erased entry contains its sequence, so the first erased entry that moved is reported.
     moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasure_signatures]

@@ -225,9 +225,7 @@ def people_by_name(
     return {person.username: person for person in (ada, grace, edith, mary, stranger, operator)}
 
 
-def test_an_organization_always_has_one_owner_and_a_complete_log(
-    api: ApiClient, workers: Workers, clock: Clock, people_by_name: dict[str, Person]
-) -> None:
+def test_an_organization_always_has_one_owner_and_a_complete_log(api, workers, clock, people_by_name):
     class Machine(OrganizationMachine):
         def __init__(self) -> None:
             super().__init__(api, workers, clock, people_by_name)

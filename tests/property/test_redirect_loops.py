@@ -126,7 +126,7 @@ class WildcardRedirectsMachine(RuleBasedStateMachine):
             path = result[1]
 
 
-def test_each_chain_ends_after_at_most_five_hops(api: ApiClient, ada: Person) -> None:
+def test_each_chain_ends_after_at_most_five_hops(api, ada):
     class Machine(RedirectsMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)
@@ -134,7 +134,7 @@ def test_each_chain_ends_after_at_most_five_hops(api: ApiClient, ada: Person) ->
     run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=30, stateful_step_count=25))
 
 
-def test_no_visitor_is_redirected_in_a_loop(api: ApiClient, ada: Person) -> None:
+def test_no_visitor_is_redirected_in_a_loop(api, ada):
     class Machine(WildcardRedirectsMachine):
         def __init__(self) -> None:
             super().__init__(api, ada)

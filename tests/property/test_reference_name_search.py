@@ -27,7 +27,7 @@ def load_records(name: str) -> RecordColumns:
 
 @settings(max_examples=150, deadline=None)  # The first of them decompresses a set.
 @given(st.sampled_from(DATASET_NAMES), st.data())
-def test_a_prefix_of_a_name_finds_its_records(name: str, data: st.DataObject) -> None:
+def test_a_prefix_of_a_name_finds_its_records(name, data):
     record_columns = load_records(name)
     index = data.draw(st.integers(0, len(record_columns.columns["name"]) - 1))
     record_name = record_columns.columns["name"][index]
@@ -38,7 +38,7 @@ def test_a_prefix_of_a_name_finds_its_records(name: str, data: st.DataObject) ->
 
 
 @given(st.lists(st.text(), max_size=20), st.text(max_size=3))
-def test_bisection_finds_the_same_keys_as_a_full_scan(names: list[str], prefix: str) -> None:
+def test_bisection_finds_the_same_keys_as_a_full_scan(names, prefix):
     keys = sorted({search_key(name) for name in names})
     key = search_key(prefix)
     assert [keys[index] for index in index_range_of_prefix(keys, key)] == [
@@ -47,5 +47,5 @@ def test_bisection_finds_the_same_keys_as_a_full_scan(names: list[str], prefix: 
 
 
 @given(st.text())
-def test_a_search_key_is_its_own_search_key(name: str) -> None:
+def test_a_search_key_is_its_own_search_key(name):
     assert search_key(search_key(name)) == search_key(name)

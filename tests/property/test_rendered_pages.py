@@ -113,9 +113,7 @@ def menus(label: st.SearchStrategy[str]) -> st.SearchStrategy[list[MenuItem]]:
 
 
 @given(page_blocks=blocks(words), title=printable, description=words, menu=menus(words), preview=st.booleans())
-def test_text_adds_no_harmful_markup(
-    page_blocks: list[StoredBlock], title: str, description: str, menu: list[MenuItem], *, preview: bool
-) -> None:
+def test_text_adds_no_harmful_markup(page_blocks, title, description, menu, *, preview):
     root = render_blocks(
         *page_blocks, title=title, site_name=description, description=description, menu=menu, preview=preview
     )
@@ -123,7 +121,7 @@ def test_text_adds_no_harmful_markup(
 
 
 @given(page_blocks=blocks(printable))
-def test_every_valid_block_is_rendered_accessibly(page_blocks: list[StoredBlock]) -> None:
+def test_every_valid_block_is_rendered_accessibly(page_blocks):
     assert_accessible(render_blocks(*validate_blocks(*page_blocks)))
 
 
@@ -147,7 +145,7 @@ def has_visible_text(element: Element) -> bool:
 
 
 @given(theme_colors=st.dictionaries(names, colors), mode=st.sampled_from([None, "auto", "light", "dark"]))
-def test_text_has_sufficient_contrast_in_any_theme(theme_colors: dict[str, str], mode: str | None) -> None:
+def test_text_has_sufficient_contrast_in_any_theme(theme_colors, mode):
     for scheme in ("light", "dark"):
         colors_by_name = palette(build_theme(colors=theme_colors, mode=mode), scheme)
         for text in ("text", "muted", "link"):
@@ -157,7 +155,7 @@ def test_text_has_sufficient_contrast_in_any_theme(theme_colors: dict[str, str],
 
 
 @given(fonts=st.dictionaries(st.sampled_from(["body", "heading", "mono"]), words))
-def test_a_font_name_cannot_end_its_declaration(fonts: dict[str, str]) -> None:
+def test_a_font_name_cannot_end_its_declaration(fonts):
     syntax_characters = "{}<>@;()*/\n"
     without_fonts = [c for c in stylesheet(build_theme(fonts={})) if c in syntax_characters]
     with_fonts = [c for c in stylesheet(build_theme(fonts=fonts)) if c in syntax_characters]

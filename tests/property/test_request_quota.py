@@ -13,8 +13,6 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
-from tests.conftest import SettingsOverride
-from tests.harness.clock import Clock
 from tests.harness.simulated_processes import SimulatedProcess
 
 without_deadline = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -47,9 +45,7 @@ def is_admitted(process: SimulatedProcess) -> bool:
 
 @without_deadline
 @given(limit=st.integers(1, 150), windows=WINDOWS)
-def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(
-    configure: SettingsOverride, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
-) -> None:
+def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(configure, clock, limit, windows):
     configure(requests_per_minute=str(limit))
     clock.freeze()
     processes = [SimulatedProcess() for _ in range(4)]
@@ -67,9 +63,7 @@ def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(
 
 @without_deadline
 @given(limit=st.integers(0, 150), windows=WINDOWS)
-def test_a_process_writes_at_most_once_per_20_requests(
-    configure: SettingsOverride, clock: Clock, limit: int, windows: list[list[tuple[int, int]]]
-) -> None:
+def test_a_process_writes_at_most_once_per_20_requests(configure, clock, limit, windows):
     configure(requests_per_minute=str(limit))
     clock.freeze()
     process, writes, requests = SimulatedProcess(), 0, 0

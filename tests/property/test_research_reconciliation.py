@@ -123,7 +123,7 @@ def list_items(kind: str, library: str) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("_aws_in_memory")
 @given(data=st.data(), imports=st.lists(records, min_size=2, max_size=6))
 @settings(max_examples=40, deadline=None)
-def test_the_order_of_imports_does_not_change_the_works(data: st.DataObject, imports: list[SourceRecord]) -> None:
+def test_the_order_of_imports_does_not_change_the_works(data, imports):
     memory_aws.reset()
     for record in imports:
         import_record("direct", record)
@@ -140,7 +140,7 @@ def test_the_order_of_imports_does_not_change_the_works(data: st.DataObject, imp
 
 
 @pytest.mark.usefixtures("_aws_in_memory")
-def test_the_largest_step_fits_into_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_step_fits_into_one_transaction(monkeypatch):
     """An artefact moves between outputs, and all researchers, the title and the edition of both outputs change."""
     memory_aws.reset()
     sizes: list[int] = []
@@ -198,9 +198,7 @@ compared_works = st.lists(
 
 @given(compared_works)
 @settings(max_examples=200)
-def test_proposals_are_the_merges_that_similar_pairs_require(
-    drawn: list[record_rules.ComparedWork],
-) -> None:
+def test_proposals_are_the_merges_that_similar_pairs_require(drawn):
     groups = [{work.id} for work in drawn]
     for first, second in combinations(drawn, 2):
         if are_similar(first, second):
@@ -228,7 +226,7 @@ def are_similar(first: record_rules.ComparedWork, second: record_rules.ComparedW
 
 @given(digits=st.text("0123456789", min_size=15, max_size=15))
 @settings(max_examples=50)
-def test_exactly_one_check_digit_is_valid(digits: str) -> None:
+def test_exactly_one_check_digit_is_valid(digits):
     valid_check_digits = [
         check for check in "0123456789X" if is_orcid("-".join([f"{digits}{check}"[i : i + 4] for i in (0, 4, 8, 12)]))
     ]
@@ -236,7 +234,7 @@ def test_exactly_one_check_digit_is_valid(digits: str) -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=3), max_size=3))
-def test_first_researchers_do_not_depend_on_the_order_of_calls(groups: list[list[str]]) -> None:
+def test_first_researchers_do_not_depend_on_the_order_of_calls(groups):
     with patch.object(record_rules, "MAX_RESEARCHERS", 2):
         stepwise: list[str] = []
         for group in groups:

@@ -25,7 +25,7 @@ def retry_delay(attempts: int, failed_at: str, jitter: float, retry_after: int |
     return (timestamp_ms(retry_at) - timestamp_ms(failed_at)) / 1000
 
 
-def test_the_delays_are_the_documented_ones() -> None:
+def test_the_delays_are_the_documented_ones():
     minute, hour = 60, 3_600
     assert (
         5,
@@ -42,36 +42,32 @@ def test_the_delays_are_the_documented_ones() -> None:
 
 
 @given(ATTEMPTS, TIMESTAMPS, JITTER)
-def test_the_jitter_is_at_most_a_fifth(attempts: int, failed_at: str, jitter: float) -> None:
+def test_the_jitter_is_at_most_a_fifth(attempts, failed_at, jitter):
     seconds = RETRY_SECONDS[attempts - 1]
     assert 0.8 * seconds - 0.001 <= retry_delay(attempts, failed_at, jitter) <= 1.2 * seconds + 0.001
 
 
 @given(ATTEMPTS, TIMESTAMPS, JITTER)
-def test_simultaneous_failures_are_spread_over_the_whole_jitter(attempts: int, failed_at: str, jitter: float) -> None:
+def test_simultaneous_failures_are_spread_over_the_whole_jitter(attempts, failed_at, jitter):
     earliest, latest = retry_delay(attempts, failed_at, -1), retry_delay(attempts, failed_at, 1)
     assert earliest <= retry_delay(attempts, failed_at, jitter) <= latest
     assert abs(latest - earliest - 0.4 * RETRY_SECONDS[attempts - 1]) < 0.01
 
 
 @given(ATTEMPTS, TIMESTAMPS, JITTER, RETRY_AFTER_SECONDS)
-def test_the_delay_is_never_shorter_than_retry_after_up_to_a_day(
-    attempts: int, failed_at: str, jitter: float, retry_after: int | None
-) -> None:
+def test_the_delay_is_never_shorter_than_retry_after_up_to_a_day(attempts, failed_at, jitter, retry_after):
     delay = retry_delay(attempts, failed_at, jitter, retry_after)
     without_retry_after = retry_delay(attempts, failed_at, jitter)
     assert delay == max(without_retry_after, min(retry_after or 0, DAY))
 
 
 @given(st.integers(len(RETRY_SECONDS) + 1, 1_000), TIMESTAMPS, JITTER, RETRY_AFTER_SECONDS)
-def test_after_the_tenth_attempt_there_is_none(
-    attempts: int, failed_at: str, jitter: float, retry_after: int | None
-) -> None:
+def test_after_the_tenth_attempt_there_is_none(attempts, failed_at, jitter, retry_after):
     assert next_attempt_at(attempts, failed_at, jitter, retry_after) is None
 
 
 @given(JITTER)
-def test_ten_attempts_take_between_two_and_four_days(jitter: float) -> None:
+def test_ten_attempts_take_between_two_and_four_days(jitter):
     failed_at = started_at = timestamp(1_800_000_000_000)
     attempts = 0
     while failed_at:
@@ -86,14 +82,14 @@ EVENT_TYPES = st.lists(SEGMENTS, min_size=2, max_size=4).map(".".join)
 
 
 @given(EVENT_TYPES, st.lists(EVENT_TYPES))
-def test_a_type_matches_its_name_its_prefixes_and_everything(name: str, others: list[str]) -> None:
+def test_a_type_matches_its_name_its_prefixes_and_everything(name, others):
     segments = name.split(".")
     patterns = [".".join([*segments[:n], "*"]) for n in range(1, len(segments))]
     assert all(matches_any_pattern([*others, pattern], name) for pattern in (name, "*", *patterns))
 
 
 @given(EVENT_TYPES, EVENT_TYPES)
-def test_a_type_does_not_match_other_names_or_prefixes(name: str, other: str) -> None:
+def test_a_type_does_not_match_other_names_or_prefixes(name, other):
     assert matches_any_pattern([other], name) == (other == name)
     assert matches_any_pattern([f"{other}.*"], name) == name.startswith(f"{other}.")
     assert not matches_any_pattern([], name)

@@ -50,32 +50,32 @@ def table_key(scope: str, area: str) -> str:
 
 
 @pytest.mark.parametrize(("role", "required"), [*product(ORDER, ORDER)])
-def test_a_role_includes_itself_and_lower_roles(role: str, required: str) -> None:
+def test_a_role_includes_itself_and_lower_roles(role, required):
     assert Role(role).includes(Role(required)) is (ORDER.index(role) >= ORDER.index(required))
 
 
 @pytest.mark.parametrize("area", _AREAS)
 @pytest.mark.parametrize("scope", all_scopes())
-def test_a_scope_allows_what_the_table_contains(scope: str, area: str) -> None:
+def test_a_scope_allows_what_the_table_contains(scope, area):
     assert {requirement for requirement in REQUIREMENTS if allows([scope], area, requirement)} == ALLOWED_REQUIREMENTS[
         table_key(scope, area)
     ]
 
 
 @given(scope_sets, requirements)
-def test_several_scopes_allow_what_each_allows(scopes: list[str], requirement: tuple[str, str]) -> None:
+def test_several_scopes_allow_what_each_allows(scopes, requirement):
     assert allows(scopes, *requirement) is any(allows([scope], *requirement) for scope in scopes)
 
 
 @given(scope_sets)
-def test_a_key_has_the_highest_role_of_its_scopes(scopes: list[str]) -> None:
+def test_a_key_has_the_highest_role_of_its_scopes(scopes):
     role_of_scope = {"admin": "admin", "write": "editor"}
     highest = max((ORDER.index(role_of_scope.get(scope, "member")) for scope in scopes), default=0)
     assert role_of_general_scopes_or_member(scopes) == ORDER[highest]
 
 
 @given(scope_sets, scope_sets)
-def test_granted_scopes_allow_no_more_than_the_grantor_holds(requested: list[str], held_scopes: list[str]) -> None:
+def test_granted_scopes_allow_no_more_than_the_grantor_holds(requested, held_scopes):
     rejected = ungrantable_scopes(requested, held_scopes)
     granted = [scope for scope in requested if scope not in rejected]
     for area, requirement in product(_AREAS, REQUIREMENTS):
@@ -83,12 +83,12 @@ def test_granted_scopes_allow_no_more_than_the_grantor_holds(requested: list[str
 
 
 @given(scope_sets, scope_sets)
-def test_a_held_scope_can_be_granted(requested: list[str], held_scopes: list[str]) -> None:
+def test_a_held_scope_can_be_granted(requested, held_scopes):
     assert ungrantable_scopes([scope for scope in requested if scope in held_scopes], held_scopes) == []
     assert ungrantable_scopes(requested, ["admin"]) == []
 
 
 @given(scope_sets, scope_sets)
-def test_rejected_scopes_are_listed_in_order(requested: list[str], held_scopes: list[str]) -> None:
+def test_rejected_scopes_are_listed_in_order(requested, held_scopes):
     rejected = ungrantable_scopes(requested, held_scopes)
     assert rejected == [scope for scope in requested if scope in rejected]

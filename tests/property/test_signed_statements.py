@@ -40,7 +40,7 @@ def count_suppressed(statement: Statement, ends: dict[int, ChainEnd], pending: l
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
-def test_exactly_the_removed_entries_are_missing(shards: list[int], data: st.DataObject) -> None:
+def test_exactly_the_removed_entries_are_missing(shards, data):
     links = commit_links(shards)
     removed = data.draw(st.sets(st.sampled_from(links)))
     remaining = iter(data.draw(st.permutations([link for link in links if link not in removed])))
@@ -52,7 +52,7 @@ def test_exactly_the_removed_entries_are_missing(shards: list[int], data: st.Dat
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 40), st.data())
-def test_a_statement_that_starts_later_counts_later_entries(shards: list[int], start: int, data: st.DataObject) -> None:
+def test_a_statement_that_starts_later_counts_later_entries(shards, start, data):
     links = commit_links(shards)
     before, later = links[:start], links[start:]
     pending = data.draw(st.sets(st.sampled_from(before))) if before else set()
@@ -75,7 +75,7 @@ def fork_chain(length: int) -> tuple[list[LinkWithMac], list[LinkWithMac]]:
 
 @pytest.mark.parametrize("branch_count", [1, 2])
 @pytest.mark.parametrize("at_once", [True, False])
-def test_links_of_two_branches_are_detected_in_any_order(branch_count: int, *, at_once: bool) -> None:
+def test_links_of_two_branches_are_detected_in_any_order(branch_count, *, at_once):
     links, branch = fork_chain(FIRST_FORKED_NUMBER + 2)
     common = Statement().with_links(links[: FIRST_FORKED_NUMBER - 1])
     for order in permutations([*branch[:branch_count], *links[FIRST_FORKED_NUMBER - 1 + branch_count :]]):
@@ -86,7 +86,7 @@ def test_links_of_two_branches_are_detected_in_any_order(branch_count: int, *, a
 
 
 @given(st.data())
-def test_any_mixture_of_two_branches_is_detected(data: st.DataObject) -> None:
+def test_any_mixture_of_two_branches_is_detected(data):
     links, branch = fork_chain(FIRST_FORKED_NUMBER + 5)
     mixed = [data.draw(st.sampled_from(pair)) for pair in zip(links[FIRST_FORKED_NUMBER - 1 :], branch, strict=True)]
     statement = Statement().with_links(links[: FIRST_FORKED_NUMBER - 1])
@@ -97,7 +97,7 @@ def test_any_mixture_of_two_branches_is_detected(data: st.DataObject) -> None:
 
 
 @given(st.integers(2, 10**9), st.integers(2, 10**9))
-def test_the_size_of_a_statement_is_limited(first: int, stride: int) -> None:
+def test_the_size_of_a_statement_is_limited(first, stride):
     links = [
         LinkWithMac(Link(shard, first + n * stride, build_mac(1)), build_mac(2))
         for shard in range(16)

@@ -280,9 +280,7 @@ class SiteMachine(RuleBasedStateMachine):
             self.model.publish(page, response.json["publishedRevisionId"])
 
 
-def test_a_site_matches_its_model_after_any_changes(
-    api: ApiClient, workers: Workers, clock: Clock, ada: Person
-) -> None:
+def test_a_site_matches_its_model_after_any_changes(api, workers, clock, ada):
     class Machine(SiteMachine):
         def __init__(self) -> None:
             super().__init__(api, workers, clock, ada)

@@ -40,17 +40,17 @@ def is_accepted(slug: str, adapter: TypeAdapter[str] = SLUG) -> bool:
 @example("a" * 64)
 @example("a--b")
 @example("-a")
-def test_exactly_the_valid_slugs_are_accepted(text: str) -> None:
+def test_exactly_the_valid_slugs_are_accepted(text):
     assert is_accepted(text) is is_valid(text)
 
 
 @pytest.mark.parametrize("word", ["api", "www", "admin", "app", "docs", "status", "by-slug", "invitations", "resolve"])
-def test_reserved_words_are_rejected(word: str) -> None:
+def test_reserved_words_are_rejected(word):
     assert not is_accepted(word)
 
 
 @given(slugs | st.sampled_from(sorted(RESERVED_SLUGS)))
-def test_pages_may_have_slugs_that_are_reserved_for_hosts(text: str) -> None:
+def test_pages_may_have_slugs_that_are_reserved_for_hosts(text):
     assert is_accepted(text, PAGE_SLUG) is (
         (is_accepted(text) or text in RESERVED_SLUGS) and text not in RESERVED_PAGE_SLUGS
     )
@@ -61,18 +61,18 @@ def test_pages_may_have_slugs_that_are_reserved_for_hosts(text: str) -> None:
 @example("x" * 62 + " y")
 @example("Admin")
 @example("\N{LATIN SMALL LIGATURE FFI}" * 63)
-def test_a_derived_slug_is_valid_reserved_or_empty(name: str) -> None:
+def test_a_derived_slug_is_valid_reserved_or_empty(name):
     slug = derive_slug(name)
     assert slug in {"", *RESERVED_SLUGS} or is_valid(slug)
 
 
 @given(slugs)
-def test_a_slug_is_derived_from_itself(slug: str) -> None:
+def test_a_slug_is_derived_from_itself(slug):
     assert not is_valid(slug) or derive_slug(slug) == slug
 
 
 @given(names, st.booleans())
-def test_the_slug_of_a_new_record_is_valid_at_every_attempt(name: str, is_retry: bool) -> None:  # noqa: FBT001
+def test_the_slug_of_a_new_record_is_valid_at_every_attempt(name, is_retry):
     operation = SimpleNamespace(group="organizations")
     context: Any = SimpleNamespace(attempt=int(is_retry), operation=operation, has_derived_slug=False)
     slug = Context.given_or_derived_slug(cast("Context", context), None, name)
@@ -83,7 +83,7 @@ def test_the_slug_of_a_new_record_is_valid_at_every_attempt(name: str, is_retry:
 @given(names)
 @example("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}")
 @example("\N{GREEK CAPITAL LETTER UPSILON WITH DIALYTIKA}\N{COMBINING ACUTE ACCENT}")
-def test_folding_is_idempotent_and_ignores_case(name: str) -> None:
+def test_folding_is_idempotent_and_ignores_case(name):
     assert fold_case_accents_and_spaces(fold_case_accents_and_spaces(name)) == fold_case_accents_and_spaces(name)
     assert fold_case_accents_and_spaces(name.upper().lower()) == fold_case_accents_and_spaces(
         name.lower().upper().lower()
@@ -94,5 +94,5 @@ def test_folding_is_idempotent_and_ignores_case(name: str) -> None:
     ("first", "second"),
     [("Größe", "GROSSE"), ("Métiers  à\ttisser ", "metiers a tisser"), ("\uff21lpha", "alpha"), ("Σίσυφος", "σισυφοσ")],
 )
-def test_case_accents_and_blanks_are_ignored(first: str, second: str) -> None:
+def test_case_accents_and_blanks_are_ignored(first, second):
     assert fold_case_accents_and_spaces(first) == fold_case_accents_and_spaces(second)

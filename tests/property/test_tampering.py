@@ -14,9 +14,7 @@ from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY
 from chalicelib.kernel.storage import table
 from tests.catalogue import log_proof
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws, organizations
 from tests.harness.memory_aws import Item
 
@@ -83,7 +81,7 @@ def bit_flips(value: bytes) -> st.SearchStrategy[bytes]:
     return flipped.map(lambda n: bytes(b ^ (1 << n % 8) if at == n // 8 else b for at, b in enumerate(value)))
 
 
-def test_the_unaltered_log_has_no_fault(restore_tenant: RestoreTenant) -> None:
+def test_the_unaltered_log_has_no_fault(restore_tenant):
     log = restore_tenant(create_long_log)
     assert find_fault(log) is None
     items = [item for item in memory_aws.all_items() if item["pk"] == f"A#{log}"]
@@ -94,9 +92,7 @@ def test_the_unaltered_log_has_no_fault(restore_tenant: RestoreTenant) -> None:
 
 @random_examples
 @given(st.integers(1, LENGTH), st.data())
-def test_an_altered_entry_is_found_at_its_sequence(
-    restore_tenant: RestoreTenant, sequence: int, data: st.DataObject
-) -> None:
+def test_an_altered_entry_is_found_at_its_sequence(restore_tenant, sequence, data):
     log = restore_tenant(create_long_log)
     item = alter(get_entry(log, sequence), data)
     memory_aws.put_item(item)
@@ -114,7 +110,7 @@ def claimed_sequence(item: Item) -> int | None:
 
 @random_examples
 @given(st.integers(1, LENGTH))
-def test_a_removed_entry_is_found_at_its_sequence(restore_tenant: RestoreTenant, sequence: int) -> None:
+def test_a_removed_entry_is_found_at_its_sequence(restore_tenant, sequence):
     log = restore_tenant(create_long_log)
     memory_aws.delete_item(get_entry(log, sequence))
     assert find_fault(log) == Fault("truncated" if sequence == LENGTH else "missing", sequence)
@@ -122,9 +118,7 @@ def test_a_removed_entry_is_found_at_its_sequence(restore_tenant: RestoreTenant,
 
 @random_examples
 @given(st.data())
-def test_an_altered_or_removed_body_is_found_at_its_sequence(
-    restore_tenant: RestoreTenant, data: st.DataObject
-) -> None:
+def test_an_altered_or_removed_body_is_found_at_its_sequence(restore_tenant, data):
     log = restore_tenant(create_long_log)
     item = data.draw(st.sampled_from([item for item in memory_aws.all_items() if item["pk"] == f"B#{log}"]))
     (sequence,) = (e["sequence"] for e in memory_aws.all_items() if e["pk"] == f"A#{log}" and e["sk"] == item["sk"])
@@ -139,7 +133,7 @@ def test_an_altered_or_removed_body_is_found_at_its_sequence(
 
 @random_examples
 @given(st.data())
-def test_an_altered_head_is_found(restore_tenant: RestoreTenant, data: st.DataObject) -> None:
+def test_an_altered_head_is_found(restore_tenant, data):
     log = restore_tenant(create_long_log)
     memory_aws.put_item(alter(get_head(log), data))
     assert find_fault(log)
@@ -147,9 +141,7 @@ def test_an_altered_head_is_found(restore_tenant: RestoreTenant, data: st.DataOb
 
 @random_examples
 @given(st.lists(st.integers(1, LENGTH), min_size=2, max_size=2, unique=True))
-def test_entries_with_swapped_positions_are_found_at_the_first(
-    restore_tenant: RestoreTenant, sequences: list[int]
-) -> None:
+def test_entries_with_swapped_positions_are_found_at_the_first(restore_tenant, sequences):
     log = restore_tenant(create_long_log)
     first, second = (get_entry(log, sequence) for sequence in sequences)
     position_attributes = ("sequence", "index1pk", "index1sk")
@@ -159,9 +151,7 @@ def test_entries_with_swapped_positions_are_found_at_the_first(
     assert find_fault(log) == Fault("modified" if max(sequences) == ERASED else "reordered", min(sequences))
 
 
-def test_a_log_stays_valid_after_a_rotation_of_the_signing_key(
-    restore_tenant: RestoreTenant, tenant: TenantFixture, configure: SettingsOverride
-) -> None:
+def test_a_log_stays_valid_after_a_rotation_of_the_signing_key(restore_tenant, tenant, configure):
     log = restore_tenant(create_long_log)
     new_key = base64.b64encode(bytes(range(32, 64))).decode()
     configure(audit_signing_key=new_key, audit_former_public_keys=log_proof.PUBLIC_KEY)

@@ -159,7 +159,7 @@ class TaxonomyMachine(RuleBasedStateMachine):
         return {self._name_of(branch["id"]): branch["path"] for branch in branches}
 
 
-def test_a_taxonomy_matches_its_model_after_any_changes(api: ApiClient, workers: Workers, ada: Person) -> None:
+def test_a_taxonomy_matches_its_model_after_any_changes(api, workers, ada):
     class Machine(TaxonomyMachine):
         def __init__(self) -> None:
             super().__init__(api, workers, ada)

@@ -149,7 +149,7 @@ change_probabilities = st.sampled_from([0.0, 0.05, 0.2, 0.4])
 @given(
     seed=seeds, change_probability=change_probabilities, before=st.integers(0, 20) | st.just(2 * MAX_REMEMBERED_MOVES)
 )
-def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probability: float, before: int) -> None:
+def test_a_path_was_valid_at_one_time_during_the_read(seed, change_probability, before):
     tree = Tree(seed)
     for _ in range(before):  # changes that the nodes' hints do not contain
         tree.change()
@@ -173,7 +173,7 @@ def test_a_path_was_valid_at_one_time_during_the_read(seed: int, change_probabil
 
 @settings(max_examples=200)
 @given(seed=seeds, change_probability=change_probabilities)
-def test_a_whole_tree_is_read_at_one_version(seed: int, change_probability: float) -> None:
+def test_a_whole_tree_is_read_at_one_version(seed, change_probability):
     tree = Tree(seed)
     for _ in range(20):
         tree.change()

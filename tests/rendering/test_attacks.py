@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.features.sites.pages.models.blocks import BlockType
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.page_blocks import build_block, validation_errors
 from tests.harness.rendered_pages import Element, render_blocks
@@ -44,10 +43,10 @@ def render_everywhere(text: str, url: str = "/") -> Element:
 
 @pytest.mark.parametrize("attack", ATTACKS["html"] + ATTACKS["markdown"])
 class TestAttackInText:
-    def test_it_runs_nowhere(self, attack: str) -> None:
+    def test_it_runs_nowhere(self, attack):
         render_everywhere(attack)
 
-    def test_fields_without_markdown_display_it_unchanged(self, attack: str) -> None:
+    def test_fields_without_markdown_display_it_unchanged(self, attack):
         root = render_everywhere(attack)
         assert root.find_one("figure", id="e").find_one("code").text == attack
         assert root.find_one("figure", id="f").find_one("img").attributes["alt"] == attack
@@ -58,7 +57,7 @@ class TestAttackInText:
         assert root.find_one("meta", property="og:site_name").attributes["content"] == attack
 
     @pytest.mark.parametrize("kind", ["heading", "text", "quote"])
-    def test_it_adds_only_elements_of_markdown(self, kind: BlockType, attack: str) -> None:
+    def test_it_adds_only_elements_of_markdown(self, kind, attack):
         plain_tags = {e.tag for e in render_blocks(build_block(kind, level=2, text="x", cite=None)).find_all()}
         tags = {e.tag for e in render_blocks(build_block(kind, level=2, text=attack, cite=None)).find_all()}
         assert tags - plain_tags <= {
@@ -87,10 +86,10 @@ class TestAttackInText:
 
 @pytest.mark.parametrize("url", ATTACKS["addresses"])
 class TestAttackInUrl:
-    def test_a_stored_url_is_not_linked(self, url: str) -> None:
+    def test_a_stored_url_is_not_linked(self, url):
         render_everywhere("text", url)
 
     @pytest.mark.parametrize(("kind", "text_field"), [("button", "label"), ("image", "alt"), ("embed", None)])
-    def test_it_is_rejected(self, kind: BlockType, text_field: str | None, url: str) -> None:
+    def test_it_is_rejected(self, kind, text_field, url):
         block_fields = build_block(kind, url=url, **({text_field: "text"} if text_field else {}))
         assert validation_errors(block_fields) == [("/blocks/0/url", "malformed")]

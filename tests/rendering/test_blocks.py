@@ -1,7 +1,5 @@
 """The validation of the blocks of a page, and the errors of invalid blocks."""
 
-from typing import Any
-
 import pytest
 
 from chalicelib.entrypoints.openapi import build_document_for
@@ -45,10 +43,10 @@ VALID_BLOCKS = [
 
 class TestBlocks:
     @pytest.mark.parametrize("block_fields", VALID_BLOCKS, ids=lambda block_fields: block_fields["type"])
-    def test_valid_blocks_are_stored_unchanged(self, block_fields: StoredBlock) -> None:
+    def test_valid_blocks_are_stored_unchanged(self, block_fields):
         assert validate_blocks(block_fields) == [block_fields]
 
-    def test_optional_fields_have_defaults(self) -> None:
+    def test_optional_fields_have_defaults(self):
         list_, quote, code = validate_blocks(
             build_block("list", "a", items=[]),
             build_block("quote", "b", text="q"),
@@ -56,11 +54,11 @@ class TestBlocks:
         )
         assert (list_["ordered"], quote["cite"], code["language"]) == (False, None, None)
 
-    def test_responses_have_all_fields(self) -> None:
+    def test_responses_have_all_fields(self):
         responses = [BlockOut.of(block_fields).model_dump(mode="json", by_alias=True) for block_fields in VALID_BLOCKS]
         assert responses == VALID_BLOCKS
 
-    def test_text_has_no_maximum_length_of_its_own(self) -> None:
+    def test_text_has_no_maximum_length_of_its_own(self):
         text = "x" * 200_000
         assert validate_blocks(build_block("text", text=text)) == [build_block("text", text=text)]
 
@@ -119,11 +117,11 @@ class TestInvalidBlock:
             (build_block("custom", data={"text": "x" * 65_536}), ("/data", "too_large")),
         ],
     )
-    def test_the_error_has_the_position(self, block_fields: Any, error: tuple[str, str]) -> None:
+    def test_the_error_has_the_position(self, block_fields, error):
         pointer, code = error
         assert validation_errors(build_block("divider", "before"), block_fields) == [(f"/blocks/1{pointer}", code)]
 
-    def test_the_errors_of_all_blocks_are_reported(self) -> None:
+    def test_the_errors_of_all_blocks_are_reported(self):
         errors = validation_errors(
             build_block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, build_block("image")
         )
@@ -135,7 +133,7 @@ class TestInvalidBlock:
             ("/blocks/2/alt", "required"),
         ]
 
-    def test_the_error_of_an_unknown_type_lists_the_types(self) -> None:
+    def test_the_error_of_an_unknown_type_lists_the_types(self):
         with pytest.raises(ValidationProblem) as raised:
             validate_blocks({"id": "a", "type": "carousel"})
         assert raised.value.errors[0].detail == (
@@ -145,14 +143,14 @@ class TestInvalidBlock:
 
 
 class TestLimitsOfAllBlocks:
-    def test_ids_are_unique_across_columns(self) -> None:
+    def test_ids_are_unique_across_columns(self):
         inner = columns_block(build_block("divider", "a"), build_block("divider", "c"), name="b")
         assert validation_errors(build_block("divider", "a"), inner, build_block("divider", "c")) == [
             ("/blocks/1/columns/0/0/id", "repeated"),
             ("/blocks/2/id", "repeated"),
         ]
 
-    def test_columns_have_at_most_three_levels(self) -> None:
+    def test_columns_have_at_most_three_levels(self):
         three_levels = columns_block(
             columns_block(columns_block(build_block("divider", "d"), name="c"), name="b"), name="a"
         )
@@ -161,7 +159,7 @@ class TestLimitsOfAllBlocks:
             ("/blocks/0/columns/0/0/columns/0/0/columns/0/0", "out_of_range")
         ]
 
-    def test_the_number_of_blocks_includes_those_in_columns(self) -> None:
+    def test_the_number_of_blocks_includes_those_in_columns(self):
         inner = [build_block("divider", f"b{number}") for number in range(MAX_BLOCKS - 1)]
         assert len(validate_blocks(columns_block(*inner, name="a"))[0]["columns"][0]) == MAX_BLOCKS - 1
         assert validation_errors(columns_block(*inner, name="a"), build_block("divider", "one-more")) == [
@@ -169,7 +167,7 @@ class TestLimitsOfAllBlocks:
         ]
 
 
-def test_openapi_describes_the_fields_of_each_type() -> None:
+def test_openapi_describes_the_fields_of_each_type():
     def create_leaflet(_ctx: object, body: LeafletCreate) -> LeafletOut:
         """Create a leaflet."""
         raise NotImplementedError(body)

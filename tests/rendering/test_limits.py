@@ -110,9 +110,7 @@ def count_function_calls(page: Page) -> int:
 @pytest.mark.parametrize("pattern", WORST_PATTERNS)
 class TestLargestPages:
     @pytest.mark.parametrize("kind", PAGE_BUILDERS, ids=lambda kind: str(kind.__name__))
-    def test_a_page_is_rendered_or_rejected_within_the_limits(
-        self, pattern: str, kind: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_page_is_rendered_or_rejected_within_the_limits(self, pattern, kind, monkeypatch):
         page = kind(PATTERNS[pattern])
         assert len(to_json(page)) <= MAX_BLOCKS_BYTES
         RecordedMeter.instances.clear()
@@ -124,13 +122,13 @@ class TestLargestPages:
         else:
             assert RecordedMeter.instances[0].steps <= MAX_STEPS
 
-    def test_the_number_of_function_calls_is_bounded(self, pattern: str) -> None:
+    def test_the_number_of_function_calls_is_bounded(self, pattern):
         content.render_blocks_to_safe_html([text_block("a")])
         assert count_function_calls(page_patterns.build_headings_page(PATTERNS[pattern])) <= MAX_CALLS
 
 
 class TestLimits:
-    def test_the_longest_prose_and_long_articles_are_rendered(self) -> None:
+    def test_the_longest_prose_and_long_articles_are_rendered(self):
         assert not rejection_reason(*page_patterns.build_text_page(PATTERNS["prose"]))
         assert not rejection_reason(text_block(PATTERNS["article"] * 120))
         assert not rejection_reason(
@@ -138,7 +136,7 @@ class TestLimits:
         )
         assert not rejection_reason(build_block("list", items=["The mill, and what is in it."] * 2000, ordered=False))
 
-    def test_missing_cells_of_short_rows_count_in_all_tables_of_a_page(self) -> None:
+    def test_missing_cells_of_short_rows_count_in_all_tables_of_a_page(self):
         assert not rejection_reason(
             text_block(build_table(50, MAX_CELLS // 100 - 1)),
             build_block("text", "b", text=build_table(50, MAX_CELLS // 100 - 1)),
@@ -149,7 +147,7 @@ class TestLimits:
         )
         assert f"at most {MAX_CELLS} cells" in reason
 
-    def test_levels_of_quotes_lists_and_emphasis_are_limited(self) -> None:
+    def test_levels_of_quotes_lists_and_emphasis_are_limited(self):
         for allowed in (
             "> " * MAX_NESTING + "a",
             "- " * (MAX_NESTING // 2) + "a",
@@ -163,11 +161,11 @@ class TestLimits:
         ):
             assert f"at most {MAX_NESTING} levels deep" in rejection_reason(text_block(too_deep)), too_deep
 
-    def test_text_at_the_deepest_level_is_rendered(self) -> None:
+    def test_text_at_the_deepest_level_is_rendered(self):
         root = render_blocks(text_block("> " * MAX_NESTING + "a\n\nb"))
         assert [element.text.strip() for element in root.find_one("main").find_all("p")] == ["a", "b"]
 
-    def test_a_reference_counts_its_url_in_each_link(self) -> None:
+    def test_a_reference_counts_its_url_in_each_link(self):
         url = "/" + "x" * (MAX_ADDRESS_CHARACTERS - 1)
         max_links = MAX_HTML_BYTES // MAX_ADDRESS_CHARACTERS
         assert not rejection_reason(text_block(f"[a]: {url}\n\n" + "[a] " * (max_links - 16)))
@@ -175,7 +173,7 @@ class TestLimits:
             text_block(f"[a]: {url}\n\n" + "[a] " * (max_links + 1))
         )
 
-    def test_a_longer_url_is_displayed_as_text(self) -> None:
+    def test_a_longer_url_is_displayed_as_text(self):
         url = "/" + "x" * MAX_ADDRESS_CHARACTERS
         for markdown in (f"[a]({url})", f"![a]({url})", f"[a]: {url}\n\n[a]", f"<https:/{url}>"):
             assert not render_blocks(text_block(markdown)).find_one("main").find_all("a", "img"), markdown[:10]
@@ -183,14 +181,14 @@ class TestLimits:
             render_blocks(text_block(f"[a]({url[:-1]})")).find_one("main").find_one("a").attributes["href"] == url[:-1]
         )
 
-    def test_the_error_has_the_path_of_the_text(self) -> None:
+    def test_the_error_has_the_path_of_the_text(self):
         inner = [build_block("divider", "b"), build_block("list", "c", items=["a", "[" * 9999], ordered=False)]
         with pytest.raises(TooComplex) as raised:
             content.render_blocks_to_safe_html([text_block("a"), build_block("columns", "d", columns=[[], inner])])
         assert raised.value.path == (1, "columns", 1, 1, "items", 1)
 
 
-def test_a_page_with_the_longest_menu_and_head_is_within_its_limit() -> None:
+def test_a_page_with_the_longest_menu_and_head_is_within_its_limit():
     label, href = "&" * 200, "/" + "&" * 120
     menu = [MenuItem(label, href, children=[MenuItem(label, href)] * 99)] * (MAX_MENU_ITEMS // 100)
     fields: dict[str, Any] = {"menu": menu, "title": label, "site_name": label, "description": "&" * 4000}

@@ -158,7 +158,7 @@ def background_color(browser: Chrome) -> str:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 class TestPage:
     @pytest.mark.parametrize("name", THEMES)
-    def test_themes_are_accessible(self, open_page: OpenPage, name: str, scheme: str, width: int) -> None:
+    def test_themes_are_accessible(self, open_page, name, scheme, width):
         browser = open_page(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
         browser.execute_async_script(LOAD_IMAGES_SCRIPT)
         assert content_width(browser) <= width
@@ -166,7 +166,7 @@ class TestPage:
         assert read_log(browser, "browser") == []
         assert save_screenshot(browser, f"{name}-{scheme}-{width}").stat().st_size > 10_000
 
-    def test_the_open_menu_is_accessible(self, open_page: OpenPage, scheme: str, width: int) -> None:
+    def test_the_open_menu_is_accessible(self, open_page, scheme, width):
         browser = open_page(*SILK, scheme=scheme, width=width)
         browser.find_element(By.TAG_NAME, "summary").click()
         assert browser.find_element(By.LINK_TEXT, "Brocade").is_displayed()
@@ -174,9 +174,7 @@ class TestPage:
         assert accessibility_violations(browser) == []
         assert save_screenshot(browser, f"menu-{scheme}-{width}").stat().st_size > 10_000
 
-    def test_right_to_left_languages_are_displayed_from_right_to_left(
-        self, open_page: OpenPage, scheme: str, width: int
-    ) -> None:
+    def test_right_to_left_languages_are_displayed_from_right_to_left(self, open_page, scheme, width):
         browser = open_page(*SILK, scheme=scheme, width=width, lang="ar")
         assert content_width(browser) <= width
         assert accessibility_violations(browser) == []
@@ -193,15 +191,13 @@ class TestColors:
             ("night", "rgb(34, 34, 34)", "rgb(34, 34, 34)"),
         ],
     )
-    def test_colors_follow_the_browser_unless_the_theme_sets_a_mode(
-        self, open_page: OpenPage, name: str, light: str, dark: str
-    ) -> None:
+    def test_colors_follow_the_browser_unless_the_theme_sets_a_mode(self, open_page, name, light, dark):
         assert background_color(open_page(*SILK, scheme="light", theme=THEMES[name])) == light
         assert background_color(open_page(*SILK, scheme="dark", theme=THEMES[name])) == dark
 
 
 class TestKeyboard:
-    def test_the_first_link_skips_the_menu(self, open_page: OpenPage) -> None:
+    def test_the_first_link_skips_the_menu(self, open_page):
         browser = open_page(*SILK)
         ActionChains(browser).send_keys(Keys.TAB).perform()
         assert browser.switch_to.active_element.text == "Skip to content"
@@ -209,7 +205,7 @@ class TestKeyboard:
         ActionChains(browser).send_keys(Keys.ENTER).perform()
         assert browser.switch_to.active_element.tag_name == "main"
 
-    def test_enter_opens_the_menu(self, open_page: OpenPage) -> None:
+    def test_enter_opens_the_menu(self, open_page):
         browser = open_page(*SILK)
         brocade = browser.find_element(By.CSS_SELECTOR, "nav a[href$=brocade]")
         assert not brocade.is_displayed()
@@ -219,7 +215,7 @@ class TestKeyboard:
 
 class TestAttacks:
     @pytest.mark.parametrize("kind", ["html", "markdown"])
-    def test_attacks_run_nothing_and_leave_no_executable_content(self, open_page: OpenPage, kind: str) -> None:
+    def test_attacks_run_nothing_and_leave_no_executable_content(self, open_page, kind):
         attacks = ATTACKS[kind]
         blocks = [
             build_block("text", "all", text="\n\n".join(attacks)),

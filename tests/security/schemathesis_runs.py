@@ -164,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Write no log."""
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Reject an invalid request, such as an overlong path, as the gateway would."""
         self.close_connection = True
         self.request_version = self.protocol_version

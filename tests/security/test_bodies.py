@@ -9,7 +9,6 @@ from chalicelib.kernel.http.forms import URL_ENCODED
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import JSON_MEDIA_TYPE
 from tests.harness.external_servers import forbid_deliveries
@@ -42,7 +41,7 @@ def has_container_in_body(operation: Operation) -> bool:
 
 
 @for_each_body
-def test_body_of_another_media_type_is_not_read(operation: Operation, tenant: TenantFixture) -> None:
+def test_body_of_another_media_type_is_not_read(operation, tenant):
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     body = json.dumps(example.body or {}).encode()
     before = snapshots.items_by_key()
@@ -63,7 +62,7 @@ def test_body_of_another_media_type_is_not_read(operation: Operation, tenant: Te
 
 @for_each_body
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-7", "utf-8-sig"])
-def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: str, tenant: TenantFixture) -> None:
+def test_body_in_another_encoding_is_rejected(operation, encoding, tenant):
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     body = json.dumps({**(example.body or {}), "x": "+\u00e9"}, ensure_ascii=False).encode(encoding)
     before = snapshots.items_by_key()
@@ -75,7 +74,7 @@ def test_body_in_another_encoding_is_rejected(operation: Operation, encoding: st
 
 @parametrize_operations(has_container_in_body)
 class TestContainerInBody:
-    def test_duplicate_field_is_read_consistently(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_duplicate_field_is_read_consistently(self, operation, tenant):
         assert isinstance(operation.access, RequireRole)
         example, name, before = (
             get_example(operation, tenant),
@@ -96,7 +95,7 @@ class TestContainerInBody:
                 )
                 assert (response.status, response.json.get(name)) == ((201, own_id) if last == own_id else (404, None))
 
-    def test_alternative_spellings_of_an_id_are_rejected(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_alternative_spellings_of_an_id_are_rejected(self, operation, tenant):
         assert isinstance(operation.access, RequireRole)
         example, name = get_example(operation, tenant), operation.access.container_id_body_field
         foreign_id = tenant.get_rivals_parameter(operation.access.container_or_record_parameter)

@@ -7,7 +7,6 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.secret_fields import secret_fields_of
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
 from tests.harness.api import ApiResponse
 from tests.harness.conformance import openapi_document
@@ -40,7 +39,7 @@ def vary_headers(response: ApiResponse) -> set[str]:
 
 
 @parametrize_operations(lambda o: o.method == "GET")
-def test_publicly_cacheable_responses_are_equal_for_all_callers(operation: Operation, tenant: TenantFixture) -> None:
+def test_publicly_cacheable_responses_are_equal_for_all_callers(operation, tenant):
     anonymous, owner, outsider = (
         call_operation(operation, tenant, caller=caller)
         for caller in (None, tenant.people.owner, tenant.people.outsider)
@@ -57,23 +56,23 @@ def test_publicly_cacheable_responses_are_equal_for_all_callers(operation: Opera
 
 
 @parametrize_operations(lambda o: o.method == "GET" and not is_public(o))
-def test_authenticated_responses_are_not_publicly_cacheable(operation: Operation, tenant: TenantFixture) -> None:
+def test_authenticated_responses_are_not_publicly_cacheable(operation, tenant):
     assert not is_publicly_cacheable(call_operation(operation, tenant))
 
 
 @parametrize_operations(lambda o: o.method == "POST" and secret_fields_of(o))
-def test_responses_with_secrets_are_not_cacheable(operation: Operation, tenant: TenantFixture) -> None:
+def test_responses_with_secrets_are_not_cacheable(operation, tenant):
     assert call_operation(operation, tenant).headers["Cache-Control"] == "no-store"
 
 
 @parametrize_operations(lambda o: isinstance(o.access, RequireRole) and o.method == "GET")
-def test_rejections_are_not_cacheable(operation: Operation, tenant: TenantFixture) -> None:
+def test_rejections_are_not_cacheable(operation, tenant):
     response = call_operation(operation, tenant, caller="nonsense")
     assert response.headers["Cache-Control"] == "no-store"
 
 
 @parametrize_operations(lambda o: "text/html" in documented_media_types(o))
-def test_html_varies_by_accept_header_and_has_a_strict_policy(operation: Operation, tenant: TenantFixture) -> None:
+def test_html_varies_by_accept_header_and_has_a_strict_policy(operation, tenant):
     response, json_response = call_operation(operation, tenant, headers=HTML), call_operation(operation, tenant)
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
     form_action = "form-action 'self'" if "<form" in response.text else "form-action 'none'"

@@ -12,7 +12,6 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import expected_for_outsiders, is_public, outcome_of
@@ -58,9 +57,7 @@ def expected_outcome(operation: Operation, role: Role) -> str:
 
 
 @by_role_scope(Platform)
-def test_platform_role_decides_access_to_the_platform(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_platform_role_decides_access_to_the_platform(operation, tenant, restore_tenant):
     for role in DESCENDANT_ROLES:
         person = restore_tenant(create_platform_member, role)
         assert outcome_of(operation, call_operation(operation, tenant, caller=person)) == expected_outcome(
@@ -69,9 +66,7 @@ def test_platform_role_decides_access_to_the_platform(
 
 
 @by_role_scope(Platform)
-def test_space_role_grants_nothing_in_the_platform(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_space_role_grants_nothing_in_the_platform(operation, tenant, restore_tenant):
     person = restore_tenant(create_space_member, Role.ADMIN)
     assert outcome_of(operation, call_operation(operation, tenant, caller=person)) == expected_outcome(
         operation, Role.MEMBER
@@ -79,9 +74,7 @@ def test_space_role_grants_nothing_in_the_platform(
 
 
 @by_role_scope(Space)
-def test_space_role_decides_access_to_the_space(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_space_role_decides_access_to_the_space(operation, tenant, restore_tenant):
     for role in DESCENDANT_ROLES:
         person = restore_tenant(create_space_member, role)
         assert outcome_of(operation, call_operation(operation, tenant, caller=person)) == expected_outcome(
@@ -94,9 +87,7 @@ def test_space_role_decides_access_to_the_space(
         isinstance(o.access, RequireRole) and o.access.role and o.access.role_container_type in (Organization, Site)
     )
 )
-def test_descendant_roles_grant_nothing_in_the_organization(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_descendant_roles_grant_nothing_in_the_organization(operation, tenant, restore_tenant):
     assert isinstance(operation.access, RequireRole)
     for create_person in (create_platform_member, create_space_member):
         expected = expected_for_outsiders(operation, tenant)
@@ -112,9 +103,7 @@ def test_descendant_roles_grant_nothing_in_the_organization(
 
 
 @by_role_scope(Platform)
-def test_platform_admin_cannot_see_other_platforms(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_platform_admin_cannot_see_other_platforms(operation, tenant, restore_tenant):
     assert isinstance(operation.access, RequireRole)
     person, example, rule = (
         restore_tenant(create_platform_member, Role.ADMIN),

@@ -7,9 +7,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.core.logs import powertools_logger
-from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_example
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.parametrize_operations import parametrize_operations
@@ -76,7 +74,7 @@ def summarize(response: ApiResponse) -> tuple[int, set[str], list[str] | None]:
 
 
 @parametrize_operations()
-def test_misleading_headers_are_ignored(operation: Operation, tenant: TenantFixture) -> None:
+def test_misleading_headers_are_ignored(operation, tenant):
     before = snapshots.take_snapshot()
     expected = call_operation(operation, tenant)
     snapshots.restore_snapshot(before)
@@ -87,7 +85,7 @@ def test_misleading_headers_are_ignored(operation: Operation, tenant: TenantFixt
 
 
 @parametrize_operations(lambda o: o.method == "GET" and not o.emits_events)
-def test_method_override_is_ignored(operation: Operation, tenant: TenantFixture) -> None:
+def test_method_override_is_ignored(operation, tenant):
     call_operation(operation, tenant)  # Let the service store whatever it caches.
     before = snapshots.items_by_key()
     query = {
@@ -106,9 +104,7 @@ def is_one_line(text: str) -> bool:
 
 
 @parametrize_operations()
-def test_line_breaks_do_not_split_headers_or_log_records(
-    operation: Operation, tenant: TenantFixture, log_lines: list[str]
-) -> None:
+def test_line_breaks_do_not_split_headers_or_log_records(operation, tenant, log_lines):
     example = get_example(operation, tenant)
     hostile_parameters = {name: f"{value}{LINE_BREAKS}" for name, value in example.parameters.items()}
     query = {

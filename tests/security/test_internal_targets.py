@@ -5,7 +5,6 @@ from typing import Final
 import pytest
 
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.conftest import SettingsOverride
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.data_keys import create_wrapped_key_settings
@@ -116,7 +115,7 @@ def submit_url(world: TenantFixture, url: str) -> list[ApiResponse]:
 
 
 @pytest.mark.parametrize("url", [*(f"https://{host}/hooks" for host in INTERNAL_HOSTS), *UNSUPPORTED_URLS])
-def test_internal_url_is_rejected_without_a_connection(url: str, tenant: TenantFixture) -> None:
+def test_internal_url_is_rejected_without_a_connection(url, tenant):
     before = snapshots.items_by_key()
     with forbid_deliveries():
         for response in submit_url(tenant, url):
@@ -141,9 +140,7 @@ def test_internal_url_is_rejected_without_a_connection(url: str, tenant: TenantF
         "https://evil.example/?x=.logic.azure.com",
     ],
 )
-def test_channel_url_must_belong_to_its_provider(
-    provider: str, url: str, tenant: TenantFixture, configure: SettingsOverride
-) -> None:
+def test_channel_url_must_belong_to_its_provider(provider, url, tenant, configure):
     configure(stage="dev", **create_wrapped_key_settings(), webhook_allow_private="0")
     body = {"provider": provider, "name": "#engines", "config": {"webhookUrl": url}}
     response = tenant.api.post(

@@ -13,11 +13,10 @@ from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import MAX_BODY_BYTES, validate_body
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
-from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.api import ApiResponse
 from tests.harness.parametrize_operations import parametrize_operations
 from tests.security.json_bombs import (
     INVALID_BODIES,
@@ -106,7 +105,7 @@ def make_unique(element: Any, number: int) -> Any:
 
 
 @parametrize_operations(takes_a_body)
-def test_invalid_bodies_are_rejected(operation: Operation, tenant: TenantFixture) -> None:
+def test_invalid_bodies_are_rejected(operation, tenant):
     before = snapshots.items_by_key()
     for label, body in INVALID_BODIES.items():
         assert_rejected(operation, tenant, body, label)
@@ -114,7 +113,7 @@ def test_invalid_bodies_are_rejected(operation: Operation, tenant: TenantFixture
 
 
 @parametrize_operations(lambda o: takes_a_body(o) and o.body_model)
-def test_invalid_values_are_rejected_in_each_field(operation: Operation, tenant: TenantFixture) -> None:
+def test_invalid_values_are_rejected_in_each_field(operation, tenant):
     before, free_text_fields = snapshots.items_by_key(), FREE_TEXT_FIELDS.get(operation.id, ())
     for label, value in INVALID_VALUES.items():
         for name, body in bodies_with_value(operation, tenant, value):
@@ -124,9 +123,7 @@ def test_invalid_values_are_rejected_in_each_field(operation: Operation, tenant:
 
 
 @parametrize_operations(lambda o: o.id in FREE_TEXT_FIELDS)
-def test_free_text_fields_accept_unusual_text(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_free_text_fields_accept_unusual_text(operation, tenant, restore_tenant):
     for name in FREE_TEXT_FIELDS[operation.id]:
         bodies = [
             body
@@ -145,9 +142,7 @@ def test_free_text_fields_accept_unusual_text(
 
 
 @for_each_location(FREE_FORM_LOCATIONS)
-def test_free_form_objects_that_cannot_be_stored_are_rejected(
-    operation: Operation, location: BodyLocation, tenant: TenantFixture
-) -> None:
+def test_free_form_objects_that_cannot_be_stored_are_rejected(operation, location, tenant):
     before = snapshots.items_by_key()
     for label, value in INVALID_OBJECTS.items():
         assert_rejected(operation, tenant, location.body(value), label)
@@ -155,9 +150,7 @@ def test_free_form_objects_that_cannot_be_stored_are_rejected(
 
 
 @for_each_location(STORING_LOCATIONS)
-def test_free_form_objects_are_stored_and_logged_unchanged(
-    operation: Operation, location: BodyLocation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_free_form_objects_are_stored_and_logged_unchanged(operation, location, tenant, restore_tenant):
     for label, (value, reads_back) in STORABLE_OBJECTS.items():
         restore_tenant()
         response = send(operation, tenant, location.body(value))
@@ -178,10 +171,10 @@ def iter_objects(value: Any) -> Iterator[dict[str, Any]]:
 
 @for_each_location(LIST_LOCATIONS)
 def test_validation_time_is_linear_in_the_length_of_lists(
-    operation: Operation,
-    location: BodyLocation,
-    api: ApiClient,  # noqa: ARG001
-) -> None:
+    operation,
+    location,
+    api,
+):
     validation_seconds(operation, location, 2)  # Build what is built lazily.
     short_seconds, long_seconds = (
         min(validation_seconds(operation, location, length) for _ in range(2)) for length in (1_500, 6_000)

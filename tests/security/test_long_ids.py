@@ -10,7 +10,6 @@ from typing import Any, Final
 from chalicelib.features.sites.models.url_paths import ancestor_paths
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.parametrize_operations import parametrize_operations
 
 LENGTHS: Final = (1, 300, 1_100, 2_100, 9_000)
@@ -49,14 +48,14 @@ LONE_SURROGATE: Final = b'"\\ud800"'
 
 @parametrize_operations(lambda o: o.path_parameter_names)
 class TestPathParameters:
-    def test_unknown_values_are_not_found(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_unknown_values_are_not_found(self, operation, tenant):
         example, caller = get_example(operation, tenant), get_caller(operation, tenant)
         for name in operation.path_parameter_names:
             for value in VALUES:
                 response = call_operation(operation, tenant, example.with_parameters(**{name: value}), caller=caller)
                 assert response.status == 404 or (len(value) == 1 and response.status < 500), (name, value[:20])
 
-    def test_each_parameter_has_a_maximum_length(self, operation: Operation) -> None:
+    def test_each_parameter_has_a_maximum_length(self, operation):
         for name in operation.path_parameter_names:
             assert not operation.has_valid_path_parameters(
                 {**dict.fromkeys(operation.path_parameter_names, "a"), name: "a" * 300}
@@ -65,7 +64,7 @@ class TestPathParameters:
                 {**dict.fromkeys(operation.path_parameter_names, "a"), name: ""}
             )
 
-    def test_overlong_value_is_rejected_without_reads(self, operation: Operation, tenant: TenantFixture) -> None:
+    def test_overlong_value_is_rejected_without_reads(self, operation, tenant):
         example = get_example(operation, tenant)
         (first, *_) = operation.path_parameter_names
         response = call_operation(
@@ -75,7 +74,7 @@ class TestPathParameters:
 
 
 @parametrize_operations(lambda o: o.query_model)
-def test_query_values_cause_no_server_error(operation: Operation, tenant: TenantFixture) -> None:
+def test_query_values_cause_no_server_error(operation, tenant):
     assert operation.query_model
     names = [field.alias or name for name, field in operation.query_model.model_fields.items()]
     for name in names:
@@ -104,7 +103,7 @@ def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
 
 
 @parametrize_operations(lambda o: o.body_model)
-def test_body_values_cause_no_server_error(operation: Operation, tenant: TenantFixture) -> None:
+def test_body_values_cause_no_server_error(operation, tenant):
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     full_body = with_all_fields(operation, example.body)
     for value in BODY_VALUES:
@@ -122,7 +121,7 @@ def test_body_values_cause_no_server_error(operation: Operation, tenant: TenantF
 class TestPathWithManySegments:
     """Each segment of a page's path could require another look-up of a redirect."""
 
-    def test_makes_no_more_calls_than_a_short_path(self, tenant: TenantFixture) -> None:
+    def test_makes_no_more_calls_than_a_short_path(self, tenant):
         pages = f"{tenant.site.path}/pages/by-path"
         short_response = tenant.api.get(pages, query={"path": "/nothing"})
         for path in ("/x" * 900, "/x" * 4_500, "/" * 9_000, "/%2e%2e" * 900):
@@ -131,7 +130,7 @@ class TestPathWithManySegments:
             host = {"host": tenant.site.record["host"], "path": path}
             assert len(tenant.api.get("/sites/resolve", query=host).calls.call_list) <= 4
 
-    def test_number_of_prefixes_is_limited(self) -> None:
+    def test_number_of_prefixes_is_limited(self):
         assert ancestor_paths("/x" * 4_500, 10) == [("/x" * number) or "/" for number in range(10, -1, -1)]
         assert ancestor_paths("/a/b", 10) == ["/a", "/"]
         assert ancestor_paths("/", 10) == []

@@ -9,7 +9,6 @@ from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.registry import call_operation, get_example, read_with_full_access
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.external_servers import forbid_deliveries
 from tests.harness.parametrize_operations import changes_a_record, parametrize_operations
@@ -67,7 +66,7 @@ def unknown_fields(operation: Operation) -> dict[str, Any]:
 
 
 @parametrize_operations(lambda o: o.body_model)
-def test_unknown_fields_are_rejected_without_a_change(operation: Operation, tenant: TenantFixture) -> None:
+def test_unknown_fields_are_rejected_without_a_change(operation, tenant):
     example, extra_fields = get_example(operation, tenant), unknown_fields(operation)
     before = snapshots.items_by_key()
     with forbid_deliveries():
@@ -79,7 +78,7 @@ def test_unknown_fields_are_rejected_without_a_change(operation: Operation, tena
 
 
 @parametrize_operations(lambda o: o.body_model)
-def test_single_unknown_field_is_rejected(operation: Operation, tenant: TenantFixture) -> None:
+def test_single_unknown_field_is_rejected(operation, tenant):
     example = get_example(operation, tenant)
     before = snapshots.items_by_key()
     for name in {"id", "organizationId", "ownerId", "version", "status", "role", "pk"} - field_names(operation):
@@ -91,7 +90,7 @@ def test_single_unknown_field_is_rejected(operation: Operation, tenant: TenantFi
 @parametrize_operations(
     lambda o: o.body_model and issubclass(o.body_model, Patch) and not o.body_model.part and changes_a_record(o)
 )
-def test_patch_may_repeat_read_only_fields(operation: Operation, tenant: TenantFixture) -> None:
+def test_patch_may_repeat_read_only_fields(operation, tenant):
     response_fields = read_with_full_access(
         operation, tenant, get_example(operation, tenant).get_target_path(operation)
     ).json

@@ -11,13 +11,10 @@ from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
-from tests.conftest import SettingsOverride
 from tests.harness import callers
-from tests.harness.clock import Clock
 from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key, post_api_key
 from tests.harness.parametrize_operations import parametrize_operations
-from tests.harness.workers import Workers
 
 QUERY_PARAMETERS: Final = ("access_token", "api_key", "apiKey", "key", "token", "Authorization", "authorization", "jwt")
 HEADERS: Final = (
@@ -47,7 +44,7 @@ def most_privileged_caller(operation: Operation, world: TenantFixture) -> caller
 
 
 @by_protected_operation
-def test_misplaced_credentials_are_ignored(operation: Operation, tenant: TenantFixture) -> None:
+def test_misplaced_credentials_are_ignored(operation, tenant):
     credential = most_privileged_caller(operation, tenant).credential
     anonymous_response = call_operation(operation, tenant, caller=None)
     query = {name: credential for name in QUERY_PARAMETERS if name not in ("token", "key")}
@@ -64,7 +61,7 @@ def test_misplaced_credentials_are_ignored(operation: Operation, tenant: TenantF
 
 
 @parametrize_operations()
-def test_record_tokens_are_not_credentials(operation: Operation, tenant: TenantFixture) -> None:
+def test_record_tokens_are_not_credentials(operation, tenant):
     for token in (tenant.lead.token, tenant.organization.preview_token, f"atr_{tenant.lead.token}"):
         assert call_operation(operation, tenant, caller=token).status_and_code == "401 unauthenticated"
 
@@ -95,18 +92,18 @@ class TestAuthorizationHeader:
             "Bearer {0}\\n",
         ],
     )
-    def test_other_forms_are_rejected(self, form: str, tenant: TenantFixture) -> None:
+    def test_other_forms_are_rejected(self, form, tenant):
         for caller in (tenant.people.owner, tenant.api_key):
             headers = {"Authorization": form.format(caller.credential)}
             assert tenant.api.get("/organizations", headers=headers).status_and_code == "401 unauthenticated"
 
     @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-    def test_bearer_scheme_is_case_insensitive(self, scheme: str, tenant: TenantFixture) -> None:
+    def test_bearer_scheme_is_case_insensitive(self, scheme, tenant):
         for space in (" ", "  ", "\t"):
             headers = {"Authorization": f"{scheme} {space}{tenant.people.owner.credential} "}
             assert tenant.api.get("/organizations", headers=headers).status == 200
 
-    def test_duplicate_header_counts_once(self, tenant: TenantFixture) -> None:
+    def test_duplicate_header_counts_once(self, tenant):
         owner, outsider = tenant.people.owner.credential, tenant.people.outsider.credential
         for first, last in ((owner, outsider), (outsider, owner)):
             headers = {"authorization": f"Bearer {first}", "Authorization": f"Bearer {last}"}
@@ -118,19 +115,17 @@ class TestApiKey:
     @pytest.mark.parametrize(
         "prefix", ["ATR_", "Atr_", "atr-", "atr", "", "sk_", "_", "atr__", "\u0430tr_", "atr_atr_"]
     )
-    def test_other_prefixes_are_rejected(self, prefix: str, tenant: TenantFixture) -> None:
+    def test_other_prefixes_are_rejected(self, prefix, tenant):
         secret = tenant.api_key.credential.removeprefix("atr_")
         response = tenant.api.get("/organizations", headers={"Authorization": f"Bearer {prefix}{secret}"})
         assert response.status_and_code == "401 unauthenticated"
         assert response.calls.call_names == []
 
-    def test_unknown_key_with_a_valid_checksum_is_rejected(self, tenant: TenantFixture) -> None:
+    def test_unknown_key_with_a_valid_checksum_is_rejected(self, tenant):
         for unknown_key in (api_key_format.generate_api_key() for _ in range(5)):
             assert tenant.api.get("/status", caller=unknown_key).status_and_code == "401 unauthenticated"
 
-    def test_key_of_a_deleted_organization_loses_access(
-        self, tenant: TenantFixture, clock: Clock, workers: Workers
-    ) -> None:
+    def test_key_of_a_deleted_organization_loses_access(self, tenant, clock, workers):
         key, owner = create_api_key(tenant.api, tenant.organization, "admin"), tenant.people.owner
         assert tenant.api.get(tenant.organization.path, caller=key).status == 200
         assert tenant.api.delete(tenant.organization.path, caller=owner).status == 204
@@ -147,7 +142,7 @@ class TestApiKey:
         assert tenant.api.get("/status", caller=key).status_and_code == "401 unauthenticated"
 
     @pytest.mark.parametrize("scope", ["api-keys:write", "api-keys:read", "write", "read"])
-    def test_key_cannot_create_a_more_powerful_key(self, scope: str, tenant: TenantFixture) -> None:
+    def test_key_cannot_create_a_more_powerful_key(self, scope, tenant):
         key = create_api_key(tenant.api, tenant.organization, scope)
         for requested_scope in ("admin", "sites:write", "organizations:write", "audit-log:read"):
             response = post_api_key(tenant.api, tenant.organization, requested_scope, caller=key)
@@ -157,7 +152,7 @@ class TestApiKey:
         path = f"{tenant.organization.path}/api-keys/{admin_key.id}"
         assert tenant.api.post(f"{path}/rotate", caller=key).status_and_code == "403 insufficient_scope"
 
-    def test_key_cannot_change_scopes(self, tenant: TenantFixture) -> None:
+    def test_key_cannot_change_scopes(self, tenant):
         key = create_api_key(tenant.api, tenant.organization, "api-keys:write")
         path = f"{tenant.organization.path}/api-keys/{key.id}"
         for method in ("PATCH", "PUT"):
@@ -167,7 +162,7 @@ class TestApiKey:
         assert rotated.errors == {"/scopes": "unknown_field"}
 
 
-def test_credentials_are_not_logged(tenant: TenantFixture, configure: SettingsOverride) -> None:
+def test_credentials_are_not_logged(tenant, configure):
     configure(log_level="DEBUG")
     user_token = tenant.people.owner.credential
     with capture_log_records() as log_records:

@@ -1,7 +1,6 @@
 """Path traversal: in paths of pages, names of exported files and entries of packages."""
 
 import re
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 from zipfile import ZipFile
@@ -9,10 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from infrastructure import archive
-from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness.clock import Clock
 from tests.harness.exports import create_export
-from tests.harness.workers import Workers
 
 TRAVERSAL_PATHS: Final = [
     "/../..",
@@ -52,7 +48,7 @@ def redirect_targets(answer: Any) -> list[str]:
 
 class TestPageByPath:
     @pytest.mark.parametrize("path", TRAVERSAL_PATHS)
-    def test_path_traversal_finds_only_pages_of_the_site(self, path: str, tenant: TenantFixture) -> None:
+    def test_path_traversal_finds_only_pages_of_the_site(self, path, tenant):
         pages = f"{tenant.site.path}/pages"
         visible_pages = [
             tenant.api.get(f"{pages}/by-path", query={"path": page_path}).json for page_path in ("/", "/looms")
@@ -67,9 +63,7 @@ class TestPageByPath:
 
 
 class TestCreatedFiles:
-    def test_export_file_name_contains_no_user_input(
-        self, tenant: TenantFixture, workers: Workers, clock: Clock
-    ) -> None:
+    def test_export_file_name_contains_no_user_input(self, tenant, workers, clock):
         owner = tenant.people.owner
         clock.freeze("2027-03-21T09:00:00.000Z")
         name = '../../x"; filename="evil.exe\r\nSet-Cookie: a=b'
@@ -85,7 +79,7 @@ class TestCreatedFiles:
         assert ".." not in url.path
         assert "evil" not in download_url
 
-    def test_package_entries_stay_in_their_folder(self, tmp_path: Path) -> None:
+    def test_package_entries_stay_in_their_folder(self, tmp_path):
         task = tmp_path / "task"
         (task / "..deep" / "a").mkdir(parents=True)
         for name in ("..deep/a/b.py", "a\\..\\b.py", "-rf", "\u202eyp.x"):

@@ -143,7 +143,7 @@ def takes_linear_time(function: Callable[[str], object], text: Callable[[int], s
     return any(seconds(LONG_LENGTH) <= MAX_RATIO * max(seconds(SHORT_LENGTH), MIN_SECONDS) for _ in range(3))
 
 
-def test_all_patterns_are_found() -> None:
+def test_all_patterns_are_found():
     static_patterns, dynamic_patterns = find_patterns()
     assert len(static_patterns) > 100
     field_patterns = {p.source for p in static_patterns if p.location.startswith(f"{fields.__name__}:")}
@@ -151,11 +151,11 @@ def test_all_patterns_are_found() -> None:
     assert dynamic_patterns == dynamic_pattern_sources().keys()
 
 
-def test_each_pattern_takes_linear_time() -> None:
+def test_each_pattern_takes_linear_time():
     assert [description for pattern in all_patterns() for description in find_slow_texts(pattern)] == []
 
 
-def test_superlinear_time_is_detected() -> None:
+def test_superlinear_time_is_detected():
     for source in (r"[a-z]+@", r"^(?:[^\s]+@[^\s<]*)$", r"^(?:\s*a?\s*b)"):
         pattern = Pattern("here", source, 0, frozenset({"search"}))
         assert next(find_slow_texts(pattern), None), source
@@ -169,7 +169,7 @@ def find_slow_texts(pattern: Pattern) -> Iterator[str]:
             yield f"{pattern}: {prefix + repeated_text + repeated_text}…"
 
 
-def test_analyser_finds_no_vulnerable_pattern() -> None:
+def test_analyser_finds_no_vulnerable_pattern():
     verdicts = analyse([(pattern.anchored_source, pattern.flags) for pattern in all_patterns()])
     unsafe_verdicts = {
         str(pattern): verdict for pattern, verdict in zip(all_patterns(), verdicts, strict=True) if not is_safe(verdict)
@@ -177,12 +177,12 @@ def test_analyser_finds_no_vulnerable_pattern() -> None:
     assert unsafe_verdicts == {}
 
 
-def test_analyser_detects_vulnerable_patterns() -> None:
+def test_analyser_detects_vulnerable_patterns():
     verdicts = analyse([(r"^(?:(a|a)*b)$", 0), (r"^(?:\s*a?\s*b)$", 0), (r"[a-z]+@", 0), (r"[^\s<>,]+@[^\s<>,]+", 0)])
     assert [verdict["status"] for verdict in verdicts] == ["vulnerable"] * 4
 
 
-def test_pydantic_uses_the_rust_regex_engine() -> None:
+def test_pydantic_uses_the_rust_regex_engine():
     models = {
         model for o in all_operations() for model in (o.body_model, o.query_model, o.response_or_item_model) if model
     }

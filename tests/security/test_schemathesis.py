@@ -15,7 +15,6 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.kernel.execution import conditions
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.conformance import openapi_document
 from tests.security.allowed_findings import (
     ALLOWED_ACCEPTANCES,
@@ -35,14 +34,14 @@ GROUPS: Final = sorted({operation.group for operation in all_operations()})
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_schemathesis_finds_no_failures(group: str, tenant: TenantFixture) -> None:
+def test_schemathesis_finds_no_failures(group, tenant):
     failures = run_schemathesis(
         tenant, [operation for operation in all_operations() if operation.group == group], QUICK_SETTINGS
     )
     assert [each for each in failures if not is_allowed(each)] == []
 
 
-def test_schemathesis_detects_a_broken_operation(tenant: TenantFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schemathesis_detects_a_broken_operation(tenant, monkeypatch):
     def raise_error(*_: object) -> bool:
         raise RuntimeError("broken")
 
@@ -55,9 +54,7 @@ def test_schemathesis_detects_a_broken_operation(tenant: TenantFixture, monkeypa
 
 
 @pytest.mark.parametrize("rejection", ALLOWED_REJECTIONS, ids=lambda rejection: rejection.reason)
-def test_allowed_rejections_match_the_schema_and_are_rejected(
-    rejection: AllowedRejection, tenant: TenantFixture
-) -> None:
+def test_allowed_rejections_match_the_schema_and_are_rejected(rejection, tenant):
     operation = get_operation(rejection)
     example = get_example(operation, tenant)
     response = tenant.api.request(
@@ -74,9 +71,7 @@ def test_allowed_rejections_match_the_schema_and_are_rejected(
 
 
 @pytest.mark.parametrize("acceptance", ALLOWED_ACCEPTANCES, ids=lambda acceptance: acceptance.reason)
-def test_allowed_acceptances_violate_the_schema_and_are_accepted(
-    acceptance: AllowedAcceptance, tenant: TenantFixture
-) -> None:
+def test_allowed_acceptances_violate_the_schema_and_are_accepted(acceptance, tenant):
     operation = get_operation(acceptance)
     response = call_operation(operation, tenant, replace(get_example(operation, tenant), body=acceptance.body))
     assert response.status == operation.success

@@ -111,7 +111,7 @@ def is_known(path: Path, value: str) -> bool:
     )
 
 
-def test_no_file_contains_a_secret() -> None:
+def test_no_file_contains_a_secret():
     committed_files = sorted(list_files())
     tests = [path for path in committed_files if path.parts[0] == "tests"]
     findings = [
@@ -123,7 +123,7 @@ def test_no_file_contains_a_secret() -> None:
     )
 
 
-def test_scanned_files_are_the_committed_ones() -> None:
+def test_scanned_files_are_the_committed_ones():
     candidates = {path.as_posix() for path in list_files()}
     assert {"app.py", ".ci/run", "docs/operations/running.md", "tests/vectors.json"} <= candidates
     assert not [path for path in candidates if path.startswith((".venv", ".local", ".git/", "build/"))]
@@ -139,6 +139,6 @@ def test_scanned_files_are_the_committed_ones() -> None:
         f'DATA_KEY = "{"q83vASNFZ4mrze8BI0VniavN7wEj" + "RWeJq83vASNFZ4k="}"',
     ],
 )
-def test_secret_is_detected(line: str, tmp_path: Path) -> None:
+def test_secret_is_detected(line, tmp_path):
     (tmp_path / "settings.py").write_text(f"{line}\n")
     assert find_secrets([Path("settings.py")], tmp_path)

@@ -6,9 +6,7 @@ from typing import Final
 import pytest
 
 from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64url
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.conftest import SettingsOverride
 from tests.harness.api import ApiResponse
 from tests.harness.invitations import create_invitation
 
@@ -63,31 +61,25 @@ def flip_one_bit_each(data: bytes) -> Iterator[bytes]:
 
 @for_each_kind
 class TestToken:
-    def test_grants_access_to_its_record(self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant) -> None:
+    def test_grants_access_to_its_record(self, kind, tenant, restore_tenant):
         token = restore_tenant(create_tokens)[kind]
         assert REQUESTS_BY_KIND[kind][0](tenant, token).status == 200
 
-    def test_token_with_any_altered_byte_is_rejected(
-        self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_token_with_any_altered_byte_is_rejected(self, kind, tenant, restore_tenant):
         token = restore_tenant(create_tokens)[kind]
         request, rejection_code = REQUESTS_BY_KIND[kind]
         assert {
             request(tenant, to_base64url(each)).status_and_code for each in flip_one_bit_each(from_base64url(token))
         } == {rejection_code}
 
-    def test_truncated_and_extended_tokens_are_rejected(
-        self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_truncated_and_extended_tokens_are_rejected(self, kind, tenant, restore_tenant):
         token = restore_tenant(create_tokens)[kind]
         request, rejection_code = REQUESTS_BY_KIND[kind]
         altered_tokens = [token[:end] for end in range(1, len(token), 3)]
         altered_tokens += [f"{token}A", f"{token}=", f"{token}.", f" {token[1:]}", token * 20]
         assert {request(tenant, other).status_and_code for other in altered_tokens} <= {rejection_code, MALFORMED}
 
-    def test_token_of_another_kind_is_rejected(
-        self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant
-    ) -> None:
+    def test_token_of_another_kind_is_rejected(self, kind, tenant, restore_tenant):
         tokens_by_kind = restore_tenant(create_tokens)
         request, rejection_code = REQUESTS_BY_KIND[kind]
         assert {request(tenant, token).status_and_code for other, token in tokens_by_kind.items() if other != kind} <= {
@@ -95,7 +87,7 @@ class TestToken:
             MALFORMED,
         }
 
-    def test_token_is_not_a_credential(self, kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant) -> None:
+    def test_token_is_not_a_credential(self, kind, tenant, restore_tenant):
         token = restore_tenant(create_tokens)[kind]
         for path in ("/organizations", "/status", tenant.page.path):
             assert tenant.api.get(path, caller=token).status_and_code == "401 unauthenticated"
@@ -103,9 +95,7 @@ class TestToken:
 
 # An invitation's token is found by its stored hash, not by a signature.
 @pytest.mark.parametrize("kind", ["preview", "lead", "cursor"])
-def test_token_signed_with_another_key_is_rejected(
-    kind: str, tenant: TenantFixture, restore_tenant: RestoreTenant, configure: SettingsOverride
-) -> None:
+def test_token_signed_with_another_key_is_rejected(kind, tenant, restore_tenant, configure):
     token = restore_tenant(create_tokens)[kind]
     configure(token_key=to_base64(b"another key of thirty-two bytes."))
     request, rejection_code = REQUESTS_BY_KIND[kind]
@@ -113,7 +103,7 @@ def test_token_signed_with_another_key_is_rejected(
 
 
 class TestForeignToken:
-    def test_token_of_another_tenant_is_rejected(self, tenant: TenantFixture) -> None:
+    def test_token_of_another_tenant_is_rejected(self, tenant):
         other = tenant.rivals
         assert request_preview(tenant, other.preview_token).status_and_code == "404 not_found"
         assert request_lead(tenant, other.lead.token).status_and_code == "404 not_found"
@@ -125,7 +115,7 @@ class TestForeignToken:
         )
         assert response.status_and_code == "400 invalid_cursor"
 
-    def test_revoked_tokens_are_rejected(self, tenant: TenantFixture, restore_tenant: RestoreTenant) -> None:
+    def test_revoked_tokens_are_rejected(self, tenant, restore_tenant):
         tokens_by_kind = restore_tenant(create_tokens)
         owner = tenant.people.owner
         assert tenant.api.patch(tenant.page.path, caller=owner, json={"revokePreviews": True}).status == 200

@@ -10,7 +10,6 @@ from chalicelib.entrypoints.catalogue import list_record_types
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
-from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.aws_calls import Call
 from tests.harness.parametrize_operations import parametrize_operations
 
@@ -86,7 +85,7 @@ ALL_TEMPLATES: Final = sorted({template for kind in list_record_types() for temp
 
 
 @pytest.mark.parametrize("template", ALL_TEMPLATES)
-def test_user_input_is_only_at_the_end_of_a_key(template: str) -> None:
+def test_user_input_is_only_at_the_end_of_a_key(template):
     names = re.findall(r"{(\w+)", template)
     assert set(names) <= USER_CONTROLLED | SERVICE_CONTROLLED, (
         "add it to USER_CONTROLLED or SERVICE_CONTROLLED in tests/security/test_table_keys.py"
@@ -94,7 +93,7 @@ def test_user_input_is_only_at_the_end_of_a_key(template: str) -> None:
     assert not USER_CONTROLLED & set(names[:-1]) or template in SAFE_TEMPLATES
 
 
-def test_namespaces_of_unique_values_are_disjoint() -> None:
+def test_namespaces_of_unique_values_are_disjoint():
     namespaces = {each.namespace.partition("#")[0] for kind in list_record_types() for each in kind.uniques.values()}
     assert not [space for space in namespaces if "{" in space]
     assert len(namespaces) > 5
@@ -125,7 +124,7 @@ def query_parameters(operation: Operation) -> list[str]:
 
 
 @parametrize_operations(lambda o: o.query_model or o.path_parameter_names)
-def test_expressions_contain_no_user_input(operation: Operation, tenant: TenantFixture) -> None:
+def test_expressions_contain_no_user_input(operation, tenant):
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     for hostile_text in HOSTILE_TEXTS:
         hostile_examples = [example.with_parameters(**{name: hostile_text}) for name in example.parameters]

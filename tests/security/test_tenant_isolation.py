@@ -54,9 +54,7 @@ def call_names(response: ApiResponse) -> list[str]:
 
 
 @parametrize_operations(lambda o: isinstance(o.access, RequireRole) and not is_public(o))
-def test_foreign_container_is_indistinguishable_from_a_missing_one(
-    operation: Operation, tenant: TenantFixture, restore_tenant: RestoreTenant
-) -> None:
+def test_foreign_container_is_indistinguishable_from_a_missing_one(operation, tenant, restore_tenant):
     assert isinstance(operation.access, RequireRole)
     example, rule = get_example(operation, tenant), operation.access
     foreign, missing = (
@@ -78,7 +76,7 @@ def test_foreign_container_is_indistinguishable_from_a_missing_one(
 @parametrize_operations(
     lambda o: o.record_types_by_parameter and isinstance(o.access, RequireRole) and o.method != "PUT"
 )
-def test_foreign_record_is_indistinguishable_from_a_missing_one(operation: Operation, tenant: TenantFixture) -> None:
+def test_foreign_record_is_indistinguishable_from_a_missing_one(operation, tenant):
     example = get_example(operation, tenant)
     tenant.warm_caches()
     for record in operation.record_types_by_parameter.values():

@@ -9,8 +9,7 @@ from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from chalicelib.kernel.storage.record_types import find_record_type, record_from_item
 from tests.faults import task_examples
 from tests.harness import memory_aws
-from tests.stored_forms.conftest import Replay
-from tests.stored_forms.forms import FILE, Case, Recording, load
+from tests.stored_forms.forms import FILE, Recording, load
 from tests.stored_forms.normalization import normal_headers, normal_text
 from tests.stored_forms.states import Json
 
@@ -34,7 +33,7 @@ def compared_attributes(kind: str, item: Json) -> Json:
 
 
 @pytest.mark.parametrize("case", RECORDED.cases, ids=lambda case: case.name)
-def test_a_case_has_its_recorded_outcome(case: Case, replay_case: Replay) -> None:
+def test_a_case_has_its_recorded_outcome(case, replay_case):
     outcome, recorded = replay_case(case), case.outcome
     body = recorded.body and normal_text(case.about, recorded.body)
     assert (outcome.status, outcome.body) == (recorded.status, body)
@@ -46,7 +45,7 @@ def test_a_case_has_its_recorded_outcome(case: Case, replay_case: Replay) -> Non
 
 
 @pytest.mark.parametrize("kind", RECORDED.kinds())
-def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: Recording) -> None:
+def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind, recording):
     assert find_record_type(kind), f"no class has the kind {kind}"
     for item in items_of(kind, recording).values():
         assert compared_attributes(kind, record_from_item(item).owned_item_attribute_values) == compared_attributes(
@@ -54,21 +53,21 @@ def test_items_of_a_kind_are_loaded_and_stored_unchanged(kind: str, recording: R
         )
 
 
-def test_recorded_operations_still_exist(recording: Recording) -> None:
+def test_recorded_operations_still_exist(recording):
     assert set(recording.operations) <= {operation.id for operation in all_operations()}
 
 
-def test_recorded_tasks_still_exist(recording: Recording) -> None:
+def test_recorded_tasks_still_exist(recording):
     assert set(recording.tasks) <= set(task_examples.list_task_names())
 
 
-def test_each_operation_has_a_recording(recording: Recording) -> None:
+def test_each_operation_has_a_recording(recording):
     assert set(recording.operations) <= {case.about for case in recording.cases if case.trigger.kind == "request"}
 
 
-def test_each_task_has_a_recording(recording: Recording) -> None:
+def test_each_task_has_a_recording(recording):
     assert set(recording.tasks) <= {case.about for case in recording.cases if case.trigger.kind == "message"}
 
 
-def test_the_recording_is_small() -> None:
+def test_the_recording_is_small():
     assert FILE.stat().st_size < MAX_BYTES

@@ -46,12 +46,12 @@ REJECTED_URLS: Final[list[tuple[Provider, str]]] = [
 
 
 @pytest.mark.parametrize(("provider", "url"), ACCEPTED_URLS)
-def test_a_providers_own_url_is_accepted(provider: Provider, url: str) -> None:
+def test_a_providers_own_url_is_accepted(provider, url):
     assert url_mismatch_reason(provider, url) is None
 
 
 @pytest.mark.parametrize(("provider", "url"), REJECTED_URLS)
-def test_another_url_is_rejected_with_an_example(provider: Provider, url: str) -> None:
+def test_another_url_is_rejected_with_an_example(provider, url):
     reason = url_mismatch_reason(provider, url)
     assert reason is not None
     assert "https://" in reason
@@ -68,5 +68,5 @@ def test_another_url_is_rejected_with_an_example(provider: Provider, url: str) -
         ("https://chat.example.com", "https://chat.example.com/…"),
     ],
 )
-def test_a_masked_url_shows_the_host_and_the_end_of_a_long_secret(url: str, masked_url: str) -> None:
+def test_a_masked_url_shows_the_host_and_the_end_of_a_long_secret(url, masked_url):
     assert mask_url(url) == masked_url

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,20 +16,14 @@ from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
 from local.tools.renew_seals import renew_entry_macs
 from tests.conftest import SettingsOverride
 from tests.harness import audit_logs, webhooks
-from tests.harness.api import ApiClient
 from tests.harness.aws_calls import allow_scans
-from tests.harness.callers import Issuer, Person
 from tests.harness.channels import create_channel, send_test_message
-from tests.harness.clock import Clock
 from tests.harness.data_keys import create_wrapped_key, reset_key_cache
 from tests.harness.erasures import complete_erasure
 from tests.harness.invitations import create_invitation, open_invitation
 from tests.harness.leads import create_lead, get_public_lead
-from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import CreatedOrganization, add_organization_member
-from tests.harness.receiver import Receiver
-from tests.harness.sites import CreatedSite, create_draft_page
-from tests.harness.workers import Workers
+from tests.harness.organizations import add_organization_member
+from tests.harness.sites import create_draft_page
 
 Settings = dict[str, str]
 Restart = Callable[[Settings], None]
@@ -79,15 +72,7 @@ def pair_steps(steps: list[Settings]) -> Iterator[tuple[Settings, Settings]]:
         yield settings_after, settings_before
 
 
-def test_cursors_and_tokens_stay_valid_during_a_rotation(
-    api: ApiClient,
-    ada: Person,
-    organization: CreatedOrganization,
-    site: CreatedSite,
-    restart: Restart,
-    mailbox: Mailbox,
-    workers: Workers,
-) -> None:
+def test_cursors_and_tokens_stay_valid_during_a_rotation(api, ada, organization, site, restart, mailbox, workers):
     page = create_draft_page(api, site, "Looms", blocks=[])
     for number, (writer, reader) in enumerate(pair_steps(build_rotation_steps(KeyPurpose.TOKEN_KEY))):
         restart(writer)
@@ -106,9 +91,7 @@ def test_cursors_and_tokens_stay_valid_during_a_rotation(
     assert len(mailbox.emails) == 6
 
 
-def test_an_email_whose_link_cannot_be_signed_any_more_is_not_sent(
-    api: ApiClient, organization: CreatedOrganization, restart: Restart, mailbox: Mailbox, workers: Workers
-) -> None:
+def test_an_email_whose_link_cannot_be_signed_any_more_is_not_sent(api, organization, restart, mailbox, workers):
     settings_before, *_, settings_after = build_rotation_steps(KeyPurpose.TOKEN_KEY)
     restart(settings_before)
     create_invitation(api, organization, "guest@example.org")
@@ -118,15 +101,8 @@ def test_an_email_whose_link_cannot_be_signed_any_more_is_not_sent(
 
 
 def test_encrypted_values_stay_readable_during_a_rotation(
-    api: ApiClient,
-    ada: Person,
-    organization: CreatedOrganization,
-    restart: Restart,
-    receiver: Receiver,
-    workers: Workers,
-    capsys: pytest.CaptureFixture[str],
-    clock: Clock,
-) -> None:
+    api, ada, organization, restart, receiver, workers, capsys, clock
+):
     workers.deliver()  # Creates the log's head, by which the command finds it.
     webhooks_and_channels: list[tuple[Any, Any]] = []
     steps = build_rotation_steps(KeyPurpose.DATA_KEY)
@@ -154,9 +130,7 @@ def test_encrypted_values_stay_readable_during_a_rotation(
             assert len(receiver.requests[-2].headers["webhook-signature"].split()) == 2
 
 
-def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
-    api: ApiClient, organization: CreatedOrganization, restart: Restart, receiver: Receiver, workers: Workers
-) -> None:
+def test_values_not_reencrypted_are_lost_with_their_key_and_reported(api, organization, restart, receiver, workers):
     old_settings, _, both_settings, new_settings = build_rotation_steps(KeyPurpose.DATA_KEY)
     restart(old_settings)
     ciphertext = encrypt_bytes(b"secret", "a place")
@@ -175,15 +149,8 @@ def test_values_not_reencrypted_are_lost_with_their_key_and_reported(
 
 
 def test_logs_and_erasures_verify_during_a_rotation(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    restart: Restart,
-    workers: Workers,
-    clock: Clock,
-    issuer: Issuer,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    api, organization, restart, workers, clock, issuer, tmp_path, capsys
+):
     checkpoints = [""]
     people = [issuer.create_person(f"guest{number}", "Gerty Cori") for number in range(6)]
     for number, (writer, reader) in enumerate(pair_steps(build_rotation_steps(KeyPurpose.AUDIT_SIGNING_KEY))):
@@ -209,13 +176,7 @@ def test_logs_and_erasures_verify_during_a_rotation(
             assert "erased" in capsys.readouterr().out
 
 
-def test_altered_entries_are_detected_during_a_rotation_of_the_seal_key(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    restart: Restart,
-    workers: Workers,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_altered_entries_are_detected_during_a_rotation_of_the_seal_key(api, organization, restart, workers, capsys):
     steps = build_rotation_steps(KeyPurpose.SEAL_KEY)
     restart(steps[0])
     workers.deliver()

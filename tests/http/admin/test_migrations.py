@@ -18,10 +18,7 @@ from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.reference_data import deployed_dataset
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("aws")
 Step = Callable[[int, UnitOfWork], int | None]
@@ -91,7 +88,7 @@ ALL_STEPS = [f"{name}/{position}" for name in "ab" for position in range(3)]
 
 
 class TestRunner:
-    def test_migrations_are_applied_in_order_and_once(self, migrations: FakeMigrations) -> None:
+    def test_migrations_are_applied_in_order_and_once(self, migrations):
         assert migrations.run() == [("a", "applied"), ("b", "applied")]
         assert migrations.executed == written_steps() == ALL_STEPS
         assert migrations.run() == []
@@ -100,9 +97,7 @@ class TestRunner:
         assert migrations.executed == [*ALL_STEPS, "c/0", "c/1", "c/2"]
 
     @pytest.mark.parametrize("step_name", ALL_STEPS)
-    def test_a_run_continues_where_a_killed_one_stopped(
-        self, migrations: FakeMigrations, clock: Clock, step_name: str
-    ) -> None:
+    def test_a_run_continues_where_a_killed_one_stopped(self, migrations, clock, step_name):
         migrations.before_step[step_name] = raise_error(Killed())
         with pytest.raises(Killed):
             migrations.run()
@@ -112,9 +107,7 @@ class TestRunner:
         assert migrations.run()[-1] == ("b", "applied")
         assert migrations.executed == written_steps() == ALL_STEPS
 
-    def test_a_step_and_its_position_are_one_transaction(
-        self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_step_and_its_position_are_one_transaction(self, migrations, monkeypatch):
         write = table.write_transaction
 
         def write_or_die(writes: Any) -> None:
@@ -130,7 +123,7 @@ class TestRunner:
         (record,) = migration_history.load_records_and_lease()[0].values()
         assert record.position == 1
 
-    def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations: FakeMigrations) -> None:
+    def test_a_failed_migration_ends_the_run_and_is_retried(self, migrations):
         migrations.before_step["a/1"] = raise_error(Problem("conflict", "It was in the way."))
         (outcome,) = apply_migrations_yielding_outcomes(migrations.all_migrations)
         assert outcome.error == "It was in the way."
@@ -147,13 +140,13 @@ class TestRunner:
         assert migrations.executed == ALL_STEPS
         assert migration_history.load_records_and_lease()[0]["a"].error is None
 
-    def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations: FakeMigrations) -> None:
+    def test_the_message_of_an_unexpected_error_is_not_stored(self, migrations):
         migrations.before_step["a/0"] = raise_error(ValueError("the password is 1234"))
         (outcome,) = apply_migrations_yielding_outcomes(migrations.all_migrations)
         assert "ValueError" in str(outcome.error)
         assert "1234" not in f"{outcome}{memory_aws.all_items()}"
 
-    def test_a_step_with_a_conflict_is_retried(self, migrations: FakeMigrations) -> None:
+    def test_a_step_with_a_conflict_is_retried(self, migrations):
         attempts = []
 
         def conflict() -> None:
@@ -166,7 +159,7 @@ class TestRunner:
         assert migrations.run()[-1] == ("b", "applied")
         assert len(attempts) == 3
 
-    def test_a_changed_checksum_of_an_applied_migration_stops_the_run(self, migrations: FakeMigrations) -> None:
+    def test_a_changed_checksum_of_an_applied_migration_stops_the_run(self, migrations):
         migrations.run()
         migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
         migrations.add("c")
@@ -175,7 +168,7 @@ class TestRunner:
         migrations.all_migrations[0] = Migration("a", "Do a.", "1" * 64, migrations.all_migrations[0].module)
         assert migrations.run() == [("c", "applied")]
 
-    def test_a_changed_checksum_of_an_unfinished_migration_restarts_it(self, migrations: FakeMigrations) -> None:
+    def test_a_changed_checksum_of_an_unfinished_migration_restarts_it(self, migrations):
         migrations.before_step["a/2"] = raise_error(ValueError())
         migrations.run()
         migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
@@ -186,7 +179,7 @@ class TestRunner:
 
 
 class TestConcurrentRunners:
-    def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations: FakeMigrations) -> None:
+    def test_the_second_runner_reports_the_lease_and_applies_nothing(self, migrations):
         second: list[MigrationOutcome] = []
         migrations.before_step["a/1"] = lambda: second.extend(
             apply_migrations_yielding_outcomes(migrations.all_migrations)
@@ -200,9 +193,7 @@ class TestConcurrentRunners:
         assert migrations.executed == ALL_STEPS
 
     @pytest.mark.parametrize("step_name", ALL_STEPS)
-    def test_a_runner_whose_lease_has_expired_writes_nothing(
-        self, migrations: FakeMigrations, clock: Clock, step_name: str
-    ) -> None:
+    def test_a_runner_whose_lease_has_expired_writes_nothing(self, migrations, clock, step_name):
         def overtake() -> None:
             clock.shift(minutes=3)
             assert [outcome.state for outcome in apply_migrations_yielding_outcomes(migrations.all_migrations)][
@@ -215,9 +206,7 @@ class TestConcurrentRunners:
         assert written_steps() == [name for name in ALL_STEPS if name != step_name]
         assert {record.state for record in migration_history.load_records_and_lease()[0].values()} == {"applied"}
 
-    def test_only_one_of_two_runners_that_start_together_runs(
-        self, migrations: FakeMigrations, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_only_one_of_two_runners_that_start_together_runs(self, migrations, monkeypatch):
         read_records, second = migration_history.load_records_and_lease, []
 
         def read_after_second() -> Any:
@@ -238,7 +227,7 @@ def get_health(api: ApiClient) -> dict[str, Any]:
 
 
 class TestMigrationsHealth:
-    def test_pending_and_failed_migrations_are_counted(self, api: ApiClient, migrations: FakeMigrations) -> None:
+    def test_pending_and_failed_migrations_are_counted(self, api, migrations):
         assert get_health(api) == {"healthy": False, "pending": 2, "failed": 0}
         migrations.before_step["a/1"] = raise_error(ValueError())
         migrations.run()
@@ -250,9 +239,7 @@ class TestMigrationsHealth:
 
 
 class TestMigrationsStatus:
-    def test_the_state_of_every_migration_is_listed(
-        self, api: ApiClient, migrations: FakeMigrations, operator: Person, clock: Clock
-    ) -> None:
+    def test_the_state_of_every_migration_is_listed(self, api, migrations, operator, clock):
         timestamp = clock.freeze()
         migrations.before_step["b/1"] = raise_error(ValueError())
         migrations.run()
@@ -268,24 +255,20 @@ class TestMigrationsStatus:
         assert "ValueError" in items[1]["error"]
         assert {(item["description"], item["checksum"]) for item in items} == {(f"Do {n}.", "1" * 64) for n in "abc"}
 
-    def test_a_changed_migration_is_listed_with_advice(
-        self, api: ApiClient, migrations: FakeMigrations, operator: Person
-    ) -> None:
+    def test_a_changed_migration_is_listed_with_advice(self, api, migrations, operator):
         migrations.run()
         migrations.all_migrations[0] = Migration("a", "Do a.", "2" * 64, migrations.all_migrations[0].module)
         item = api.get_items("/system/migrations/status", caller=operator)[0]
         assert (item["state"], item["checksum"]) == ("failed", "2" * 64)
         assert "new migration" in item["error"]
 
-    def test_migrations_of_another_release_are_listed(
-        self, api: ApiClient, migrations: FakeMigrations, operator: Person
-    ) -> None:
+    def test_migrations_of_another_release_are_listed(self, api, migrations, operator):
         migrations.run()
         newer = migrations.all_migrations.pop()
         assert [item["id"] for item in api.get_items("/system/migrations/status", caller=operator)] == ["a", newer.id]
         assert get_health(api)["healthy"] is True
 
-    def test_only_operators_read_the_status(self, api: ApiClient, ada: Person) -> None:
+    def test_only_operators_read_the_status(self, api, ada):
         assert api.get("/system/migrations/status", caller=ada).status_and_code == "403 forbidden"
 
 
@@ -295,16 +278,16 @@ RENAMED_CHECKSUMS = {"0001-reference-data": "23b9003cad6c08956e0e1fdda8df7de6720
 
 class TestMigrationsOfTheService:
     @pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: str(migration.id))
-    def test_the_checksums_of_released_migrations_are_unchanged(self, migration: Migration) -> None:
+    def test_the_checksums_of_released_migrations_are_unchanged(self, migration):
         advice = "an applied migration never changes: add another one, or store this checksum if it is unreleased"
         assert migration.compute_checksum() == RENAMED_CHECKSUMS.get(migration.id, migration.checksum), advice
 
-    def test_migrations_are_ordered_by_id(self) -> None:
+    def test_migrations_are_ordered_by_id(self):
         ids = [migration.id for migration in MIGRATIONS]
         assert ids == sorted(set(ids))
         assert [migration_id[:4] for migration_id in ids] == [f"{number:04}" for number in range(1, len(ids) + 1)]
 
-    def test_one_call_after_a_deployment_applies_all(self, api: ApiClient, workers: Workers, operator: Person) -> None:
+    def test_one_call_after_a_deployment_applies_all(self, api, workers, operator):
         assert get_health(api)["pending"] == len(MIGRATIONS)
         outcomes = workers.run_migrations()
         assert [(outcome["id"], outcome["state"]) for outcome in outcomes] == [(m.id, "applied") for m in MIGRATIONS]
@@ -312,7 +295,7 @@ class TestMigrationsOfTheService:
         assert workers.run_migrations() == []
         assert api.get_items("/system/migrations/status", caller=operator)[0]["id"] == MIGRATIONS[0].id
 
-    def test_the_newest_deployed_reference_data_is_loaded(self, api: ApiClient, workers: Workers) -> None:
+    def test_the_newest_deployed_reference_data_is_loaded(self, api, workers):
         workers.run_migrations()
         parts = [item for item in memory_aws.all_items() if item["pk"].startswith("DATA")]
         assert len(parts) == len(deployed_dataset().numbered_compressed_parts()) + 1 <= 60

@@ -5,7 +5,6 @@ import pytest
 
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.core.encoding import to_base64url
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.anchors import (
     anchored_sizes,
@@ -18,7 +17,6 @@ from tests.harness.anchors import (
 )
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import add_entries, head_item, sign_checkpoint, verification_failure, verify_integrity
-from tests.harness.callers import Person
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.workers import Workers
@@ -40,9 +38,7 @@ def items_before_growth(
 
 @pytest.mark.usefixtures("items_before_growth")
 class TestIntactLog:
-    def test_is_consistent_with_its_anchor(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_consistent_with_its_anchor(self, api, organization_with_ten_entries, workers):
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
         add_entries(api, workers, organization_with_ten_entries, 3)
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
@@ -50,41 +46,31 @@ class TestIntactLog:
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
 
     def test_may_grow_and_get_an_anchor_during_its_verification(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        monkeypatch: pytest.MonkeyPatch,
-        workers: Workers,
-    ) -> None:
+        self, api, organization_with_ten_entries, monkeypatch, workers
+    ):
         append_before_next_anchor_read(monkeypatch, lambda: run_anchoring(workers))
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
         assert anchored_sizes(organization_with_ten_entries.id) == [14, 13]
 
-    def test_is_valid_without_an_anchor(self, api: ApiClient, ada: Person, workers: Workers) -> None:
+    def test_is_valid_without_an_anchor(self, api, ada, workers):
         other = create_organization(api, ada)
         assert verification_failure(api, other) == (None, None)
         workers.deliver()
         assert verification_failure(api, other) == (None, None)
 
-    def test_is_valid_by_an_anchor_signed_with_a_retired_key(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, configure: SettingsOverride
-    ) -> None:
+    def test_is_valid_by_an_anchor_signed_with_a_retired_key(self, api, organization_with_ten_entries, configure):
         retired_key = api.get("/status").json["auditPublicKey"]
         configure(audit_signing_key=base64.b64encode(bytes(32)).decode(), audit_former_public_keys=retired_key)
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
 
-    def test_is_also_compared_with_a_checkpoint_of_the_caller(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_is_also_compared_with_a_checkpoint_of_the_caller(self, api, organization_with_ten_entries):
         for size in (5, 13):
             checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, size, bytes(32)).encode())
             assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == ("forked", None)
         checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, 14, bytes(32)).encode())
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == ("truncated", 14)
 
-    def test_is_not_reported_valid_while_its_anchor_is_unreadable(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, api, organization_with_ten_entries):
         path = f"{organization_with_ten_entries.path}/audit-log/verify-integrity"
         for name in ("s3:ListObjectsV2", "s3:GetObject"):
             with inject_fault(Fault.TIMED_OUT, call_name=name) as injected_fault:
@@ -95,12 +81,7 @@ class TestIntactLog:
 
 
 class TestLogTruncatedInTheTable:
-    def test_is_reported_truncated(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        items_before_growth: list[memory_aws.Item],
-    ) -> None:
+    def test_is_reported_truncated(self, api, organization_with_ten_entries, items_before_growth):
         truncate_log(organization_with_ten_entries, items_before_growth)
         assert verification_failure(api, organization_with_ten_entries) == ("truncated", 11)
         checkpoint = to_base64url(items_before_growth[0]["note"].encode())
@@ -109,23 +90,15 @@ class TestLogTruncatedInTheTable:
         )
 
     def test_would_be_valid_without_its_anchor(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        items_before_growth: list[memory_aws.Item],
-        configure: SettingsOverride,
-    ) -> None:
+        self, api, organization_with_ten_entries, items_before_growth, configure
+    ):
         truncate_log(organization_with_ten_entries, items_before_growth)
         configure(anchors_bucket="")
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
 
     def test_is_reported_truncated_if_only_pending_entries_remain(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        items_before_growth: list[memory_aws.Item],
-        ada: Person,
-    ) -> None:
+        self, api, organization_with_ten_entries, items_before_growth, ada
+    ):
         truncate_log(organization_with_ten_entries, [{**items_before_growth[0], "size": 0}])
         memory_aws.delete_item(head_item(organization_with_ten_entries))
         assert (
@@ -135,14 +108,8 @@ class TestLogTruncatedInTheTable:
 
     @pytest.mark.parametrize(("size", "failure"), [(12, "truncated"), (13, "forked"), (14, "forked")])
     def test_remains_invalid_when_it_grows(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        items_before_growth: list[memory_aws.Item],
-        workers: Workers,
-        size: int,
-        failure: str,
-    ) -> None:
+        self, api, organization_with_ten_entries, items_before_growth, workers, size, failure
+    ):
         truncate_log(organization_with_ten_entries, items_before_growth)
         add_entries(api, workers, organization_with_ten_entries, size - 10)
         assert verify_integrity(api, organization_with_ten_entries)["failure"] == failure
@@ -152,14 +119,8 @@ class TestLogTruncatedInTheTable:
 
     @pytest.mark.parametrize("window", [1, 4, 12, 13, 14])
     def test_is_detected_in_the_window_that_contains_the_anchor(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        items_before_growth: list[memory_aws.Item],
-        workers: Workers,
-        window: int,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization_with_ten_entries, items_before_growth, workers, window, monkeypatch
+    ):
         truncate_log(organization_with_ten_entries, items_before_growth)
         add_entries(api, workers, organization_with_ten_entries, 5)
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", window)
@@ -173,9 +134,7 @@ class TestLogTruncatedInTheTable:
 
 class TestWindows:
     @pytest.mark.usefixtures("items_before_growth")
-    def test_only_the_first_one_reads_the_anchor(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_only_the_first_one_reads_the_anchor(self, api, organization_with_ten_entries, monkeypatch):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 6)
         path, cursor = f"{organization_with_ten_entries.path}/audit-log/verify-integrity", None
         s3_calls = []
@@ -190,12 +149,8 @@ class TestWindows:
 
     @pytest.mark.usefixtures("items_before_growth")
     def test_a_new_anchor_is_used_by_the_next_verification(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, monkeypatch
+    ):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 7)
         first = verify_integrity(api, organization_with_ten_entries)
         add_entries(api, workers, organization_with_ten_entries)
@@ -237,14 +192,7 @@ class TestForgedAnchor:
             "of another tree",
         ],
     )
-    def test_is_a_bad_signature(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        ada: Person,
-        workers: Workers,
-        forge: Forge,
-    ) -> None:
+    def test_is_a_bad_signature(self, api, organization_with_ten_entries, ada, workers, forge):
         other = create_organization(api, ada)
         workers.deliver()
         run_anchoring(workers)
@@ -252,20 +200,16 @@ class TestForgedAnchor:
         assert verification_failure(api, organization_with_ten_entries) == ("bad_signature", None)
         assert verify_integrity(api, organization_with_ten_entries)["treeSize"] == 13
 
-    def test_is_a_bad_signature_if_it_is_not_text(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_is_a_bad_signature_if_it_is_not_text(self, api, organization_with_ten_entries):
         put_anchor(organization_with_ten_entries.id, 14, b"\xff")
         assert verification_failure(api, organization_with_ten_entries) == ("bad_signature", None)
 
-    def test_has_no_effect_before_the_newest_anchor(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_has_no_effect_before_the_newest_anchor(self, api, organization_with_ten_entries):
         put_anchor(organization_with_ten_entries.id, 12, b"nothing")
         assert verification_failure(api, organization_with_ten_entries) == (None, None)
 
     def test_is_a_bad_signature_if_its_key_is_not_accepted_any_more(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, configure: SettingsOverride
-    ) -> None:
+        self, api, organization_with_ten_entries, configure
+    ):
         configure(audit_signing_key=base64.b64encode(bytes(32)).decode())
         assert verification_failure(api, organization_with_ten_entries) == ("bad_signature", None)

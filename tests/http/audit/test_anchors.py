@@ -7,7 +7,6 @@ from chalicelib.features.audit.log.logic import anchors
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.work import jobs, queues
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws, rfc6962
 from tests.harness.anchors import (
     anchored_sizes,
@@ -18,7 +17,6 @@ from tests.harness.anchors import (
     run_anchoring,
     truncate_log,
 )
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import (
     add_entries,
     alter_item,
@@ -27,21 +25,17 @@ from tests.harness.audit_logs import (
     list_entries,
     verify_integrity,
 )
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure
 from tests.harness.invitations import create_invitation
-from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.organizations import create_organization
 from tests.harness.sample_entity import create_logged_parcel
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("no_index_retries")
 
 
 class TestAnchorSchedule:
-    def test_a_grown_log_is_anchored_once(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_grown_log_is_anchored_once(self, api, organization_with_ten_entries, workers):
         assert awaits_anchor(organization_with_ten_entries.id)
         run_anchoring(workers)
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
@@ -50,18 +44,14 @@ class TestAnchorSchedule:
         run_anchoring(workers)
         assert anchored_sizes(organization_with_ten_entries.id) == [13, 10]
 
-    def test_an_unchanged_log_is_not_read(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_unchanged_log_is_not_read(self, organization_with_ten_entries, workers):
         run_anchoring(workers)
         workers.run_hourly_anchoring()
         assert workers.last_calls.call_names == ["dynamodb:Query"] * ledger.UNANCHORED_SHARDS
         assert queued_bodies("jobs") == []
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
 
-    def test_an_anchor_is_the_checkpoint_of_that_time(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_anchor_is_the_checkpoint_of_that_time(self, api, organization_with_ten_entries, workers):
         run_anchoring(workers)
         note, _, peaks = read_anchor(organization_with_ten_entries.id, 10).rpartition("\n\n")
         assert f"{note}\n" == verify_integrity(api, organization_with_ten_entries)["checkpoint"]
@@ -72,14 +62,12 @@ class TestAnchorSchedule:
         assert len(peaks.split()) == 2, "ten entries form one subtree of eight and one of two"
 
     @pytest.mark.usefixtures("organization_with_ten_entries")
-    def test_an_anchor_is_uploaded_with_the_checksum_that_object_lock_requires(self, workers: Workers) -> None:
+    def test_an_anchor_is_uploaded_with_the_checksum_that_object_lock_requires(self, workers):
         run_anchoring(workers)
         put_object = next(call for call in workers.last_calls.call_list if call.name == "s3:PutObject")
         assert put_object.parameters["ChecksumAlgorithm"] == "CRC32"
 
-    def test_each_log_has_its_own_anchors(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+    def test_each_log_has_its_own_anchors(self, api, organization_with_ten_entries, ada, workers):
         other_organizations = [create_organization(api, ada) for _ in range(9)]
         workers.deliver()
         run_anchoring(workers)
@@ -91,9 +79,7 @@ class TestAnchorSchedule:
             )
         ] == [[10], *[[1]] * 9]
 
-    def test_logs_are_queued_in_the_order_of_their_waiting_time(
-        self, api: ApiClient, ada: Person, workers: Workers, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_logs_are_queued_in_the_order_of_their_waiting_time(self, api, ada, workers, clock, monkeypatch):
         monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)
         organizations = [create_organization(api, ada) for _ in range(3)]
         workers.deliver()
@@ -106,9 +92,7 @@ class TestAnchorSchedule:
             f"Q#{organizations[n].id}" for n in (2, 0, 1)
         ]
 
-    def test_logs_beyond_the_time_limit_are_queued_by_the_next_run(
-        self, api: ApiClient, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_logs_beyond_the_time_limit_are_queued_by_the_next_run(self, api, ada, workers, monkeypatch):
         organizations = [create_organization(api, ada) for _ in range(3)]
         workers.deliver()
         monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)
@@ -123,12 +107,8 @@ class TestAnchorSchedule:
         assert [anchored_sizes(organization.id) for organization in organizations] == [[1]] * 3
 
     def test_without_a_bucket_no_log_is_queued_and_the_request_log_says_so(
-        self,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        configure: SettingsOverride,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
+        self, organization_with_ten_entries, workers, configure, caplog
+    ):
         queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
         configure(anchors_bucket="")
         run_anchoring(workers)
@@ -145,18 +125,14 @@ def anchor_message(log_id: str) -> queues.Message:
 
 
 class TestAnchorLog:
-    def test_repeated_messages_anchor_once(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_repeated_messages_anchor_once(self, api, organization_with_ten_entries, workers):
         add_entries(api, workers, organization_with_ten_entries)
         for _ in range(3):
             queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
         assert len(workers.deliver()) == 3
         assert anchored_sizes(organization_with_ten_entries.id) == [11]
 
-    def test_concurrent_workers_anchor_once(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_concurrent_workers_anchor_once(self, organization_with_ten_entries, workers, monkeypatch):
         store_anchor, concurrent_calls = (
             anchors.store_anchor_if_absent,
             [lambda: tasks.anchor_log(anchor_message(organization_with_ten_entries.id))],
@@ -174,8 +150,8 @@ class TestAnchorLog:
         assert not awaits_anchor(organization_with_ten_entries.id)
 
     def test_a_log_that_grows_meanwhile_is_anchored_again_in_the_next_hour(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, organization_with_ten_entries, workers, monkeypatch
+    ):
         store_anchor = anchors.store_anchor_if_absent
 
         def store_after_an_append(log_id: str, newest: Head) -> bool:
@@ -192,12 +168,8 @@ class TestAnchorLog:
         assert anchored_sizes(organization_with_ten_entries.id) == [11, 10]
 
     def test_a_log_that_another_worker_has_just_anchored_is_not_reported_as_truncated(
-        self,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
+        self, organization_with_ten_entries, workers, monkeypatch, caplog
+    ):
         append_before_next_anchor_read(
             monkeypatch, lambda: tasks.anchor_log(anchor_message(organization_with_ten_entries.id))
         )
@@ -205,9 +177,7 @@ class TestAnchorLog:
         assert anchored_sizes(organization_with_ten_entries.id) == [11]
         assert not [record for record in caplog.records if "refused" in vars(record)]
 
-    def test_an_anchor_of_a_crashed_worker_is_marked_as_written(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_anchor_of_a_crashed_worker_is_marked_as_written(self, organization_with_ten_entries, workers):
         anchors.store_anchor_if_absent(
             organization_with_ten_entries.id, Head.from_item_or_empty(head_item(organization_with_ten_entries))
         )
@@ -215,14 +185,7 @@ class TestAnchorLog:
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
         assert not awaits_anchor(organization_with_ten_entries.id)
 
-    def test_a_log_with_an_erased_entry_is_anchored(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        mary: Person,
-        clock: Clock,
-    ) -> None:
+    def test_a_log_with_an_erased_entry_is_anchored(self, api, organization_with_ten_entries, workers, mary, clock):
         run_anchoring(workers)
         add_entries(api, workers, organization_with_ten_entries)
         create_invitation(api, organization_with_ten_entries, mary)
@@ -234,7 +197,7 @@ class TestAnchorLog:
         run_anchoring(workers)
         assert anchored_sizes(organization_with_ten_entries.id) == [13, 10]
 
-    def test_an_unknown_log_writes_nothing(self, workers: Workers) -> None:
+    def test_an_unknown_log_writes_nothing(self, workers):
         queues.enqueue("audit.anchor", head_key("01939d3c-0000-7000-8000-0000000000ff"))
         workers.deliver()
         assert memory_aws.all_items() == []
@@ -246,35 +209,27 @@ class TestLogsLongerThanASlice:
         monkeypatch.setattr(tasks, "WINDOW_ENTRIES", 4)
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
-    def test_a_long_log_is_checked_in_slices(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_long_log_is_checked_in_slices(self, organization_with_ten_entries, workers):
         queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
         assert len(workers.deliver()) == 3
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
         assert not awaits_anchor(organization_with_ten_entries.id)
 
     @pytest.mark.usefixtures("organization_with_ten_entries")
-    def test_each_slice_continues_where_the_previous_one_ended(self, workers: Workers) -> None:
+    def test_each_slice_continues_where_the_previous_one_ended(self, workers):
         workers.run_hourly_anchoring()
         first, second, third = workers.deliver()
         assert "reached" not in json.loads(first)
         assert json.loads(second)["reached"] != json.loads(third)["reached"]
 
-    def test_a_forged_progress_is_ignored(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_forged_progress_is_ignored(self, organization_with_ten_entries, workers):
         queues.enqueue_message({**anchor_message(organization_with_ten_entries.id), "reached": "made up"})
         assert len(workers.deliver()) == 3
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
 
     def test_progress_is_valid_only_for_the_anchor_that_it_started_from(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, monkeypatch
+    ):
         run_anchoring(workers)
         earlier = head_and_chain_items(organization_with_ten_entries)
         add_entries(api, workers, organization_with_ten_entries, 8)

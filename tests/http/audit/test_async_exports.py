@@ -1,6 +1,5 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,11 +11,8 @@ from chalicelib.kernel.storage import files
 from tests.harness import exports
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.exports import create_completed_export, create_export, download_file, post_export
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
-from tests.harness.workers import Workers
 
 NO_FILTERS = {"type": None, "actorId": None, "targetId": None, "from": None, "to": None}
 
@@ -34,9 +30,7 @@ def export_history(api: ApiClient, organization: CreatedOrganization, export_id:
 
 
 class TestStartExport:
-    def test_filters_in_the_query_are_rejected_and_nothing_is_exported(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_filters_in_the_query_are_rejected_and_nothing_is_exported(self, api, organization):
         query = {"type": "organization.member.*", "actorId": organization.owner.id, "to": "2026-11-20T00:00:00Z"}
         path = f"{organization.path}/audit-log/export-async"
         rejected = api.post(path, caller=organization.owner, json={}, query={**query, "sheet": "7"})
@@ -45,9 +39,7 @@ class TestStartExport:
         assert "/filters/type" in rejected.text
         assert not export_history(api, organization, "")
 
-    def test_a_request_without_a_body_exports_the_whole_log_as_ndjson(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_a_request_without_a_body_exports_the_whole_log_as_ndjson(self, api, organization):
         response = api.post(f"{organization.path}/audit-log/export-async", caller=organization.owner)
         assert response.status == 202
         record = response.json
@@ -72,9 +64,7 @@ class TestStartExport:
         assert response.headers["Cache-Control"] == "no-store"
         assert api.get(response.location, caller=organization.owner).json == record
 
-    def test_the_export_has_the_requested_format_and_filters(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person
-    ) -> None:
+    def test_the_export_has_the_requested_format_and_filters(self, api, organization, grace):
         filters = {"type": "organization.member.*", "actorId": grace.id.upper(), "from": "2026-11-20T10:30:00+01:00"}
         record = post_export(api, organization, format="csv", filters=filters).json
         assert record["format"] == "csv"
@@ -88,9 +78,7 @@ class TestStartExport:
     @pytest.mark.parametrize(
         "body", [{}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}]
     )
-    def test_absent_null_and_empty_filters_export_everything(
-        self, api: ApiClient, organization: CreatedOrganization, body: Json
-    ) -> None:
+    def test_absent_null_and_empty_filters_export_everything(self, api, organization, body):
         response = api.post(f"{organization.path}/audit-log/export-async", caller=organization.owner, json=body)
         assert (response.status, response.json["filters"]) == (202, NO_FILTERS)
 
@@ -110,22 +98,12 @@ class TestStartExport:
             ({"filters": {"actorId": "x" * 129}}, "/filters/actorId"),
         ],
     )
-    def test_an_invalid_body_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, body: dict[str, Any], pointer: str
-    ) -> None:
+    def test_an_invalid_body_is_rejected(self, api, organization, body, pointer):
         rejected = post_export(api, organization, **body)
         assert rejected.status_and_code == "422 validation_failed"
         assert set(rejected.errors) == {pointer}
 
-    def test_only_admins_and_keys_with_the_scope_may_export(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        edith: Person,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_only_admins_and_keys_with_the_scope_may_export(self, api, organization, grace, edith, mary, stranger):
         assert post_export(api, organization, caller=grace).status == 202
         for person in (edith, mary):
             assert post_export(api, organization, caller=person).status_and_code == "403 insufficient_role"
@@ -136,16 +114,14 @@ class TestStartExport:
             key = create_api_key(api, organization, scope)
             assert post_export(api, organization, caller=key).status_and_code == "403 insufficient_scope"
 
-    def test_the_request_is_in_the_log(self, api: ApiClient, organization: CreatedOrganization, grace: Person) -> None:
+    def test_the_request_is_in_the_log(self, api, organization, grace):
         record = post_export(api, organization, caller=grace, format="csv").json
         (entry,) = export_entries(api, organization, record["id"])
         assert entry["type"] == "organization.audit_export.requested"
         assert entry["actor"]["id"] == grace.id
         assert entry["data"] == record
 
-    def test_a_repeated_idempotency_key_starts_one_export(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_a_repeated_idempotency_key_starts_one_export(self, api, organization):
         path, headers = f"{organization.path}/audit-log/export-async", {"Idempotency-Key": "nightly-2026-11-20"}
         first, repeated = (api.post(path, caller=organization.owner, headers=headers) for _ in range(2))
         assert repeated.headers["Idempotency-Replayed"] == "true"
@@ -154,9 +130,7 @@ class TestStartExport:
 
 
 class TestRunningExportQuota:
-    def test_an_organization_has_at_most_ten_running_exports(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+    def test_an_organization_has_at_most_ten_running_exports(self, api, organization, ada, workers):
         assert MAX_RUNNING_EXPORTS == 10
         for _ in range(10):
             create_export(api, organization)
@@ -167,7 +141,7 @@ class TestRunningExportQuota:
         workers.deliver()
         assert post_export(api, organization).status == 202
 
-    def test_concurrent_requests_respect_the_quota(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_concurrent_requests_respect_the_quota(self, api, organization):
         for _ in range(8):
             create_export(api, organization)
         with ThreadPoolExecutor(5) as threads:
@@ -176,9 +150,7 @@ class TestRunningExportQuota:
 
 
 class TestGetAuditExport:
-    def test_a_completed_export_describes_its_file(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_completed_export_describes_its_file(self, api, organization_with_ten_entries, workers, clock):
         timestamp = clock.freeze()
         record = create_completed_export(api, workers, organization_with_ten_entries)
         assert (record["status"], record["version"], record["error"]) == ("completed", 3, None)
@@ -192,18 +164,14 @@ class TestGetAuditExport:
         assert query["response-content-disposition"] == [f'attachment; filename="{name}"']
         assert len(download_file(record)) == record["sizeBytes"]
 
-    def test_the_download_url_is_neither_cached_nor_logged(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_download_url_is_neither_cached_nor_logged(self, api, organization_with_ten_entries, workers):
         started = create_export(api, organization_with_ten_entries)
         workers.deliver()
         response = api.get(started.path, caller=organization_with_ten_entries.owner)
         assert response.headers["Cache-Control"] == "no-store"
         assert "X-Amz" not in json.dumps(list_entries(api, organization_with_ten_entries))
 
-    def test_an_unchanged_export_is_not_modified(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_unchanged_export_is_not_modified(self, api, organization_with_ten_entries, workers):
         started = create_export(api, organization_with_ten_entries)
         if_none_match = {"If-None-Match": api.get(started.path, caller=organization_with_ten_entries.owner).etag}
         assert api.get(started.path, caller=organization_with_ten_entries.owner, headers=if_none_match).status == 304
@@ -213,9 +181,7 @@ class TestGetAuditExport:
             == "completed"
         )
 
-    def test_if_match_is_ignored_by_reads(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_if_match_is_ignored_by_reads(self, api, organization_with_ten_entries, workers):
         started = create_export(api, organization_with_ten_entries)
         workers.deliver()
         assert (
@@ -223,9 +189,7 @@ class TestGetAuditExport:
             == 200
         )
 
-    def test_the_completion_is_in_the_log_as_an_action_of_the_system(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_completion_is_in_the_log_as_an_action_of_the_system(self, api, organization_with_ten_entries, workers):
         record = create_completed_export(api, workers, organization_with_ten_entries)
         requested, completion, _ = export_entries(api, organization_with_ten_entries, record["id"])
         assert completion["type"] == "organization.audit_export.completed"
@@ -245,13 +209,8 @@ class TestGetAuditExport:
         }
 
     def test_only_callers_with_the_scope_in_the_organization_see_the_export(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        ada: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, ada, stranger
+    ):
         record = create_completed_export(api, workers, organization_with_ten_entries)
         path = f"audit-log/export-async/{record['id']}"
         other_organization, foreign_organization = create_organization(api, ada), create_organization(api, stranger)
@@ -272,9 +231,7 @@ class TestGetAuditExport:
 
 
 class TestDownloadEntries:
-    def test_a_download_is_logged_once_in_15_minutes(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_download_is_logged_once_in_15_minutes(self, api, organization_with_ten_entries, workers, clock):
         started = create_export(api, organization_with_ten_entries)
         for _ in range(2):
             started.get(api)
@@ -286,9 +243,7 @@ class TestDownloadEntries:
             counts.append(export_history(api, organization_with_ten_entries, started.id).count("downloaded"))
         assert counts == [1, 1, 1, 2, 2, 3]
 
-    def test_each_downloading_caller_is_logged(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, grace: Person
-    ) -> None:
+    def test_each_downloading_caller_is_logged(self, api, organization, workers, grace):
         started = create_export(api, organization)
         workers.deliver()
         key = create_api_key(api, organization, "audit-log:read", name="Collector")
@@ -301,9 +256,7 @@ class TestDownloadEntries:
         assert all(entry["changes"] == [] for entry in downloads)
         assert downloads[0]["data"] == {**before, "downloadUrl": None}
 
-    def test_concurrent_downloads_are_logged_once(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_concurrent_downloads_are_logged_once(self, api, organization_with_ten_entries, workers):
         started = create_export(api, organization_with_ten_entries)
         workers.deliver()
         with ThreadPoolExecutor(4) as threads:
@@ -316,8 +269,8 @@ class TestDownloadEntries:
 
 class TestExportExpiry:
     def test_an_export_expires_after_a_week_even_before_its_removal(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, clock
+    ):
         started = create_export(api, organization_with_ten_entries)
         workers.deliver()
         clock.shift(days=6, hours=23)
@@ -329,9 +282,7 @@ class TestExportExpiry:
             workers.run_until_idle()
         assert export_history(api, organization_with_ten_entries, started.id).count("downloaded") == 1
 
-    def test_the_file_of_an_expired_export_is_removed(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_file_of_an_expired_export_is_removed(self, api, organization_with_ten_entries, workers, clock):
         first = create_completed_export(api, workers, organization_with_ten_entries)
         clock.shift(days=3)
         second = create_completed_export(api, workers, organization_with_ten_entries, format="csv")
@@ -345,13 +296,8 @@ class TestExportExpiry:
         assert files.find_first_key(settings().exports_bucket, organization_with_ten_entries.id) is None
 
     def test_the_purge_of_the_organization_removes_its_files(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        ada: Person,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+        self, api, organization_with_ten_entries, ada, workers, clock
+    ):
         other_organization = create_organization(api, ada)
         clock.shift(days=29)
         foreign_export = create_completed_export(api, workers, other_organization)

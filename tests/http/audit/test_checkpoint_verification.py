@@ -19,9 +19,7 @@ from tests.harness.audit_logs import (
     verification_failure,
     verify_integrity,
 )
-from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("no_index_retries")
 
@@ -30,9 +28,7 @@ class TestSavedCheckpoints:
     def save_checkpoint(self, api: ApiClient, organization: CreatedOrganization) -> str:
         return to_base64url(str(verify_integrity(api, organization)["checkpoint"]).encode())
 
-    def test_a_checkpoint_of_an_earlier_size_is_still_valid(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+    def test_a_checkpoint_of_an_earlier_size_is_still_valid(self, api, organization_with_ten_entries, ada, workers):
         checkpoint = self.save_checkpoint(api, organization_with_ten_entries)
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == (None, None)
         for n in range(5):
@@ -43,22 +39,16 @@ class TestSavedCheckpoints:
             api, organization_with_ten_entries, checkpoint=checkpoint + "=" * (-len(checkpoint) % 4)
         ) == (None, None)
 
-    def test_a_checkpoint_larger_than_the_log_shows_truncation(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_a_checkpoint_larger_than_the_log_shows_truncation(self, api, organization_with_ten_entries):
         checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, 12, bytes(32)).encode())
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == ("truncated", 11)
 
     @pytest.mark.parametrize("size", [1, 6, 10])
-    def test_a_checkpoint_of_another_tree_shows_a_fork(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, size: int
-    ) -> None:
+    def test_a_checkpoint_of_another_tree_shows_a_fork(self, api, organization_with_ten_entries, size):
         checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, size, bytes(32)).encode())
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint)[0] == "forked"
 
-    def test_a_rewritten_log_does_not_match_the_checkpoint(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_rewritten_log_does_not_match_the_checkpoint(self, api, organization_with_ten_entries, workers):
         checkpoint = self.save_checkpoint(api, organization_with_ten_entries)
         entries = [entry_item(organization_with_ten_entries, sequence) for sequence in range(1, 11)]
         memory_aws.delete_item(head_item(organization_with_ten_entries))
@@ -92,9 +82,7 @@ class TestSavedCheckpoints:
         assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint)[0] == "forked"
         assert workers.deliver() == []
 
-    def test_a_checkpoint_signed_with_another_key_is_a_bad_signature(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_a_checkpoint_signed_with_another_key_is_a_bad_signature(self, api, organization_with_ten_entries):
         note = checkpoints.sign_checkpoint_note(
             Checkpoint(f"atrium/{organization_with_ten_entries.id}", 10, bytes(32)), b"x" * 32
         )
@@ -104,17 +92,13 @@ class TestSavedCheckpoints:
         )
 
     @pytest.mark.parametrize("text", ["x", "%%%", "é", "", "bm90aGluZw", "A" * 9000])
-    def test_an_invalid_checkpoint_is_rejected(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, text: str
-    ) -> None:
+    def test_an_invalid_checkpoint_is_rejected(self, api, organization_with_ten_entries, text):
         path = f"{organization_with_ten_entries.path}/audit-log/verify-integrity"
         answer = api.get(path, caller=organization_with_ten_entries.owner, query={"checkpoint": text})
         assert answer.status_and_code == "422 validation_failed"
         assert set(answer.errors) == {"query/checkpoint"}
 
-    def test_a_checkpoint_of_another_log_is_rejected(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+    def test_a_checkpoint_of_another_log_is_rejected(self, api, organization_with_ten_entries, ada, workers):
         other = create_organization(api, ada)
         workers.deliver()
         checkpoint = self.save_checkpoint(api, other)
@@ -137,17 +121,13 @@ class TestWindows:
             reports.append(verify_integrity(api, organization, cursor=reports[-1]["nextCursor"], **query))
         return reports
 
-    def test_a_long_log_is_verified_window_by_window(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_a_long_log_is_verified_window_by_window(self, api, organization_with_ten_entries):
         reports = self.verify_all_windows(api, organization_with_ten_entries)
         assert [report["checkedEntries"] for report in reports] == [4, 8, 10]
         assert {report["treeSize"] for report in reports} == {10}
         assert all(report["valid"] for report in reports)
 
-    def test_a_modified_entry_in_a_later_window_is_found_there(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_a_modified_entry_in_a_later_window_is_found_there(self, api, organization_with_ten_entries):
         item = entry_item(organization_with_ten_entries, 9)
         alter_item(item, body=item["body"] + b" ")
         reports = self.verify_all_windows(api, organization_with_ten_entries)
@@ -155,8 +135,8 @@ class TestWindows:
         assert reports[-1]["firstInvalidSequence"] == 9
 
     def test_entries_appended_during_verification_are_left_for_the_next_one(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+        self, api, organization_with_ten_entries, ada, workers
+    ):
         first = verify_integrity(api, organization_with_ten_entries)
         api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Meanwhile"})
         workers.deliver()
@@ -165,9 +145,7 @@ class TestWindows:
         assert (third["valid"], third["treeSize"], third["nextCursor"]) == (True, 10, None)
 
     @pytest.mark.parametrize("size", [3, 4, 5, 9])
-    def test_a_saved_checkpoint_is_compared_in_the_window_where_it_ends(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, size: int
-    ) -> None:
+    def test_a_saved_checkpoint_is_compared_in_the_window_where_it_ends(self, api, organization_with_ten_entries, size):
         checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, size, bytes(32)).encode())
         assert (
             self.verify_all_windows(api, organization_with_ten_entries, checkpoint=checkpoint)[-1]["failure"]
@@ -180,8 +158,8 @@ class TestWindows:
         assert self.verify_all_windows(api, organization_with_ten_entries, checkpoint=checkpoint)[-1]["valid"]
 
     def test_an_altered_cursor_or_one_of_another_log_is_rejected(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+        self, api, organization_with_ten_entries, ada, workers
+    ):
         cursor = str(verify_integrity(api, organization_with_ten_entries)["nextCursor"])
         other = create_organization(api, ada)
         workers.deliver()

@@ -20,7 +20,6 @@ from tests.harness.anchors import run_anchoring
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import add_entries, alter_item, entry_item, hash_leaf, verification_failure
 from tests.harness.aws_calls import allow_scans, record_calls
-from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
 from tests.harness.data_keys import create_wrapped_key_settings, public_keys_of, reset_key_cache
 from tests.harness.erasures import complete_erasure
@@ -74,15 +73,13 @@ def signing_key_id() -> bytes:
     return key_id_of_setting(settings().audit_public_keys)
 
 
-def test_an_entry_is_sealed_with_the_seal_key(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers
-) -> None:
+def test_an_entry_is_sealed_with_the_seal_key(api, organization, workers):
     workers.deliver()
     add_entries(api, workers, organization)
     assert seal_key_ids(organization) == {key_id_of_setting(settings().seal_key)}
 
 
-def test_only_signing_decrypts_the_signing_key(api: ApiClient, ada: Person, configure: SettingsOverride) -> None:
+def test_only_signing_decrypts_the_signing_key(api, ada, configure):
     configure(**create_wrapped_key_settings())
     reset_key_cache()
     organization = create_organization(api, ada)
@@ -105,9 +102,7 @@ def test_only_signing_decrypts_the_signing_key(api: ApiClient, ada: Person, conf
     assert get_decrypted_purposes(answer.calls) == set()
 
 
-def test_a_signing_key_without_published_public_key_is_rejected(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers, configure: SettingsOverride
-) -> None:
+def test_a_signing_key_without_published_public_key_is_rejected(api, organization, workers, configure):
     configure(audit_public_keys=public_keys_of(OTHER_KEY))
     assert api.get("/status").json["auditPublicKey"] == public_keys_of(OTHER_KEY)
     with pytest.raises(SettingsError, match="AUDIT_PUBLIC_KEYS: its first key is not that of AUDIT_SIGNING_KEY"):
@@ -118,18 +113,14 @@ def test_a_signing_key_without_published_public_key_is_rejected(
 
 
 class TestReleaseThatIntroducesTheSealKey:
-    def test_seals_with_the_signing_key_while_the_former_release_may_run(
-        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_seals_with_the_signing_key_while_the_former_release_may_run(self, api, sealed_with_signing_key, workers):
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
         add_entries(api, workers, sealed_with_signing_key)
         assert seal_key_id(sealed_with_signing_key, 9) == key_id_of_setting(settings().seal_key)
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
-    def test_detects_alterations_by_the_root(
-        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization
-    ) -> None:
+    def test_detects_alterations_by_the_root(self, api, sealed_with_signing_key):
         item = entry_item(sealed_with_signing_key, 6)
         body = item["body"].replace(b"Name", b"Game")
         alter_item(item, body=body)
@@ -137,26 +128,16 @@ class TestReleaseThatIntroducesTheSealKey:
         alter_item(item, body=body, leaf=hash_leaf(body))
         assert verification_failure(api, sealed_with_signing_key) == ("forked", None)
 
-    def test_rejects_seals_of_an_unknown_key(
-        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
-    ) -> None:
+    def test_rejects_seals_of_an_unknown_key(self, api, sealed_with_signing_key, configure):
         configure(audit_signing_key=OTHER_KEY)
         assert verification_failure(api, sealed_with_signing_key) == ("bad_signature", None)
 
-    def test_accepts_seals_of_a_retired_signing_key(
-        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
-    ) -> None:
+    def test_accepts_seals_of_a_retired_signing_key(self, api, sealed_with_signing_key, configure):
         former = settings().audit_public_keys
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=former)
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
-    def test_rejects_seals_of_a_signing_key_once_all_are_renewed(
-        self,
-        api: ApiClient,
-        sealed_with_signing_key: CreatedOrganization,
-        configure: SettingsOverride,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_rejects_seals_of_a_signing_key_once_all_are_renewed(self, api, sealed_with_signing_key, configure, capsys):
         renew_entry_macs(None)
         assert capsys.readouterr().out == "8 seals were replaced.\nAll seals use the current SEAL_KEY.\n"
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
@@ -168,17 +149,13 @@ class TestReleaseThatIntroducesTheSealKey:
 
 
 class TestSealRenewal:
-    def test_waits_until_the_ledger_uses_the_new_key(
-        self, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
-    ) -> None:
+    def test_waits_until_the_ledger_uses_the_new_key(self, sealed_with_signing_key, configure):
         configure(signing_key_seals_until=after(now(), seconds=-880))
         with pytest.raises(RenewalFailed, match="Run the command 15 minutes after"):
             renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
-    def test_is_idempotent(
-        self, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_is_idempotent(self, sealed_with_signing_key, capsys):
         renew_entry_macs(None)
         renewed_entry = entry_item(sealed_with_signing_key, 3)
         capsys.readouterr()
@@ -186,13 +163,7 @@ class TestSealRenewal:
         assert capsys.readouterr().out.startswith("0 seals were replaced.")
         assert entry_item(sealed_with_signing_key, 3) == renewed_entry
 
-    def test_continues_after_an_interruption(
-        self,
-        api: ApiClient,
-        sealed_with_signing_key: CreatedOrganization,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_continues_after_an_interruption(self, api, sealed_with_signing_key, monkeypatch, capsys):
         monkeypatch.setattr(ledger, "BATCH_SIZE", 2)
         write, remaining_writes = table.write_transaction, iter([True, True])
 
@@ -213,21 +184,14 @@ class TestSealRenewal:
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     @pytest.mark.usefixtures("sealed_with_signing_key")
-    def test_changes_nothing_but_seals(self) -> None:
+    def test_changes_nothing_but_seals(self):
         items_before = {(item["pk"], item["sk"]): item for item in memory_aws.all_items()}
         renew_entry_macs(None)
         changed_items = [item for item in memory_aws.all_items() if item != items_before[item["pk"], item["sk"]]]
         assert len(changed_items) == 8
         assert all({**item, "seal": 0} == {**items_before[item["pk"], item["sk"]], "seal": 0} for item in changed_items)
 
-    def test_accepts_erased_entries(
-        self,
-        api: ApiClient,
-        sealed_with_signing_key: CreatedOrganization,
-        workers: Workers,
-        clock: Clock,
-        issuer: Issuer,
-    ) -> None:
+    def test_accepts_erased_entries(self, api, sealed_with_signing_key, workers, clock, issuer):
         guest = issuer.create_person("guest", "Gerty Cori")
         add_organization_member(sealed_with_signing_key, guest, "member")
         workers.deliver()
@@ -237,9 +201,7 @@ class TestSealRenewal:
         assert verification_failure(api, sealed_with_signing_key) == (None, None)
 
     @pytest.mark.parametrize("field", ["leaf", "actor", "tree_size", "seal"])
-    def test_rejects_an_altered_log(
-        self, field: str, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_rejects_an_altered_log(self, field, sealed_with_signing_key, capsys):
         item = entry_item(sealed_with_signing_key, 6)
         altered_values = {
             "leaf": bytes(32),
@@ -253,12 +215,7 @@ class TestSealRenewal:
         assert f"{sealed_with_signing_key.id}: modified at sequence 6" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
-    def test_rejects_a_tree_size_that_the_retired_key_cannot_prove(
-        self,
-        sealed_with_signing_key: CreatedOrganization,
-        configure: SettingsOverride,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_rejects_a_tree_size_that_the_retired_key_cannot_prove(self, sealed_with_signing_key, configure, capsys):
         former = settings().audit_public_keys
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=former)
         for size in (5, 6, 8):
@@ -271,9 +228,7 @@ class TestSealRenewal:
         renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
 
-    def test_rejects_a_root_other_than_the_signed_one(
-        self, sealed_with_signing_key: CreatedOrganization, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_rejects_a_root_other_than_the_signed_one(self, sealed_with_signing_key, capsys):
         item = entry_item(sealed_with_signing_key, 6)
         body = item["body"].replace(b"Name", b"Game")
         alter_item(item, body=body, leaf=hash_leaf(body))
@@ -283,12 +238,8 @@ class TestSealRenewal:
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
     def test_rejects_entries_altered_after_their_verification(
-        self,
-        sealed_with_signing_key: CreatedOrganization,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-        configure: SettingsOverride,
-    ) -> None:
+        self, sealed_with_signing_key, monkeypatch, capsys, configure
+    ):
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=settings().audit_public_keys)
         split_log = module._verify_in_windows  # noqa: SLF001
 
@@ -306,13 +257,7 @@ class TestSealRenewal:
         assert f"{sealed_with_signing_key.id}: forked" in capsys.readouterr().out
         assert key_id_of_setting(settings().seal_key) not in seal_key_ids(sealed_with_signing_key)
 
-    def test_compares_a_log_with_its_anchor(
-        self,
-        api: ApiClient,
-        sealed_with_signing_key: CreatedOrganization,
-        workers: Workers,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_compares_a_log_with_its_anchor(self, api, sealed_with_signing_key, workers, capsys):
         head = memory_aws.get_item(f"Q#{sealed_with_signing_key.id}", "!")
         add_entries(api, workers, sealed_with_signing_key)
         run_anchoring(workers)
@@ -323,9 +268,7 @@ class TestSealRenewal:
         assert f"{sealed_with_signing_key.id}: truncated at sequence 9" in capsys.readouterr().out
         assert seal_key_ids(sealed_with_signing_key) == {signing_key_id()}
 
-    def test_retries_after_a_concurrent_change(
-        self, sealed_with_signing_key: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_retries_after_a_concurrent_change(self, sealed_with_signing_key, monkeypatch):
         write, conflicts = table.write_transaction, iter([True])
 
         def write_or_conflict(writes: Any) -> None:
@@ -337,9 +280,7 @@ class TestSealRenewal:
         renew_entry_macs(None)
         assert seal_key_ids(sealed_with_signing_key) == {key_id_of_setting(settings().seal_key)}
 
-    def test_fails_if_a_log_keeps_changing(
-        self, sealed_with_signing_key: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_fails_if_a_log_keeps_changing(self, sealed_with_signing_key, monkeypatch):
         def raise_conflict(_: Any) -> None:
             raise TransactionCancelled({}, is_contended=True)
 
@@ -350,9 +291,7 @@ class TestSealRenewal:
         ):
             renew_entry_macs(None)
 
-    def test_renews_seals_of_a_former_seal_key(
-        self, api: ApiClient, sealed_with_signing_key: CreatedOrganization, configure: SettingsOverride
-    ) -> None:
+    def test_renews_seals_of_a_former_seal_key(self, api, sealed_with_signing_key, configure):
         renew_entry_macs(None)
         former_key = settings().seal_key
         configure(signing_key_seals_until="", seal_key=f"{THIRD_KEY},{former_key}")

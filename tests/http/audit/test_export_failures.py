@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from chalicelib.kernel.audit_log import ledger
@@ -8,7 +6,6 @@ from chalicelib.kernel.storage import files
 from tests.harness import audit_logs, memory_aws
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.exports import (
     CreatedExport,
@@ -46,9 +43,7 @@ def await_end(api: ApiClient, workers: Workers, clock: Clock, export: CreatedExp
 
 
 class TestUnreadableEntries:
-    def test_the_error_names_a_missing_entry(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_error_names_a_missing_entry(self, api, organization_with_ten_entries, workers, clock):
         memory_aws.delete_item(audit_logs.entry_item(organization_with_ten_entries, 5))
         record = await_end(api, workers, clock, create_export(api, organization_with_ten_entries))
         assert (record["status"], record["error"]) == ("failed", UNREADABLE.format(5))
@@ -56,35 +51,21 @@ class TestUnreadableEntries:
         assert (record["downloadUrl"], record["expiresAt"]) == (None, None)
 
     @pytest.mark.parametrize("names", [("body",), ("leaf",), ("id",), ("type",), ("actor",), ("created_at",)])
-    def test_the_error_names_an_entry_without_an_attribute(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        names: tuple[str, ...],
-    ) -> None:
+    def test_the_error_names_an_entry_without_an_attribute(self, api, organization_with_ten_entries, workers, names):
         remove_attributes(audit_logs.entry_item(organization_with_ten_entries, 10), *names)
         export = create_export(api, organization_with_ten_entries)
         workers.deliver()
         assert export.get(api)["error"] == UNREADABLE.format(10)
 
     @pytest.mark.parametrize("altered", [{"body": b"no json"}, {"body": b""}, {"body": "text"}, {"leaf": b"short"}])
-    def test_the_error_names_an_unreadable_entry(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        altered: dict[str, Any],
-    ) -> None:
+    def test_the_error_names_an_unreadable_entry(self, api, organization_with_ten_entries, workers, altered):
         for export_format in ("ndjson", "csv"):
             export = create_export(api, organization_with_ten_entries, format=export_format)
             audit_logs.alter_item(audit_logs.entry_item(organization_with_ten_entries, 1), **altered)
             workers.deliver()
             assert export.get(api)["error"] == UNREADABLE.format(1)
 
-    def test_the_error_names_an_entry_without_its_long_body(
-        self, api: ApiClient, ada: Person, workers: Workers
-    ) -> None:
+    def test_the_error_names_an_entry_without_its_long_body(self, api, ada, workers):
         organization = create_organization(api, ada)
         workers.deliver()
         append_entries(organization.id, 2, 9_000)
@@ -93,9 +74,7 @@ class TestUnreadableEntries:
         workers.deliver()
         assert export.get(api)["error"] == UNREADABLE.format(3)
 
-    def test_an_omitted_entry_needs_only_its_hash(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_omitted_entry_needs_only_its_hash(self, api, organization_with_ten_entries, workers):
         remove_attributes(audit_logs.entry_item(organization_with_ten_entries, 4), "body")
         assert read_ndjson_entries(
             create_completed_export(
@@ -103,9 +82,7 @@ class TestUnreadableEntries:
             )
         )
 
-    def test_a_duplicated_sequence_is_an_error(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_duplicated_sequence_is_an_error(self, api, organization_with_ten_entries, workers):
         second = audit_logs.entry_item(organization_with_ten_entries, 3)
         memory_aws.put_item({**second, "sk": second["sk"][:-1] + ("0" if second["sk"][-1] != "0" else "1")})
         export = create_export(api, organization_with_ten_entries)
@@ -113,16 +90,14 @@ class TestUnreadableEntries:
         assert export.get(api)["error"] == UNREADABLE.format(4)
 
     def test_the_error_names_the_first_missing_entry_of_a_truncated_log(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, clock
+    ):
         export = create_export(api, organization_with_ten_entries)
         ledger.append_pending_and_return_longest_wait_ms(organization_with_ten_entries.id)
         memory_aws.delete_item(audit_logs.entry_item(organization_with_ten_entries, 11))
         assert await_end(api, workers, clock, export)["error"] == UNREADABLE.format(11)
 
-    def test_the_error_names_an_altered_head(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_error_names_an_altered_head(self, api, organization_with_ten_entries, workers):
         export = create_export(api, organization_with_ten_entries)
         ledger.append_pending_and_return_longest_wait_ms(organization_with_ten_entries.id)
         audit_logs.alter_item(audit_logs.head_item(organization_with_ten_entries), peaks=b"short")
@@ -131,9 +106,7 @@ class TestUnreadableEntries:
 
 
 class TestIndexLag:
-    def test_the_export_waits_for_a_lagging_index(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_export_waits_for_a_lagging_index(self, api, organization_with_ten_entries, workers, clock):
         entry = audit_logs.entry_item(organization_with_ten_entries, 6)
         remove_attributes(entry, "index1pk", "index1sk")
         export = create_export(api, organization_with_ten_entries)
@@ -147,9 +120,7 @@ class TestIndexLag:
         record = export.get(api)
         assert (record["status"], record["entryCount"]) == ("completed", 11)
 
-    def test_the_export_fails_if_the_index_never_catches_up(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_export_fails_if_the_index_never_catches_up(self, api, organization_with_ten_entries, workers, clock):
         remove_attributes(audit_logs.entry_item(organization_with_ten_entries, 6), "index1pk", "index1sk")
         export = create_export(api, organization_with_ten_entries)
         workers.try_deliver()
@@ -165,14 +136,7 @@ class TestFileStoreFailures:
     @pytest.mark.parametrize(
         "name", ["s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload", "s3:GetObject"]
     )
-    def test_the_export_fails_after_repeated_errors(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        clock: Clock,
-        name: str,
-    ) -> None:
+    def test_the_export_fails_after_repeated_errors(self, api, organization_with_ten_entries, workers, clock, name):
         export = create_export(api, organization_with_ten_entries)
         attempts = 0
         while (record := export.get(api))["status"] in ("queued", "running"):
@@ -186,9 +150,7 @@ class TestFileStoreFailures:
         assert record["status"] == "failed"
         assert record["error"].endswith("failed again and again. Start it again.")
 
-    def test_temporary_throttling_is_retried(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_temporary_throttling_is_retried(self, api, organization_with_ten_entries, workers, clock):
         export = create_export(api, organization_with_ten_entries)
         for _ in range(4):
             with inject_fault(Fault.THROTTLED, call_name="s3:UploadPart", times=None):
@@ -197,9 +159,7 @@ class TestFileStoreFailures:
             clock.shift(minutes=4)
         assert await_end(api, workers, clock, export)["status"] == "completed"
 
-    def test_the_export_fails_if_its_parts_are_lost(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_export_fails_if_its_parts_are_lost(self, api, organization_with_ten_entries, workers, clock):
         export = create_export(api, organization_with_ten_entries)
         with inject_fault(Fault.INTERNAL_ERROR, call_name="s3:UploadPart", times=None):
             workers.try_deliver()
@@ -220,9 +180,7 @@ class TestFailedExport:
         memory_aws.put_item(entry)
         return export
 
-    def test_the_failure_is_in_the_log(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, failed_export: CreatedExport
-    ) -> None:
+    def test_the_failure_is_in_the_log(self, api, organization_with_ten_entries, failed_export):
         (entry,) = list_entries(api, organization_with_ten_entries, type="organization.audit_export.failed")
         assert entry["actor"]["type"] == "system"
         assert entry["data"] == failed_export.get(api)
@@ -232,15 +190,11 @@ class TestFailedExport:
             {"field": "error", "from": None, "to": UNREADABLE.format(10)},
         ]
 
-    def test_a_failed_export_is_never_downloaded(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, failed_export: CreatedExport
-    ) -> None:
+    def test_a_failed_export_is_never_downloaded(self, api, organization_with_ten_entries, failed_export):
         failed_export.get(api)
         assert list_entries(api, organization_with_ten_entries, type="organization.audit_export.downloaded") == []
 
-    def test_files_of_a_failed_export_are_removed_once_no_worker_can_hold_it(
-        self, api: ApiClient, failed_export: CreatedExport, workers: Workers, clock: Clock
-    ) -> None:
+    def test_files_of_a_failed_export_are_removed_once_no_worker_can_hold_it(self, api, failed_export, workers, clock):
         workers.run_until_idle()
         assert unfinished_uploads()
         clock.shift(minutes=4)
@@ -249,21 +203,15 @@ class TestFailedExport:
         assert files.find_first_key(settings().exports_bucket, "") is None
         assert failed_export.get(api)["status"] == "failed"
 
-    def test_a_failed_export_stays_readable(
-        self, api: ApiClient, failed_export: CreatedExport, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_failed_export_stays_readable(self, api, failed_export, workers, clock):
         before = failed_export.get(api)
         clock.shift(days=8)
         workers.run_until_idle()
         assert failed_export.get(api) == before
 
     def test_a_failed_export_frees_the_quota_and_can_be_started_again(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        failed_export: CreatedExport,
-        workers: Workers,
-    ) -> None:
+        self, api, organization_with_ten_entries, failed_export, workers
+    ):
         for _ in range(10):
             create_export(api, organization_with_ten_entries)
         assert post_export(api, organization_with_ten_entries).status_and_code == "409 limit_exceeded"

@@ -11,7 +11,6 @@ from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure
 from tests.harness.exports import (
     append_entries,
@@ -58,34 +57,26 @@ def sequenced_entries(api: ApiClient, organization: CreatedOrganization, **query
 
 
 class TestExportFile:
-    def test_the_file_holds_all_sequenced_entries(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_file_holds_all_sequenced_entries(self, api, organization_with_mixed_log, workers):
         record = create_completed_export(api, workers, organization_with_mixed_log)
         *before, requested = read_ndjson_entries(record)
         assert before == sequenced_entries(api, organization_with_mixed_log)
         assert requested["type"] == "organization.audit_export.requested"
         assert record["entryCount"] == len(before) + 1
 
-    def test_size_and_hash_of_the_file_match_the_export(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_size_and_hash_of_the_file_match_the_export(self, api, organization_with_mixed_log, workers):
         record = create_completed_export(api, workers, organization_with_mixed_log)
         file = download_file(record)
         assert (sha256(file).hexdigest(), len(file)) == (record["sha256"], record["sizeBytes"])
 
-    def test_a_csv_file_equals_the_inline_export(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_csv_file_equals_the_inline_export(self, api, organization_with_mixed_log, workers):
         record = create_completed_export(api, workers, organization_with_mixed_log, format="csv")
         text = gzip.decompress(download_file(record)).decode()
         inline = get_inline_export(api, organization_with_mixed_log, format="csv").text
         assert inline.startswith(text)
         assert len(parse_csv(text)) == record["entryCount"]
 
-    def test_the_file_holds_no_entries_after_its_checkpoint(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_file_holds_no_entries_after_its_checkpoint(self, api, organization_with_mixed_log, workers):
         size = len(sequenced_entries(api, organization_with_mixed_log))
         started = create_export(api, organization_with_mixed_log)
         workers.deliver()
@@ -95,9 +86,7 @@ class TestExportFile:
         assert record["entryCount"] == size + 1
         assert record["checkpoint"].split("\n")[1] == str(size + 1)
 
-    def test_a_file_without_entries_is_empty(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_file_without_entries_is_empty(self, api, organization_with_mixed_log, workers):
         record = create_completed_export(api, workers, organization_with_mixed_log, filters={"actorId": "nobody"})
         assert (record["entryCount"], gzip.decompress(download_file(record))) == (0, b"")
         record = create_completed_export(
@@ -105,14 +94,7 @@ class TestExportFile:
         )
         assert parse_csv(gzip.decompress(download_file(record)).decode()) == []
 
-    def test_erased_entries_appear_as_in_the_log(
-        self,
-        api: ApiClient,
-        organization_with_mixed_log: CreatedOrganization,
-        workers: Workers,
-        clock: Clock,
-        mary: Person,
-    ) -> None:
+    def test_erased_entries_appear_as_in_the_log(self, api, organization_with_mixed_log, workers, clock, mary):
         before = create_completed_export(api, workers, organization_with_mixed_log)
         complete_erasure(api, workers, clock, organization_with_mixed_log, userId=mary.id)
         record = create_completed_export(api, workers, organization_with_mixed_log)
@@ -134,9 +116,7 @@ class TestExportFile:
             str(entry["sequence"]) for entry in erased_entries
         ]
 
-    def test_an_altered_entry_is_exported_and_fails_verification(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_altered_entry_is_exported_and_fails_verification(self, api, organization_with_mixed_log, workers):
         entry = audit_logs.entry_item(organization_with_mixed_log, 2)
         audit_logs.alter_item(entry, body=entry["body"].replace(b"Grace", b"Merlin"))
         record = create_completed_export(api, workers, organization_with_mixed_log)
@@ -172,35 +152,21 @@ class TestFilters:
         ]
 
     def test_the_file_equals_the_list_with_the_same_filters(
-        self,
-        api: ApiClient,
-        organization_with_mixed_log: CreatedOrganization,
-        workers: Workers,
-        grace: Person,
-        mary: Person,
-    ) -> None:
+        self, api, organization_with_mixed_log, workers, grace, mary
+    ):
         for filters in self.filter_sets(organization_with_mixed_log, grace, mary, api):
             record = create_completed_export(api, workers, organization_with_mixed_log, filters=filters)
             exported_entries = [entry for entry in read_ndjson_entries(record) if "export" not in entry["type"]]
             assert exported_entries == sequenced_entries(api, organization_with_mixed_log, **filters), filters
             assert record["entryCount"] == len(read_ndjson_entries(record))
 
-    def test_evidence_proves_the_omitted_entries(
-        self,
-        api: ApiClient,
-        organization_with_mixed_log: CreatedOrganization,
-        workers: Workers,
-        grace: Person,
-        mary: Person,
-    ) -> None:
+    def test_evidence_proves_the_omitted_entries(self, api, organization_with_mixed_log, workers, grace, mary):
         for filters in self.filter_sets(organization_with_mixed_log, grace, mary, api):
             record = create_completed_export(api, workers, organization_with_mixed_log, filters=filters)
             count, size = record["entryCount"], record["checkpoint"].split("\n")[1]
             assert f"{count} of {size} entries are proven to be in the signed tree" in verify_export_file(record)
 
-    def test_evidence_is_the_roots_of_the_largest_omitted_subtrees(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_evidence_is_the_roots_of_the_largest_omitted_subtrees(self, api, organization_with_mixed_log, workers):
         record = create_completed_export(
             api, workers, organization_with_mixed_log, filters={"type": "organization.updated"}
         )
@@ -217,27 +183,17 @@ class TestFilters:
             roots = rfc6962.subtree_roots(leaves, run["from"] - 1, run["to"])
             assert run["hashes"] == [root.hex() for root in roots]
 
-    def test_a_filter_that_omits_nothing_needs_no_evidence(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_filter_that_omits_nothing_needs_no_evidence(self, api, organization_with_mixed_log, workers):
         for filters in ({}, {"type": "organization.*"}, {"from": "2000-01-01T00:00:00Z"}):
             assert create_completed_export(api, workers, organization_with_mixed_log, filters=filters)["evidence"] == []
 
-    def test_csv_has_no_evidence(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_csv_has_no_evidence(self, api, organization_with_mixed_log, workers):
         record = create_completed_export(
             api, workers, organization_with_mixed_log, format="csv", filters={"type": "organization.updated"}
         )
         assert record["evidence"] is None
 
-    def test_evidence_over_the_limit_is_omitted(
-        self,
-        api: ApiClient,
-        organization_with_mixed_log: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_evidence_over_the_limit_is_omitted(self, api, organization_with_mixed_log, workers, monkeypatch):
         assert omitted_runs.MAX_EVIDENCE_HASHES == 2_000
         body: dict[str, Any] = {
             "filters": {
@@ -254,9 +210,7 @@ class TestFilters:
         assert record["evidence"] is None
         assert read_ndjson_entries(record)
 
-    def test_the_log_entry_holds_the_hash_of_long_evidence(
-        self, api: ApiClient, organization_with_mixed_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_log_entry_holds_the_hash_of_long_evidence(self, api, organization_with_mixed_log, workers):
         append_entries(organization_with_mixed_log.id, 300)
         for n in range(0, 300, 7):
             item = audit_logs.entry_item(organization_with_mixed_log, n + 20)

@@ -17,7 +17,6 @@ from chalicelib.kernel.work import jobs, queues
 from tests.harness import exports, memory_aws
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.exports import (
     append_entries,
     create_completed_export,
@@ -56,13 +55,7 @@ def decompressed_members(record: Json) -> list[bytes]:
 
 
 class TestMultipartUpload:
-    def test_a_long_file_is_uploaded_in_parts(
-        self,
-        api: ApiClient,
-        organization_with_long_log: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_a_long_file_is_uploaded_in_parts(self, api, organization_with_long_log, workers, monkeypatch):
         exports.set_min_part_bytes(monkeypatch, min_bytes=60_000)
         part_sizes: list[int] = []
         upload_part = files.upload_part
@@ -80,18 +73,13 @@ class TestMultipartUpload:
         assert len(read_ndjson_entries(record)) == 42
         assert "42 of 42 entries" in verify_export_file(record)
 
-    def test_no_part_is_smaller_than_s3_allows(self) -> None:
+    def test_no_part_is_smaller_than_s3_allows(self):
         assert files.MIN_PART_BYTES == 5 * 1024 * 1024
 
     @pytest.mark.parametrize("export_format", ["ndjson", "csv"])
     def test_the_content_does_not_depend_on_slices_and_parts(
-        self,
-        api: ApiClient,
-        organization_with_long_log: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-        export_format: str,
-    ) -> None:
+        self, api, organization_with_long_log, workers, monkeypatch, export_format
+    ):
         body: dict[str, Any] = {
             "format": export_format,
             "filters": {"type": "organization.*", "to": "2999-01-01T00:00:00Z"},
@@ -110,13 +98,7 @@ class TestMultipartUpload:
                 export_format == "csv"
             )
 
-    def test_evidence_continues_across_slices(
-        self,
-        api: ApiClient,
-        organization_with_long_log: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_evidence_continues_across_slices(self, api, organization_with_long_log, workers, monkeypatch):
         for sequence in (3, 4, 11, 30):
             item = next(
                 i
@@ -139,13 +121,7 @@ class TestSlices:
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
     @pytest.mark.usefixtures("short_slices")
-    def test_each_slice_reports_its_progress(
-        self,
-        api: ApiClient,
-        organization_with_long_log: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_each_slice_reports_its_progress(self, api, organization_with_long_log, workers, monkeypatch):
         progress_reports: list[tuple[str, int]] = []
         release = jobs.release
 
@@ -167,9 +143,7 @@ class TestSlices:
         assert started.get(api)["entryCount"] == 42
 
     @pytest.mark.usefixtures("short_slices")
-    def test_the_sweep_replaces_a_lost_message(
-        self, api: ApiClient, organization_with_long_log: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_sweep_replaces_a_lost_message(self, api, organization_with_long_log, workers, clock):
         started = create_export(api, organization_with_long_log)
         for _ in range(12):
             memory_aws.discard_queued_messages()
@@ -178,9 +152,7 @@ class TestSlices:
             workers.try_deliver()
         assert started.get(api)["status"] == "completed"
 
-    def test_a_repeated_message_changes_nothing(
-        self, api: ApiClient, organization_with_long_log: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_repeated_message_changes_nothing(self, api, organization_with_long_log, workers):
         started = create_export(api, organization_with_long_log)
         workers.deliver()
         before = memory_aws.all_items()
@@ -189,13 +161,7 @@ class TestSlices:
         assert workers.last_calls.call_names == ["dynamodb:GetItem"]
         assert memory_aws.all_items() == before
 
-    def test_a_leased_export_is_left_to_its_worker(
-        self,
-        api: ApiClient,
-        organization_with_long_log: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_a_leased_export_is_left_to_its_worker(self, api, organization_with_long_log, workers, monkeypatch):
         started, iter_sequenced, calls_of_second_worker = (
             create_export(api, organization_with_long_log),
             logs.iter_sequenced_entry_chunks,
@@ -238,9 +204,7 @@ class FolderFileStore:
 class TestMemory:
     ENTRIES, CHARS_PER_ENTRY = 4_000, 24_000
 
-    def test_a_worker_holds_only_a_part_of_the_file_in_memory(
-        self, api: ApiClient, ada: Person, workers: Workers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
+    def test_a_worker_holds_only_a_part_of_the_file_in_memory(self, api, ada, workers, monkeypatch, tmp_path):
         organization, file_store = create_organization(api, ada), FolderFileStore(tmp_path)
         workers.deliver()
         append_entries(organization.id, 100, self.CHARS_PER_ENTRY)

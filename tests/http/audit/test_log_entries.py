@@ -5,20 +5,18 @@ import pytest
 import rfc8785
 
 from tests.harness import audit_logs, memory_aws, rfc6962
-from tests.harness.api import CLIENT_IP, USER_AGENT, ApiClient
+from tests.harness.api import CLIENT_IP, USER_AGENT
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.organizations import (
     CreatedOrganization,
     create_api_key,
     create_organization,
     post_api_key,
 )
-from tests.harness.workers import Workers
 
 
 class TestEntries:
-    def test_an_entry_has_exactly_the_fields_of_the_contract(self, api: ApiClient, ada: Person) -> None:
+    def test_an_entry_has_exactly_the_fields_of_the_contract(self, api, ada):
         response = api.post("/organizations", caller=ada, json={"name": "Engines"})
         organization = CreatedOrganization(response.json, ada)
         (entry,) = list_entries(api, organization)
@@ -41,9 +39,7 @@ class TestEntries:
             "integrity": None,
         }
 
-    def test_an_entry_is_listed_at_once_and_gets_its_sequence_later(
-        self, api: ApiClient, ada: Person, workers: Workers
-    ) -> None:
+    def test_an_entry_is_listed_at_once_and_gets_its_sequence_later(self, api, ada, workers):
         organization = create_organization(api, ada)
         (before,) = list_entries(api, organization)
         workers.deliver()
@@ -51,7 +47,7 @@ class TestEntries:
         integrity = {"leafHash": rfc6962.leaf_hash(before).hex(), "treeSize": 1}
         assert after == {**before, "sequence": 1, "integrity": integrity}
 
-    def test_changes_list_each_changed_field_with_both_values(self, api: ApiClient, ada: Person) -> None:
+    def test_changes_list_each_changed_field_with_both_values(self, api, ada):
         organization = create_organization(api, ada, companyName="Old", companyCountry="GB")
         sent = {"name": "New", "companyName": None, "companyId": "7", "companyCountry": "GB"}
         record = api.patch(organization.path, caller=ada, json=sent).json
@@ -63,7 +59,7 @@ class TestEntries:
         }
         assert entry["data"] == record
 
-    def test_an_api_key_is_named_as_the_actor(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_an_api_key_is_named_as_the_actor(self, api, organization):
         key = create_api_key(api, organization, "admin")
         api.patch(organization.path, caller=key, json={"name": "New"})
         assert list_entries(api, organization)[0]["actor"] == {
@@ -72,7 +68,7 @@ class TestEntries:
             "name": "Nightly export",
         }
 
-    def test_secrets_appear_nowhere(self, api: ApiClient, organization: CreatedOrganization, ada: Person) -> None:
+    def test_secrets_appear_nowhere(self, api, organization, ada):
         created = post_api_key(api, organization)
         rotated = api.post(f"{created.location}/rotate", caller=ada, json={"graceHours": 0})
         entries = json.dumps(list_entries(api, organization))
@@ -83,7 +79,7 @@ class TestEntries:
         assert newest["data"] == {**rotated.json, "key": None}
         assert [c["field"] for c in newest["changes"]] == ["hint"]
 
-    def test_a_value_over_4_kib_appears_as_its_hash_and_size(self, api: ApiClient, ada: Person) -> None:
+    def test_a_value_over_4_kib_appears_as_its_hash_and_size(self, api, ada):
         organization = create_organization(api, ada)
         address = "é" * 4000
         api.patch(organization.path, caller=ada, json={"companyAddress": address})
@@ -95,7 +91,7 @@ class TestEntries:
         assert filled["changes"] == [{"field": "companyAddress", "from": None, "to": digest}]
         assert cleared["changes"] == [{"field": "companyAddress", "from": digest, "to": None}]
 
-    def test_a_long_entry_is_complete(self, api: ApiClient, ada: Person, workers: Workers) -> None:
+    def test_a_long_entry_is_complete(self, api, ada, workers):
         organization = create_organization(api, ada, companyAddress="a" * 3900)
         record = api.patch(organization.path, caller=ada, json={"companyAddress": "b" * 3900}).json
         workers.deliver()
@@ -104,9 +100,7 @@ class TestEntries:
         assert entry["changes"] == [{"field": "companyAddress", "from": "a" * 3900, "to": "b" * 3900}]
         assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
 
-    def test_the_leaf_is_the_canonical_json_of_unusual_characters(
-        self, api: ApiClient, ada: Person, workers: Workers
-    ) -> None:
+    def test_the_leaf_is_the_canonical_json_of_unusual_characters(self, api, ada, workers):
         organization = create_organization(
             api, ada, name='Zoë "quotes" \\ / <&> 🚂 \ufeff é', companyAddress="a\r\n\tb"
         )
@@ -115,7 +109,7 @@ class TestEntries:
         assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
         assert entry["data"]["name"] == organization.record["name"]
 
-    def test_a_long_user_agent_is_truncated_and_an_empty_user_agent_is_null(self, api: ApiClient, ada: Person) -> None:
+    def test_a_long_user_agent_is_truncated_and_an_empty_user_agent_is_null(self, api, ada):
         organization = create_organization(api, ada)
         api.patch(organization.path, caller=ada, json={"name": "B"}, headers={"User-Agent": "x" * 5000})
         api.patch(organization.path, caller=ada, json={"name": "C"}, headers={"User-Agent": ""})
@@ -123,9 +117,7 @@ class TestEntries:
         assert without_agent["context"]["userAgent"] is None
         assert 1 <= len(with_long_agent["context"]["userAgent"]) <= 1024
 
-    def test_rejected_requests_create_no_entries(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person
-    ) -> None:
+    def test_rejected_requests_create_no_entries(self, api, organization, mary):
         before = list_entries(api, organization)
         api.patch(organization.path, caller=mary, json={"name": "x"})
         api.patch(organization.path, caller=organization.owner, json={"name": ""})
@@ -135,7 +127,7 @@ class TestEntries:
 
 
 class TestListAuditLog:
-    def test_the_newest_comes_first(self, api: ApiClient, organization: CreatedOrganization, workers: Workers) -> None:
+    def test_the_newest_comes_first(self, api, organization, workers):
         for name in "abc":
             api.patch(organization.path, caller=organization.owner, json={"name": name})
         for _ in range(2):
@@ -144,15 +136,7 @@ class TestListAuditLog:
             assert entries[-1]["type"] == "organization.created"
             workers.deliver()
 
-    def test_only_admins_and_keys_with_the_scope_read_the_log(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        edith: Person,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_only_admins_and_keys_with_the_scope_read_the_log(self, api, organization, grace, edith, mary, stranger):
         path = f"{organization.path}/audit-log"
         assert api.get(path, caller=grace).status == 200
         for person in (edith, mary):
@@ -163,14 +147,12 @@ class TestListAuditLog:
             api.get(path, caller=create_api_key(api, organization, "write")).status_and_code == "403 insufficient_scope"
         )
 
-    def test_a_log_holds_only_the_entries_of_its_organization(self, api: ApiClient, ada: Person) -> None:
+    def test_a_log_holds_only_the_entries_of_its_organization(self, api, ada):
         first, second = create_organization(api, ada), create_organization(api, ada)
         assert {entry["organizationId"] for entry in list_entries(api, first)} == {first.id}
         assert {entry["organizationId"] for entry in list_entries(api, second)} == {second.id}
 
-    def test_paginating_a_growing_log_yields_each_entry_once(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_paginating_a_growing_log_yields_each_entry_once(self, api, organization, ada):
         for n in range(7):
             api.patch(organization.path, caller=ada, json={"name": f"Name {n}"})
         path = f"{organization.path}/audit-log"
@@ -186,9 +168,7 @@ class TestListAuditLog:
         assert listed == all_entries
 
     @pytest.mark.parametrize("attribute", ["type", "actor", "target", "leaf", "created_at", "log_id", "body"])
-    def test_an_unreadable_entry_is_omitted_and_found_by_verification(
-        self, api: ApiClient, ada: Person, workers: Workers, attribute: str
-    ) -> None:
+    def test_an_unreadable_entry_is_omitted_and_found_by_verification(self, api, ada, workers, attribute):
         organization = create_organization(api, ada)
         api.patch(organization.path, caller=ada, json={"name": "Second"})
         workers.deliver()

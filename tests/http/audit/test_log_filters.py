@@ -4,7 +4,6 @@ from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.organizations import (
     CreatedOrganization,
     add_organization_member,
@@ -53,9 +52,7 @@ class TestFilters:
             ("type", "actorId", "targetId", "from", "to"),
         ],
     )
-    def test_filters_apply_alone_and_combined(
-        self, api: ApiClient, busy_organization: CreatedOrganization, grace: Person, names: tuple[str, ...]
-    ) -> None:
+    def test_filters_apply_alone_and_combined(self, api, busy_organization, grace, names):
         all_entries = list_entries(api, busy_organization)
         timestamps = sorted(entry["occurredAt"] for entry in all_entries)
         values = {
@@ -92,24 +89,18 @@ class TestFilters:
             ("page.*", 0),
         ],
     )
-    def test_a_star_matches_all_types_with_the_prefix(
-        self, api: ApiClient, busy_organization: CreatedOrganization, pattern: str, count: int
-    ) -> None:
+    def test_a_star_matches_all_types_with_the_prefix(self, api, busy_organization, pattern, count):
         assert len(list_entries(api, busy_organization, type=pattern)) == count
 
     @pytest.mark.parametrize(
         "pattern", ["*.member", "Organization.Updated", "organization*", "", "a b", "organization.*.x"]
     )
-    def test_an_invalid_type_pattern_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, pattern: str
-    ) -> None:
+    def test_an_invalid_type_pattern_is_rejected(self, api, organization, pattern):
         response = api.get(f"{organization.path}/audit-log", caller=organization.owner, query={"type": pattern})
         assert response.status_and_code == "422 validation_failed"
         assert set(response.errors) == {"query/type"}
 
-    def test_a_range_that_starts_after_its_end_is_rejected_with_the_other_errors(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_a_range_that_starts_after_its_end_is_rejected_with_the_other_errors(self, api, organization):
         path, latest = f"{organization.path}/audit-log", "2026-11-20T09:30:00Z"
         for earliest in ("2026-11-20T09:30:00.001Z", "2026-11-20T10:29:59-00:30"):
             query = {"from": earliest, "to": latest, "limit": 0, "type": "*"}
@@ -137,17 +128,13 @@ class TestFilters:
             "9999-12-31T23:59:59-01:00",
         ],
     )
-    def test_an_invalid_time_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, timestamp: str
-    ) -> None:
+    def test_an_invalid_time_is_rejected(self, api, organization, timestamp):
         query = {"from": timestamp, "to": timestamp}
         response = api.get(f"{organization.path}/audit-log", caller=organization.owner, query=query)
         assert response.status_and_code == "422 validation_failed"
         assert set(response.errors) == {"query/from", "query/to"}
 
-    def test_the_error_for_an_unescaped_plus_says_how_to_encode_it(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_the_error_for_an_unescaped_plus_says_how_to_encode_it(self, api, organization):
         path, owner, advice = (
             f"{organization.path}/audit-log",
             organization.owner,
@@ -160,7 +147,7 @@ class TestFilters:
             assert api.get(f"{path}?from=2026-11-20T09:30:00.5{offset}".replace("+", "%2B"), caller=owner).status == 200
         assert advice not in api.get(path, caller=owner, query={"from": "2026-11-20 09:30"}).text
 
-    def test_times_are_inclusive_and_accept_any_offset(self, api: ApiClient, ada: Person, clock: Clock) -> None:
+    def test_times_are_inclusive_and_accept_any_offset(self, api, ada, clock):
         timestamp = clock.freeze("2026-11-20T09:30:00.500Z")
         organization = create_organization(api, ada)
         matching_queries: list[dict[str, object]] = [
@@ -184,29 +171,23 @@ class TestFilters:
         for query in empty_queries:
             assert list_entries(api, organization, **query) == [], query
 
-    def test_times_before_1970_are_accepted(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_times_before_1970_are_accepted(self, api, organization):
         assert len(list_entries(api, organization, **{"from": "1960-01-01T00:00:00Z"})) == 4
         assert list_entries(api, organization, to="1960-01-01T00:00:00Z") == []
         assert len(list_entries(api, organization, **{"from": "0001-01-01T00:00:00Z"})) == 4
         assert list_entries(api, organization, **{"from": "0001-01-01T00:00:00Z", "to": "0999-12-31T23:59:59Z"}) == []
 
-    def test_ids_are_compared_case_insensitively(
-        self, api: ApiClient, busy_organization: CreatedOrganization, grace: Person
-    ) -> None:
+    def test_ids_are_compared_case_insensitively(self, api, busy_organization, grace):
         assert list_entries(api, busy_organization, actorId=grace.id.upper()) == list_entries(
             api, busy_organization, actorId=grace.id
         )
 
-    def test_a_filter_without_matches_returns_an_empty_list(
-        self, api: ApiClient, busy_organization: CreatedOrganization
-    ) -> None:
+    def test_a_filter_without_matches_returns_an_empty_list(self, api, busy_organization):
         for query in ({"actorId": "nobody"}, {"targetId": "nothing"}, {"type": "page.created"}):
             response = api.get(f"{busy_organization.path}/audit-log", caller=busy_organization.owner, query=query)
             assert response.json == {"items": [], "nextCursor": None}
 
-    def test_a_facet_cannot_reach_another_log(
-        self, api: ApiClient, busy_organization: CreatedOrganization, stranger: Person
-    ) -> None:
+    def test_a_facet_cannot_reach_another_log(self, api, busy_organization, stranger):
         own_log = create_organization(api, stranger)
         for value in (
             f"{busy_organization.id}",
@@ -218,9 +199,7 @@ class TestFilters:
             assert list_entries(api, own_log, targetId=value) == []
             assert list_entries(api, own_log, actorId=value) == []
 
-    def test_a_filtered_page_takes_one_query(
-        self, api: ApiClient, busy_organization: CreatedOrganization, grace: Person
-    ) -> None:
+    def test_a_filtered_page_takes_one_query(self, api, busy_organization, grace):
         queries: list[dict[str, str]] = [
             {},
             {"type": "organization.updated"},

@@ -16,7 +16,6 @@ from tests.harness.anchors import anchored_sizes
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import add_entries, entry_item, head_item, verification_failure
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.exports import create_completed_export, create_export, get_inline_export, verify_export_file
 from tests.harness.external_servers import reject_deliveries
 from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
@@ -42,19 +41,14 @@ def new_organization(api: ApiClient, ada: Person, workers: Workers, lag: IndexLa
     return organization
 
 
-def test_an_untouched_log_is_valid(api: ApiClient, new_organization: CreatedOrganization, workers: Workers) -> None:
+def test_an_untouched_log_is_valid(api, new_organization, workers):
     add_entries(api, workers, new_organization, 3)
     add_entries(api, workers, new_organization, 2)
     assert verification_failure(api, new_organization) == (None, None)
     assert head_item(new_organization)["size"] == 6
 
 
-def test_a_log_that_the_index_contains_in_part_is_valid(
-    api: ApiClient,
-    organization_with_ten_entries: CreatedOrganization,
-    workers: Workers,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_log_that_the_index_contains_in_part_is_valid(api, organization_with_ten_entries, workers, monkeypatch):
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
     with lag_indexes(60) as lag:
         add_entries(api, workers, organization_with_ten_entries, 120)
@@ -63,9 +57,7 @@ def test_a_log_that_the_index_contains_in_part_is_valid(
 
 
 @pytest.mark.parametrize("sequence", [1, 4, 6])
-def test_a_removed_entry_is_reported_missing(
-    api: ApiClient, new_organization: CreatedOrganization, workers: Workers, lag: IndexLag, sequence: int
-) -> None:
+def test_a_removed_entry_is_reported_missing(api, new_organization, workers, lag, sequence):
     add_entries(api, workers, new_organization, 5)
     removed_entry = entry_item(new_organization, sequence)
     table.write_transaction([writes.Write("Delete", (removed_entry["pk"], removed_entry["sk"]))])
@@ -73,9 +65,7 @@ def test_a_removed_entry_is_reported_missing(
     assert verification_failure(api, new_organization) == (("truncated" if sequence == 6 else "missing"), sequence)
 
 
-def test_a_batch_with_forged_ids_hides_no_missing_entry(
-    api: ApiClient, new_organization: CreatedOrganization, workers: Workers, lag: IndexLag
-) -> None:
+def test_a_batch_with_forged_ids_hides_no_missing_entry(api, new_organization, workers, lag):
     add_entries(api, workers, new_organization, 2)
     ids = [entry_item(new_organization, sequence)["sk"] for sequence in (1, 2, 3)]
     key = ledger.sequence_index_or_batch_key(new_organization.id, 3)
@@ -88,9 +78,7 @@ def test_a_batch_with_forged_ids_hides_no_missing_entry(
 
 
 @pytest.mark.usefixtures("lag")
-def test_events_are_fanned_out_without_a_retry(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers
-) -> None:
+def test_events_are_fanned_out_without_a_retry(api, organization, workers):
     webhook = create_webhook(api, organization, "https://hooks.example.com")
     for n in range(3):
         rename_organization(api, organization, f"Name {n}")
@@ -100,9 +88,7 @@ def test_events_are_fanned_out_without_a_retry(
     assert len(list_deliveries(api, webhook)) == 4
 
 
-def test_an_export_contains_all_entries(
-    api: ApiClient, new_organization: CreatedOrganization, workers: Workers
-) -> None:
+def test_an_export_contains_all_entries(api, new_organization, workers):
     add_entries(api, workers, new_organization, 4)
     export = create_export(api, new_organization)
     workers.deliver()
@@ -120,9 +106,7 @@ def build_filter(organization: CreatedOrganization, name: str) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_a_filtered_export_contains_all_matching_entries(
-    api: ApiClient, new_organization: CreatedOrganization, workers: Workers, name: str
-) -> None:
+def test_a_filtered_export_contains_all_matching_entries(api, new_organization, workers, name):
     add_entries(api, workers, new_organization, 3)
     match_count = {"type": 3, "actorId": 4, "targetId": 4}[name]
     lines = get_inline_export(api, new_organization, **build_filter(new_organization, name)).text.splitlines()
@@ -132,8 +116,8 @@ def test_a_filtered_export_contains_all_matching_entries(
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_a_filtered_export_in_the_background_contains_and_proves_all_matching_entries(
-    api: ApiClient, new_organization: CreatedOrganization, workers: Workers, name: str
-) -> None:
+    api, new_organization, workers, name
+):
     add_entries(api, workers, new_organization, 3)
     record = create_completed_export(api, workers, new_organization, filters=build_filter(new_organization, name))
     assert record["entryCount"] == {"type": 3, "actorId": 5, "targetId": 4}[name]
@@ -142,13 +126,8 @@ def test_a_filtered_export_in_the_background_contains_and_proves_all_matching_en
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_an_inline_export_is_complete_where_it_continues_with_the_index(
-    api: ApiClient,
-    new_organization: CreatedOrganization,
-    workers: Workers,
-    monkeypatch: pytest.MonkeyPatch,
-    clock: Clock,
-    name: str,
-) -> None:
+    api, new_organization, workers, monkeypatch, clock, name
+):
     add_entries(api, workers, new_organization, 4)
     clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
     add_entries(api, workers, new_organization, 4)
@@ -164,12 +143,8 @@ def test_an_inline_export_is_complete_where_it_continues_with_the_index(
 
 
 def test_an_inline_export_contains_no_data_that_has_just_been_erased(
-    api: ApiClient,
-    new_organization: CreatedOrganization,
-    workers: Workers,
-    monkeypatch: pytest.MonkeyPatch,
-    clock: Clock,
-) -> None:
+    api, new_organization, workers, monkeypatch, clock
+):
     add_entries(api, workers, new_organization, 4)
     clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)
     table.write_transaction(
@@ -186,9 +161,7 @@ def test_an_inline_export_contains_no_data_that_has_just_been_erased(
     assert [entry.sequence for entry in entries if entry.erased] == [2]
 
 
-def test_an_export_contains_no_data_that_has_just_been_erased(
-    api: ApiClient, new_organization: CreatedOrganization, workers: Workers
-) -> None:
+def test_an_export_contains_no_data_that_has_just_been_erased(api, new_organization, workers):
     add_entries(api, workers, new_organization, 2)
     table.write_transaction(
         redaction.redaction_writes(new_organization.id, entry_item(new_organization, 2), should_sign=True)
@@ -197,7 +170,7 @@ def test_an_export_contains_no_data_that_has_just_been_erased(
     assert "erased" in sequenced.item
 
 
-def test_a_log_is_anchored(api: ApiClient, new_organization: CreatedOrganization, workers: Workers) -> None:
+def test_a_log_is_anchored(api, new_organization, workers):
     add_entries(api, workers, new_organization, 3)
     queues.enqueue("audit.anchor", ledger.head_key(new_organization.id))
     workers.deliver()

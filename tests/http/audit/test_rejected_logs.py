@@ -9,7 +9,6 @@ from tests.harness.anchors import (
     run_anchoring,
     truncate_log,
 )
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import (
     add_entries,
     alter_item,
@@ -18,7 +17,6 @@ from tests.harness.audit_logs import (
     head_item,
     sign_checkpoint,
 )
-from tests.harness.callers import Person
 from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.workers import Workers
@@ -43,13 +41,7 @@ class TestRejectedLogs:
             assert anchored_sizes(organization.id) == before
             assert awaits_anchor(organization.id)
 
-    def test_a_truncated_log_is_rejected(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
+    def test_a_truncated_log_is_rejected(self, api, organization_with_ten_entries, workers, caplog):
         earlier = head_and_chain_items(organization_with_ten_entries)
         add_entries(api, workers, organization_with_ten_entries, 3)
         run_anchoring(workers)
@@ -58,13 +50,8 @@ class TestRejectedLogs:
 
     @pytest.mark.parametrize("entries", [3, 4])
     def test_a_log_that_was_truncated_and_grew_again_is_rejected(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        caplog: pytest.LogCaptureFixture,
-        entries: int,
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, caplog, entries
+    ):
         earlier = head_and_chain_items(organization_with_ten_entries)
         add_entries(api, workers, organization_with_ten_entries, 3)
         run_anchoring(workers)
@@ -74,13 +61,8 @@ class TestRejectedLogs:
 
     @pytest.mark.parametrize("sequence", [11, 12])
     def test_a_log_with_an_altered_entry_is_rejected(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        caplog: pytest.LogCaptureFixture,
-        sequence: int,
-    ) -> None:
+        self, api, organization_with_ten_entries, workers, caplog, sequence
+    ):
         run_anchoring(workers)
         add_entries(api, workers, organization_with_ten_entries, 2)
         item = entry_item(organization_with_ten_entries, sequence)
@@ -88,9 +70,7 @@ class TestRejectedLogs:
         alter_item(item, body=body, leaf=hash_leaf(body))
         self.assert_rejected(organization_with_ten_entries, workers, caplog, "modified", sequence)
 
-    def test_a_log_without_one_of_its_entries_is_rejected(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_log_without_one_of_its_entries_is_rejected(self, organization_with_ten_entries, workers, caplog):
         memory_aws.delete_item(entry_item(organization_with_ten_entries, 4))
         self.assert_rejected(organization_with_ten_entries, workers, caplog, "missing", 4)
 
@@ -99,25 +79,16 @@ class TestRejectedLogs:
         [({"note": "nothing"}, "bad_signature"), ({"peaks": bytes(64)}, "forked"), ({"peaks": b""}, "bad_signature")],
     )
     def test_a_log_with_an_altered_head_is_rejected(
-        self,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        caplog: pytest.LogCaptureFixture,
-        altered: dict[str, object],
-        reason: str,
-    ) -> None:
+        self, organization_with_ten_entries, workers, caplog, altered, reason
+    ):
         alter_item(head_item(organization_with_ten_entries), **altered)
         self.assert_rejected(organization_with_ten_entries, workers, caplog, reason, None)
 
-    def test_a_log_with_a_forged_anchor_is_rejected(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_log_with_a_forged_anchor_is_rejected(self, organization_with_ten_entries, workers, caplog):
         put_anchor(organization_with_ten_entries.id, 5, b"nothing")
         self.assert_rejected(organization_with_ten_entries, workers, caplog, "bad_signature", None)
 
-    def test_rejected_logs_are_counted(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_rejected_logs_are_counted(self, organization_with_ten_entries, workers):
         alter_item(
             head_item(organization_with_ten_entries), note=sign_checkpoint(organization_with_ten_entries, 10, bytes(32))
         )
@@ -127,9 +98,7 @@ class TestRejectedLogs:
             {"AnchorsRefused": 1}
         ]
 
-    def test_a_repaired_log_is_anchored(
-        self, organization_with_ten_entries: CreatedOrganization, workers: Workers, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_repaired_log_is_anchored(self, organization_with_ten_entries, workers, caplog):
         item = entry_item(organization_with_ten_entries, 4)
         memory_aws.delete_item(item)
         self.assert_rejected(organization_with_ten_entries, workers, caplog, "missing", 4)
@@ -137,9 +106,7 @@ class TestRejectedLogs:
         run_anchoring(workers)
         assert anchored_sizes(organization_with_ten_entries.id) == [10]
 
-    def test_other_logs_are_still_anchored(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, ada: Person, workers: Workers
-    ) -> None:
+    def test_other_logs_are_still_anchored(self, api, organization_with_ten_entries, ada, workers):
         other_organization = create_organization(api, ada)
         workers.deliver()
         memory_aws.delete_item(entry_item(organization_with_ten_entries, 4))

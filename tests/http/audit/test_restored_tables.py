@@ -16,15 +16,11 @@ from local.tools import verify_logs as module
 from tests.conftest import SettingsOverride
 from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import anchored_sizes, run_anchoring
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import add_entries, alter_item, entry_item, head_item
 from tests.harness.aws_calls import allow_scans
-from tests.harness.callers import Person
 from tests.harness.faults import run_before_call
-from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.receiver import Receiver
+from tests.harness.organizations import create_organization
 from tests.harness.webhooks import create_webhook
-from tests.harness.workers import Workers
 
 RESTORED_TABLE: Final = "atrium-restored"
 NEW_ANCHORS_BUCKET: Final = "atrium-anchors-2"
@@ -63,13 +59,8 @@ def use_new_anchors_bucket(configure: SettingsOverride) -> None:
 
 class TestEveryLog:
     def test_is_verified_whether_it_has_an_anchor_or_not_yet(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        ada: Person,
-        workers: Workers,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+        self, api, organization_with_ten_entries, ada, workers, capsys
+    ):
         run_anchoring(workers)
         add_entries(api, workers, organization_with_ten_entries, 2)
         create_organization(api, ada, name="Waits for its first anchor")
@@ -80,7 +71,7 @@ class TestEveryLog:
         )
 
     @pytest.mark.usefixtures("organization_with_ten_entries")
-    def test_is_verified_without_anchors(self, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_is_verified_without_anchors(self, configure, capsys):
         configure(anchors_bucket="")
         assert run_verify(capsys) == (
             0,
@@ -88,12 +79,8 @@ class TestEveryLog:
         )
 
     def test_is_found_after_a_change_of_the_anchors_bucket(
-        self,
-        organization_with_ten_entries: CreatedOrganization,
-        workers: Workers,
-        configure: SettingsOverride,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+        self, organization_with_ten_entries, workers, configure, capsys
+    ):
         run_anchoring(workers)
         use_new_anchors_bucket(configure)
         assert [log_position.log for log_position in module.iter_log_positions("")] == [
@@ -104,26 +91,19 @@ class TestEveryLog:
             [f"1 logs with 10 entries, compared with the anchors in {NEW_ANCHORS_BUCKET}: all verified."],
         )
 
-    def test_is_found_before_its_first_entry(self, api: ApiClient, ada: Person) -> None:
+    def test_is_found_before_its_first_entry(self, api, ada):
         organization = create_organization(api, ada, name="Waits for its first entry")
         assert [log_position.log for log_position in module.iter_log_positions("")] == [organization.id]
 
     @pytest.mark.usefixtures("restored_table")
-    def test_an_empty_table_is_reported_as_a_failure(
-        self, configure: SettingsOverride, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_an_empty_table_is_reported_as_a_failure(self, configure, capsys):
         configure(table_name=RESTORED_TABLE, anchors_bucket="")
         assert main(["verify"]) == 1
         assert "The table contains no log" in capsys.readouterr().err
 
     def test_an_altered_log_is_reported_with_the_sequence_number(
-        self,
-        api: ApiClient,
-        organization_with_ten_entries: CreatedOrganization,
-        ada: Person,
-        workers: Workers,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+        self, api, organization_with_ten_entries, ada, workers, capsys
+    ):
         create_organization(api, ada, name="Healthy")
         run_anchoring(workers)
         alter_item(entry_item(organization_with_ten_entries, 4), leaf=bytes(32))
@@ -131,9 +111,7 @@ class TestEveryLog:
         assert (code, line) == (1, f"{organization_with_ten_entries.id}: modified at sequence 4, of 10 entries")
         assert summary.endswith("1 failed.")
 
-    def test_removed_pending_entries_are_counted_in_the_report(
-        self, api: ApiClient, organization_with_ten_entries: CreatedOrganization, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_removed_pending_entries_are_counted_in_the_report(self, api, organization_with_ten_entries, capsys):
         assert (
             api.patch(
                 organization_with_ten_entries.path,
@@ -157,14 +135,7 @@ class TestEveryLog:
         assert summary.endswith("1 failed.")
 
     @pytest.mark.usefixtures("organization_with_ten_entries")
-    def test_continues_after_the_last_verified_log(
-        self,
-        api: ApiClient,
-        ada: Person,
-        workers: Workers,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_continues_after_the_last_verified_log(self, api, ada, workers, capsys, monkeypatch):
         run_anchoring(workers)
         for n in range(3):
             create_organization(api, ada, name=f"Waits {n}")
@@ -194,15 +165,8 @@ class TestEveryLog:
 
 @pytest.mark.usefixtures("private_targets_allowed")
 def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
-    api: ApiClient,
-    organization_with_ten_entries: CreatedOrganization,
-    ada: Person,
-    workers: Workers,
-    configure: SettingsOverride,
-    capsys: pytest.CaptureFixture[str],
-    receiver: Receiver,
-    request: pytest.FixtureRequest,
-) -> None:
+    api, organization_with_ten_entries, ada, workers, configure, capsys, receiver, request
+):
     webhook = create_webhook(api, organization_with_ten_entries, receiver, events=["organization.updated"])
     workers.deliver()
     run_anchoring(workers)
@@ -246,12 +210,7 @@ def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
     assert (report["valid"], report["treeSize"]) == (True, 12)
 
 
-def test_the_rest_of_a_truncated_log_is_verified_too(
-    api: ApiClient,
-    organization_with_ten_entries: CreatedOrganization,
-    workers: Workers,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_rest_of_a_truncated_log_is_verified_too(api, organization_with_ten_entries, workers, capsys):
     snapshot = deepcopy(snapshots.take_snapshot())
     add_entries(api, workers, organization_with_ten_entries, 3)
     run_anchoring(workers)
@@ -267,13 +226,7 @@ def test_the_rest_of_a_truncated_log_is_verified_too(
     )
 
 
-def test_reanchor_skips_logs_that_already_await_an_anchor(
-    api: ApiClient,
-    organization_with_ten_entries: CreatedOrganization,
-    ada: Person,
-    workers: Workers,
-    configure: SettingsOverride,
-) -> None:
+def test_reanchor_skips_logs_that_already_await_an_anchor(api, organization_with_ten_entries, ada, workers, configure):
     run_anchoring(workers)
     new_organization = create_organization(api, ada, name="Waits for its first anchor")
     workers.deliver()
@@ -290,7 +243,7 @@ def test_reanchor_skips_logs_that_already_await_an_anchor(
 
 
 @pytest.mark.usefixtures("organization_with_ten_entries")
-def test_reanchor_fails_without_a_bucket(configure: SettingsOverride, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reanchor_fails_without_a_bucket(configure, capsys):
     configure(anchors_bucket="")
     assert main(["reanchor"]) == 1
     assert "ANCHORS_BUCKET is not set" in capsys.readouterr().err

@@ -8,12 +8,10 @@ import pytest
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import alter_item, head_item, verify_integrity
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.memory_aws import Item
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.organizations import create_organization as found_organization
@@ -80,9 +78,7 @@ INTACT = (None, None, 0)
 
 
 class TestSuppressedEntry:
-    def test_is_counted_at_once_and_ever_after(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_counted_at_once_and_ever_after(self, api, sequenced_organization, workers):
         suppress(sequenced_organization, add_entry(api, sequenced_organization))
         assert get_findings(api, sequenced_organization) == (None, None, 1)
         add_entry(api, sequenced_organization)
@@ -93,14 +89,12 @@ class TestSuppressedEntry:
         workers.deliver()
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_counted_before_the_first_append(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_is_counted_before_the_first_append(self, api, organization):
         suppress(organization, add_entry(api, organization))
         assert get_findings(api, organization) == (None, None, 1)
 
     @pytest.mark.parametrize("indexes", [(0,), (2,), (4,), (0, 1), (1, 3), (0, 1, 2, 3, 4)])
-    def test_is_counted_at_any_position(
-        self, indexes: tuple[int, ...], api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_counted_at_any_position(self, indexes, api, sequenced_organization, workers):
         pointers = [add_entry(api, sequenced_organization) for _ in range(5)]
         for index in indexes:
             suppress(sequenced_organization, pointers[index])
@@ -108,17 +102,13 @@ class TestSuppressedEntry:
         workers.deliver()
         assert get_findings(api, sequenced_organization) == (None, None, len(indexes))
 
-    def test_is_counted_if_its_pointer_remains(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_counted_if_its_pointer_remains(self, api, sequenced_organization, workers):
         pointer = add_entry(api, sequenced_organization)
         memory_aws.delete_item({"pk": f"A#{sequenced_organization.id}", "sk": pointer["sk"]})
         workers.deliver()
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_not_counted_once_it_reappears(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_not_counted_once_it_reappears(self, api, sequenced_organization, workers):
         pointer = add_entry(api, sequenced_organization)
         add_entry(api, sequenced_organization)
         memory_aws.delete_item(pointer)
@@ -129,13 +119,7 @@ class TestSuppressedEntry:
         workers.deliver()
         assert get_findings(api, sequenced_organization) == INTACT
 
-    def test_is_counted_once_by_a_verification_in_windows(
-        self,
-        api: ApiClient,
-        sequenced_organization: CreatedOrganization,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_is_counted_once_by_a_verification_in_windows(self, api, sequenced_organization, workers, monkeypatch):
         suppress(sequenced_organization, add_entry(api, sequenced_organization))
         add_entry(api, sequenced_organization)
         workers.deliver()
@@ -144,9 +128,7 @@ class TestSuppressedEntry:
         last = verify_integrity(api, sequenced_organization, cursor=first["nextCursor"])
         assert [first["suppressed"], last["suppressed"], last["valid"]] == [1, 1, False]
 
-    def test_is_counted_if_its_pointer_is_restored(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_counted_if_its_pointer_is_restored(self, api, sequenced_organization, workers):
         pointer = add_entry(api, sequenced_organization)
         suppress(sequenced_organization, pointer)
         add_entry(api, sequenced_organization)
@@ -154,17 +136,13 @@ class TestSuppressedEntry:
         memory_aws.put_item({name: value for name, value in pointer.items() if name not in ("duepk", "duesk")})
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_counted_if_its_pointer_remains_without_a_due_time(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization
-    ) -> None:
+    def test_is_counted_if_its_pointer_remains_without_a_due_time(self, api, sequenced_organization):
         pointer = add_entry(api, sequenced_organization)
         suppress(sequenced_organization, pointer)
         memory_aws.put_item({name: value for name, value in pointer.items() if name not in ("duepk", "duesk")})
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_is_counted_if_chains_fill_a_page(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_is_counted_if_chains_fill_a_page(self, api, sequenced_organization, workers):
         suppress(sequenced_organization, add_entry(api, sequenced_organization))
         add_entry(api, sequenced_organization)
         size = head_item(sequenced_organization)["size"]
@@ -196,15 +174,11 @@ class TestPartlyVisibleTransaction:
         monkeypatch.setattr(table, "query", query_without_hidden)
         return ids
 
-    def test_is_queried_again(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, hidden_ids: list[str]
-    ) -> None:
+    def test_is_queried_again(self, api, sequenced_organization, hidden_ids):
         hidden_ids.append(add_entry(api, sequenced_organization)["sk"])
         assert get_findings(api, sequenced_organization) == INTACT
 
-    def test_does_not_affect_the_first_statement_of_a_log(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, hidden_ids: list[str], workers: Workers
-    ) -> None:
+    def test_does_not_affect_the_first_statement_of_a_log(self, api, sequenced_organization, hidden_ids, workers):
         memory_aws.put_item(
             {name: value for name, value in head_item(sequenced_organization).items() if name != "chains"}
         )
@@ -216,9 +190,7 @@ class TestPartlyVisibleTransaction:
 
 
 class TestRestoredOldCopies:
-    def test_of_a_chain_are_detected_once_its_entries_are_in_the_tree(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_of_a_chain_are_detected_once_its_entries_are_in_the_tree(self, api, sequenced_organization, workers):
         old_chain = get_chain(sequenced_organization)
         add_entry(api, sequenced_organization)
         workers.deliver()
@@ -230,9 +202,7 @@ class TestRestoredOldCopies:
         workers.deliver()
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_of_a_chain_do_not_hide_a_removed_entry_before_another(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_of_a_chain_do_not_hide_a_removed_entry_before_another(self, api, sequenced_organization, workers):
         old_chain, removed_pointer = get_chain(sequenced_organization), add_entry(api, sequenced_organization)
         add_entry(api, sequenced_organization)
         suppress(sequenced_organization, removed_pointer)
@@ -240,9 +210,7 @@ class TestRestoredOldCopies:
         workers.deliver()
         assert get_findings(api, sequenced_organization)[2]
 
-    def test_of_a_chain_do_not_let_another_entry_reuse_the_number(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_of_a_chain_do_not_let_another_entry_reuse_the_number(self, api, sequenced_organization, workers):
         old_chain, removed_pointer = get_chain(sequenced_organization), add_entry(api, sequenced_organization)
         middle_chain, newest_pointer = get_chain(sequenced_organization), add_entry(api, sequenced_organization)
         newest_entry = next(
@@ -261,9 +229,7 @@ class TestRestoredOldCopies:
         workers.deliver()
         assert get_findings(api, sequenced_organization) == (None, None, 1)
 
-    def test_of_every_item_about_the_newest_entry_are_not_detected(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_of_every_item_about_the_newest_entry_are_not_detected(self, api, sequenced_organization, workers):
         """Show the limit of chains: no item written after the entry remains."""
         old_chain = get_chain(sequenced_organization)
         suppress(sequenced_organization, add_entry(api, sequenced_organization))
@@ -275,9 +241,7 @@ class TestRestoredOldCopies:
 
 class TestStatement:
     @pytest.mark.parametrize("content", ["", "note", "atrium", 7, None])
-    def test_an_altered_statement_is_detected(
-        self, content: object, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_altered_statement_is_detected(self, content, api, sequenced_organization, workers):
         alter_item(
             head_item(sequenced_organization),
             chains=head_item(sequenced_organization)["note"] if content == "note" else content,
@@ -288,9 +252,7 @@ class TestStatement:
         # The entry MAC covers the existence of a statement.
         assert get_findings(api, sequenced_organization)[:2] == ("modified", 1)
 
-    def test_an_older_statement_is_detected(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_older_statement_is_detected(self, api, sequenced_organization, workers):
         old_statement = head_item(sequenced_organization)["chains"]
         suppress(sequenced_organization, add_entry(api, sequenced_organization))
         add_entry(api, sequenced_organization)
@@ -298,23 +260,14 @@ class TestStatement:
         alter_item(head_item(sequenced_organization), chains=old_statement)
         assert get_findings(api, sequenced_organization)[0] == "bad_signature"
 
-    def test_an_altered_statement_does_not_block_the_log(
-        self, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_an_altered_statement_does_not_block_the_log(self, api, sequenced_organization, workers):
         size = head_item(sequenced_organization)["size"]
         alter_item(head_item(sequenced_organization), chains="atrium")
         add_entry(api, sequenced_organization)
         workers.deliver()
         assert (list_pending(sequenced_organization), head_item(sequenced_organization)["size"]) == ([], size + 1)
 
-    def test_starts_once_the_release_without_chains_is_replaced(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        configure: SettingsOverride,
-        clock: Clock,
-    ) -> None:
+    def test_starts_once_the_release_without_chains_is_replaced(self, api, organization, workers, configure, clock):
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
         workers.deliver()
@@ -338,9 +291,7 @@ class TestStatement:
             *({"mac": mac} for mac in (None, b"", b"mac", "mac", 7, [b"mac"])),
         ],
     )
-    def test_continues_with_any_content_of_a_chain(
-        self, attributes: Item, api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_continues_with_any_content_of_a_chain(self, attributes, api, sequenced_organization, workers):
         size = head_item(sequenced_organization)["size"]
         alter_item(get_chain(sequenced_organization), **attributes)
         assert get_findings(api, sequenced_organization)[2]
@@ -352,9 +303,7 @@ class TestStatement:
         assert head_item(sequenced_organization)["size"] == size + 2
 
 
-def test_a_flood_of_pointers_neither_hides_nor_adds_a_finding(
-    api: ApiClient, sequenced_organization: CreatedOrganization, workers: Workers
-) -> None:
+def test_a_flood_of_pointers_neither_hides_nor_adds_a_finding(api, sequenced_organization, workers):
     pointers = [add_entry(api, sequenced_organization) for _ in range(3)]
     for n in range(4):
         memory_aws.put_item(

@@ -9,10 +9,8 @@ from tests.harness import rfc6962, sample_operations, snapshots
 from tests.harness.anchors import anchored_sizes, read_anchor, run_anchoring
 from tests.harness.api import ApiClient, Json
 from tests.harness.cached_scenarios import cached_scenario
-from tests.harness.callers import Issuer, Person
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.workers import Workers
+from tests.harness.callers import Person
+from tests.harness.organizations import create_api_key
 
 LOG = "/system/audit-log"
 
@@ -35,9 +33,7 @@ def posted_notice_ids(operator: Person, _aws: None) -> list[str]:
 
 
 class TestEntries:
-    def test_an_operators_action_has_an_operator_actor_and_no_organization(
-        self, api: ApiClient, operator: Person
-    ) -> None:
+    def test_an_operators_action_has_an_operator_actor_and_no_organization(self, api, operator):
         notice = sample_operations.create_notice(operator, "Closed on Sunday")
         (entry,) = list_entries(api, operator)
         assert (entry["type"], entry["organizationId"]) == ("notice.posted", None)
@@ -46,15 +42,15 @@ class TestEntries:
         assert entry["data"]["text"] == "Closed on Sunday"
         assert (entry["sequence"], entry["integrity"]) == (None, None)
 
-    def test_an_operator_is_a_user_in_their_own_organization(self, api: ApiClient, operator: Person) -> None:
+    def test_an_operator_is_a_user_in_their_own_organization(self, api, operator):
         creation = api.post("/organizations", caller=operator, json={"name": "After work"})
         (entry,) = api.get_items(f"{creation.location}/audit-log", caller=operator)
         assert entry["actor"] == {"type": "user", "id": operator.id, "name": operator.name}
         assert list_entries(api, operator) == []
 
     def test_all_entries_about_a_target_are_in_the_log_that_its_id_selects(
-        self, api: ApiClient, operator: Person, workers: Workers, posted_notice_ids: list[str]
-    ) -> None:
+        self, api, operator, workers, posted_notice_ids
+    ):
         for n in range(3):
             sample_operations.update_notice(operator, posted_notice_ids[7], f"Revision {n}")
         workers.deliver()
@@ -71,9 +67,7 @@ class TestEntries:
             if entries:
                 rfc6962.check_checkpoint(items[f"Q#{log}", "!"]["note"], log, leaves, key)
 
-    def test_each_log_has_its_own_anchor(
-        self, operator: Person, workers: Workers, posted_notice_ids: list[str]
-    ) -> None:
+    def test_each_log_has_its_own_anchor(self, operator, workers, posted_notice_ids):
         sample_operations.update_notice(operator, posted_notice_ids[0], "Open again")
         workers.deliver()
         run_anchoring(workers)
@@ -86,28 +80,24 @@ class TestEntries:
 
 
 class TestAccess:
-    def test_only_operators_read_it(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, operator: Person
-    ) -> None:
+    def test_only_operators_read_it(self, api, organization, ada, operator):
         notice = sample_operations.create_notice(operator)
         assert [entry["target"]["id"] for entry in list_entries(api, operator)] == [notice]
         assert api.get(LOG, caller=ada).status_and_code == "403 forbidden"
         assert api.get(LOG, caller=create_api_key(api, organization, "admin")).status_and_code == "403 forbidden"
         assert api.get(LOG).status_and_code == "401 unauthenticated"
 
-    def test_is_not_cacheable(self, api: ApiClient, operator: Person) -> None:
+    def test_is_not_cacheable(self, api, operator):
         assert api.get(LOG, caller=operator).headers["Cache-Control"] == "no-store"
 
     @pytest.mark.usefixtures("organization")
-    def test_excludes_events_of_organizations(self, api: ApiClient, operator: Person) -> None:
+    def test_excludes_events_of_organizations(self, api, operator):
         assert list_entries(api, operator) == []
 
 
 class TestPages:
     @pytest.mark.parametrize("limit", [4, 25, 100])
-    def test_list_each_entry_once_newest_first_while_the_log_grows(
-        self, api: ApiClient, operator: Person, posted_notice_ids: list[str], limit: int
-    ) -> None:
+    def test_list_each_entry_once_newest_first_while_the_log_grows(self, api, operator, posted_notice_ids, limit):
         notice_ids, cursor = list[str](), dict[str, str]()
         while True:
             page = api.get(LOG, caller=operator, query={"limit": limit, **cursor}).json
@@ -119,20 +109,18 @@ class TestPages:
             cursor = {"cursor": page["nextCursor"]}
         assert notice_ids == posted_notice_ids[::-1]
 
-    def test_are_full_whichever_log_holds_the_entries(
-        self, api: ApiClient, operator: Person, posted_notice_ids: list[str]
-    ) -> None:
+    def test_are_full_whichever_log_holds_the_entries(self, api, operator, posted_notice_ids):
         pages = api.get_pages(LOG, caller=operator, query={"limit": 10})
         assert [len(page["items"]) for page in pages] == [10] * (len(posted_notice_ids) // 10)
 
-    def test_do_not_divide_entries_of_one_timestamp(self, api: ApiClient, operator: Person, clock: Clock) -> None:
+    def test_do_not_divide_entries_of_one_timestamp(self, api, operator, clock):
         clock.freeze()
         notice_ids = [sample_operations.create_notice(operator) for _ in range(20)]
         entries = list_entries(api, operator, limit=3)
         assert Counter(entry["target"]["id"] for entry in entries) == Counter(notice_ids)
         assert [entry["id"] for entry in entries] == sorted((entry["id"] for entry in entries), reverse=True)
 
-    def test_contain_long_entries_of_any_log(self, api: ApiClient, operator: Person) -> None:
+    def test_contain_long_entries_of_any_log(self, api, operator):
         for n in range(20):
             sample_operations.update_notice(
                 operator, sample_operations.create_notice(operator, f"{n}" * 2000), f"{n}" * 2000 + "!"
@@ -158,15 +146,7 @@ class TestFilters:
             ("type", "actorId", "targetId", "from", "to"),
         ],
     )
-    def test_apply_alone_and_together(
-        self,
-        api: ApiClient,
-        operator: Person,
-        issuer: Issuer,
-        posted_notice_ids: list[str],
-        names: tuple[str, ...],
-        limit: int,
-    ) -> None:
+    def test_apply_alone_and_together(self, api, operator, issuer, posted_notice_ids, names, limit):
         other_operator = issuer.create_person("other", "Other Operator", groups=["operators"])
         for n in range(6):
             sample_operations.update_notice(
@@ -195,16 +175,14 @@ class TestFilters:
         query = {"type" if name == "area" else name: values[name] for name in names}
         assert list_entries(api, operator, limit=limit, **query) == expected_entries
 
-    def test_by_target_reads_only_its_log(self, api: ApiClient, operator: Person, posted_notice_ids: list[str]) -> None:
+    def test_by_target_reads_only_its_log(self, api, operator, posted_notice_ids):
         (entry,) = api.get(LOG, caller=operator, query={"targetId": posted_notice_ids[3]}).json["items"]
         assert entry["target"]["id"] == posted_notice_ids[3]
         assert api.get(LOG, caller=operator, query={"targetId": posted_notice_ids[3]}).calls.call_names == [
             "dynamodb:Query"
         ]
 
-    def test_a_cursor_is_valid_only_for_its_filters(
-        self, api: ApiClient, operator: Person, posted_notice_ids: list[str]
-    ) -> None:
+    def test_a_cursor_is_valid_only_for_its_filters(self, api, operator, posted_notice_ids):
         first = api.get(LOG, caller=operator, query={"limit": 1, "type": "notice.posted"}).json
         cursor = {"limit": 1, "cursor": first["nextCursor"]}
         next_entries = api.get(LOG, caller=operator, query={**cursor, "type": "notice.posted"}).json["items"]

@@ -10,7 +10,6 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries, verify_integrity
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.faults import run_before_call
 from tests.harness.organizations import CreatedOrganization, add_organization_member
 from tests.harness.platforms import (
@@ -21,7 +20,6 @@ from tests.harness.platforms import (
     create_platform,
     create_space,
 )
-from tests.harness.workers import AwaitCleanup
 
 LeaveContainer = Callable[[str, Person], None]
 
@@ -93,16 +91,8 @@ def stored_kinds(person: Person) -> list[str]:
 @pytest.mark.usefixtures("index")
 class TestLeaveOrganization:
     def test_the_memberships_of_platforms_and_spaces_end_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        private_space: CreatedSpace,
-        foreign_space: CreatedSpace,
-        mary: Person,
-        leave_container: LeaveContainer,
-        await_cleanup: AwaitCleanup,
-    ) -> None:
+        self, api, organization, platform, private_space, foreign_space, mary, leave_container, await_cleanup
+    ):
         add_to_spaces_and_platforms(mary, private_space, foreign_space)
         paths = (platform.path, private_space.path, foreign_space.path)
         assert get_statuses(api, mary, *paths) == [200, 200, 200]
@@ -115,16 +105,8 @@ class TestLeaveOrganization:
         assert verify_integrity(api, organization)["valid"]
 
     def test_a_former_member_may_rejoin_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        private_space: CreatedSpace,
-        mary: Person,
-        leave_container: LeaveContainer,
-        await_cleanup: AwaitCleanup,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, platform, private_space, mary, leave_container, await_cleanup, clock
+    ):
         add_to_spaces_and_platforms(mary, private_space)
         clock.freeze()
         for _ in range(2):
@@ -144,16 +126,8 @@ class TestLeaveOrganization:
 @pytest.mark.usefixtures("index")
 class TestLeavePlatform:
     def test_memberships_of_the_spaces_of_the_platform_end_at_once_and_others_stay(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        private_space: CreatedSpace,
-        foreign_space: CreatedSpace,
-        stranger: Person,
-        mary: Person,
-        leave_container: LeaveContainer,
-        await_cleanup: AwaitCleanup,
-    ) -> None:
+        self, api, platform, private_space, foreign_space, stranger, mary, leave_container, await_cleanup
+    ):
         for person, platform_status in ((stranger, 404), (mary, 200)):  # Mary is a member of the organization.
             add_to_spaces_and_platforms(person, private_space, foreign_space)
             leave_container(platform.path, person)
@@ -165,16 +139,8 @@ class TestLeavePlatform:
         assert stored_kinds(mary) == ["organization.member", "platform.member", "space.member"]
 
     def test_a_former_member_may_rejoin_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        private_space: CreatedSpace,
-        stranger: Person,
-        leave_container: LeaveContainer,
-        await_cleanup: AwaitCleanup,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, platform, private_space, stranger, leave_container, await_cleanup, clock
+    ):
         add_to_spaces_and_platforms(stranger, private_space)
         clock.freeze()
         for _ in range(2):
@@ -191,13 +157,8 @@ class TestLeavePlatform:
 
 class TestLogEntries:
     def test_one_entry_covers_all_memberships_removed_in_the_transaction(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        private_space: CreatedSpace,
-        mary: Person,
-        await_cleanup: AwaitCleanup,
-    ) -> None:
+        self, api, organization, private_space, mary, await_cleanup
+    ):
         add_to_spaces_and_platforms(mary, private_space)
         before = len(list_entries(api, organization))
         assert api.delete(f"{organization.path}/members/{mary.id}", caller=organization.owner).status == 204
@@ -206,13 +167,8 @@ class TestLogEntries:
         assert [e["type"] for e in list_entries(api, organization)][:-before] == ["organization.member.removed"]
 
     def test_memberships_beyond_the_transaction_limit_get_entries_of_their_own(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        stranger: Person,
-        await_cleanup: AwaitCleanup,
-    ) -> None:
+        self, api, organization, platform, stranger, await_cleanup
+    ):
         spaces = [create_space(api, platform, name=f"Room {n}", visibility="private") for n in range(43)]
         add_to_spaces_and_platforms(stranger, *spaces)
         assert api.post(f"{platform.path}/leave", caller=stranger).status == 204
@@ -253,16 +209,8 @@ class TestConcurrentJoin:
     )
     @pytest.mark.parametrize("departure_first", [True, False])
     def test_no_membership_below_remains(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        mary: Person,
-        await_cleanup: AwaitCleanup,
-        joins_by_name: dict[str, Callable[[], int]],
-        join_name: str,
-        *,
-        departure_first: bool,
-    ) -> None:
+        self, api, platform, mary, await_cleanup, joins_by_name, join_name, *, departure_first
+    ):
         organization = f"/organizations/{platform.organization_id}"
         api.patch(f"{organization}/members/{mary.id}", caller=platform.owner, json={"role": "editor"})
         if join_name == "makes a space":

@@ -37,9 +37,7 @@ def send(
     return requests[request.param]
 
 
-def test_a_member_removed_during_the_request_grants_nothing(
-    api: ApiClient, organization: CreatedOrganization, grace: Person, send: Send, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_removed_during_the_request_grants_nothing(api, organization, grace, send, monkeypatch):
     path = f"{organization.path}/members/{grace.id}"
     run_before_next_transaction(monkeypatch, lambda: api.delete(path, caller=organization.owner))
     assert send().status_and_code == "404 not_found"
@@ -47,9 +45,7 @@ def test_a_member_removed_during_the_request_grants_nothing(
     assert last_entry["type"] == "organization.member.removed"
 
 
-def test_a_member_demoted_during_the_request_grants_nothing(
-    api: ApiClient, organization: CreatedOrganization, grace: Person, send: Send, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_member_demoted_during_the_request_grants_nothing(api, organization, grace, send, monkeypatch):
     path = f"{organization.path}/members/{grace.id}"
     run_before_next_transaction(
         monkeypatch, lambda: api.patch(path, caller=organization.owner, json={"role": "editor"})
@@ -57,5 +53,5 @@ def test_a_member_demoted_during_the_request_grants_nothing(
     assert send().status_and_code == "403 insufficient_role"
 
 
-def test_a_member_with_the_role_grants_it(send: Send) -> None:
+def test_a_member_with_the_role_grants_it(send):
     assert send().status in (200, 201)

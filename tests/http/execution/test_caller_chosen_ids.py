@@ -8,7 +8,6 @@ import pytest
 
 from tests.harness.api import ApiClient, Json
 from tests.harness.platforms import CreatedPlatform, CreatedSpace
-from tests.harness.sites import CreatedSite
 from tests.harness.taxonomy import create_node
 
 UUIDS: Final = [f"{digit}1939d3c-0000-4000-8000-000000000001" for digit in "0123456789abcdef"]
@@ -33,9 +32,7 @@ def requests_with_id(
 
 
 @pytest.mark.parametrize("chosen_id", VALID_IDS)
-def test_a_well_formed_id_is_accepted(
-    api: ApiClient, platform: CreatedPlatform, space: CreatedSpace, chosen_id: str
-) -> None:
+def test_a_well_formed_id_is_accepted(api, platform, space, chosen_id):
     for method, path, body, collection_path in requests_with_id(api, platform, space, chosen_id):
         response = api.request(method, path, caller=platform.owner, json=body)
         assert response.status in (200, 201), response.text
@@ -46,15 +43,13 @@ def test_a_well_formed_id_is_accepted(
 
 
 @pytest.mark.parametrize("chosen_id", INVALID_IDS)
-def test_a_malformed_id_is_rejected(
-    api: ApiClient, platform: CreatedPlatform, space: CreatedSpace, chosen_id: str
-) -> None:
+def test_a_malformed_id_is_rejected(api, platform, space, chosen_id):
     for method, path, body, _ in requests_with_id(api, platform, space, chosen_id):
         response = api.request(method, path, caller=platform.owner, json=body)
         assert (response.status, {*response.errors.values()}) == (422, {"malformed"})
 
 
-def test_menu_items_have_chosen_ids(api: ApiClient, site: CreatedSite) -> None:
+def test_menu_items_have_chosen_ids(api, site):
     items = [{"id": chosen_id, "label": "All", "type": "group"} for chosen_id in VALID_IDS]
     response = api.put(f"{site.path}/navigation/main", caller=site.owner, json={"name": "Main", "items": items})
     assert [item["id"] for item in response.json["items"]] == VALID_IDS

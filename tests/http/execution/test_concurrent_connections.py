@@ -13,7 +13,6 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions import unit_of_work
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Caller, Person
-from tests.harness.conflicts import Conflicts
 from tests.harness.organizations import CreatedOrganization, create_api_key
 from tests.harness.waiting import wait_until
 
@@ -55,18 +54,14 @@ def success_rate(answers: list[ApiResponse]) -> float:
     return sum(answer.status < 300 for answer in answers) / len(answers)
 
 
-def test_concurrent_creations_of_one_type_succeed(
-    api: ApiClient, organization: CreatedOrganization, caller: Caller, conflicts: Conflicts
-) -> None:
+def test_concurrent_creations_of_one_type_succeed(api, organization, caller, conflicts):
     path = f"{organization.path}/invite"
     answers = send_concurrently(lambda n: api.post(path, caller=caller, json={"email": f"person-{n}@example.org"}))
     assert success_rate(answers) >= 0.99
     assert conflicts.rejected_keys  # The transactions did conflict.
 
 
-def test_concurrent_changes_succeed(
-    api: ApiClient, organization: CreatedOrganization, caller: Caller, conflicts: Conflicts
-) -> None:
+def test_concurrent_changes_succeed(api, organization, caller, conflicts):
     paths = create_webhooks(api, organization, CONNECTIONS)
     answers = send_concurrently(lambda n: api.patch(paths[n], caller=caller, json={"description": "Changed at once"}))
     assert success_rate(answers) >= 0.99
@@ -74,9 +69,7 @@ def test_concurrent_changes_succeed(
     assert {key[1].partition("#")[0] for key in shared} == {"EPOCH"}  # They share nothing else but the log's chains.
 
 
-def test_concurrent_revocations_succeed(
-    api: ApiClient, organization: CreatedOrganization, caller: Caller, conflicts: Conflicts
-) -> None:
+def test_concurrent_revocations_succeed(api, organization, caller, conflicts):
     paths = create_keys(api, organization, CONNECTIONS)
     answers = send_concurrently(lambda n: api.delete(paths[n], caller=caller))
     assert success_rate(answers) >= 0.99
@@ -85,9 +78,7 @@ def test_concurrent_revocations_succeed(
     assert conflicts.rejected_keys
 
 
-def test_concurrent_changes_right_after_a_demotion_succeed(
-    api: ApiClient, organization: CreatedOrganization, grace: Person, conflicts: Conflicts
-) -> None:
+def test_concurrent_changes_right_after_a_demotion_succeed(api, organization, grace, conflicts):
     paths = create_webhooks(api, organization, CONNECTIONS)
     path, owner = f"{organization.path}/members/{grace.id}", organization.owner
     for role in ("member", "admin"):
@@ -97,13 +88,7 @@ def test_concurrent_changes_right_after_a_demotion_succeed(
     assert f"M#{grace.id}" in {key[1] for key in conflicts.rejected_keys}  # The membership itself is a condition.
 
 
-def test_a_removal_that_is_held_off_closes_the_epoch_shards(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    grace: Person,
-    conflicts: Conflicts,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_removal_that_is_held_off_closes_the_epoch_shards(api, organization, grace, conflicts, monkeypatch):
     epoch = EpochSubject(organization_partition(organization.id), grace.id)
     conflicts.try_hold(epoch.shard_keys, hold=True)
 
@@ -119,9 +104,7 @@ def test_a_removal_that_is_held_off_closes_the_epoch_shards(
     assert response.calls.call_names.count("dynamodb:TransactWriteItems") == 4
 
 
-def test_a_member_who_floods_the_service_with_changes_is_removed(
-    api: ApiClient, organization: CreatedOrganization, grace: Person, conflicts: Conflicts
-) -> None:
+def test_a_member_who_floods_the_service_with_changes_is_removed(api, organization, grace, conflicts):
     paths, numbers, stop = create_webhooks(api, organization, CONNECTIONS), count(), Event()
 
     def send_changes(n: int) -> list[int]:

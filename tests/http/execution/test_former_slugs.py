@@ -14,9 +14,8 @@ from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.platforms import CreatedPlatform, create_platform, create_space
+from tests.harness.platforms import create_platform, create_space
 from tests.harness.sites import create_site
-from tests.harness.workers import Workers
 
 TAKEN: Final = "409 slug_taken"
 
@@ -66,28 +65,28 @@ def slugged_type(
 
 
 class TestRename:
-    def test_the_last_five_former_slugs_are_reserved(self, slugged_type: SluggedType) -> None:
+    def test_the_last_five_former_slugs_are_reserved(self, slugged_type):
         path = slugged_type.create("name-0")
         slugged_type.rename(path, *(f"name-{number}" for number in range(1, 9)))
         reserved = [number for number in range(9) if slugged_type.request_creation(f"name-{number}").status == 409]
         assert reserved == [3, 4, 5, 6, 7, 8]
         assert len(reserved) == MAX_FORMER_NAMES + 1
 
-    def test_a_former_slug_is_reserved_for_ninety_days(self, slugged_type: SluggedType, clock: Clock) -> None:
+    def test_a_former_slug_is_reserved_for_ninety_days(self, slugged_type, clock):
         slugged_type.rename(slugged_type.create("name-0"), "name-1")
         clock.shift(days=89)
         assert slugged_type.request_creation("name-0").status_and_code == TAKEN
         clock.shift(days=2)
         assert slugged_type.request_creation("name-0").status == 201
 
-    def test_renaming_back_and_forth_does_not_lengthen_the_list(self, slugged_type: SluggedType) -> None:
+    def test_renaming_back_and_forth_does_not_lengthen_the_list(self, slugged_type):
         path = slugged_type.create("name-0")
         slugged_type.rename(path, *["name-1", "name-0"] * 4, "name-2", "name-3", "name-4")
         assert all(slugged_type.request_creation(f"name-{number}").status_and_code == TAKEN for number in range(5))
         slugged_type.rename(path, "name-1")
         assert slugged_type.api.get(path, caller=slugged_type.owner).json["slug"] == "name-1"
 
-    def test_a_former_slug_that_another_record_took_is_not_freed(self, slugged_type: SluggedType, clock: Clock) -> None:
+    def test_a_former_slug_that_another_record_took_is_not_freed(self, slugged_type, clock):
         path = slugged_type.create("name-0")
         slugged_type.rename(path, "name-1")
         clock.shift(days=91)
@@ -96,7 +95,7 @@ class TestRename:
         assert slugged_type.request_creation("name-0").status_and_code == TAKEN
         assert slugged_type.api.get(path_of_other, caller=slugged_type.owner).json["slug"] == "name-0"
 
-    def test_records_without_stored_former_slugs_reserve_later_ones(self, slugged_type: SluggedType) -> None:
+    def test_records_without_stored_former_slugs_reserve_later_ones(self, slugged_type):
         path = slugged_type.create("name-0")
         for item in memory_aws.all_items():
             if item.get("slug") == "name-0":
@@ -108,9 +107,7 @@ class TestRename:
 
 
 class TestDelete:
-    def test_an_unpublished_record_frees_its_slug_and_keeps_the_former_ones(
-        self, slugged_type: SluggedType, clock: Clock, workers: Workers
-    ) -> None:
+    def test_an_unpublished_record_frees_its_slug_and_keeps_the_former_ones(self, slugged_type, clock, workers):
         path = slugged_type.create("name-0")
         slugged_type.rename(path, "name-1")
         assert slugged_type.api.delete(path, caller=slugged_type.owner).status in (202, 204)
@@ -121,9 +118,7 @@ class TestDelete:
         assert slugged_type.request_creation("name-1").status == 201
 
     @pytest.mark.parametrize("unpublished", [False, True])
-    def test_the_host_of_a_published_site_stays_reserved(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock, *, unpublished: bool
-    ) -> None:
+    def test_the_host_of_a_published_site_stays_reserved(self, api, organization, stranger, clock, *, unpublished):
         site = create_site(api, organization, slug="looms")
         if unpublished:
             assert api.patch(site.path, caller=site.owner, json={"status": "draft"}).status == 200
@@ -135,8 +130,8 @@ class TestDelete:
 
     @pytest.mark.parametrize("unpublished", [False, True])
     def test_the_subdomain_of_a_published_platform_stays_reserved(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock, *, unpublished: bool
-    ) -> None:
+        self, api, organization, stranger, clock, *, unpublished
+    ):
         platform = create_platform(api, organization, publish=True, slug="looms")
         if unpublished:
             path = f"{platform.path}/publish"
@@ -160,7 +155,7 @@ class TestDelete:
         assert type_of_stranger.is_free("looms-5")
 
 
-def test_a_former_slug_of_a_space_resolves(api: ApiClient, platform: CreatedPlatform) -> None:
+def test_a_former_slug_of_a_space_resolves(api, platform):
     space = create_space(api, platform, slug="looms")
     api.patch(space.path, caller=platform.owner, json={"slug": "mills"})
     config = f"{platform.path}/resolve-config"
@@ -169,7 +164,7 @@ def test_a_former_slug_of_a_space_resolves(api: ApiClient, platform: CreatedPlat
         assert matched["space"]["id"] == space.id
 
 
-def test_the_number_of_writes_does_not_grow_with_the_renames(api: ApiClient, organization: CreatedOrganization) -> None:
+def test_the_number_of_writes_does_not_grow_with_the_renames(api, organization):
     site = create_site(api, organization)
     write_counts = set()
     for number in range(12):

@@ -8,10 +8,8 @@ import pytest
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.harness.organizations import (
-    CreatedOrganization,
     add_organization_member,
     create_api_key,
     create_organization,
@@ -28,9 +26,7 @@ def is_replayed(response: ApiResponse) -> bool:
 
 
 class TestReplay:
-    def test_a_repeated_request_has_one_effect_and_gets_the_first_response_unchanged(
-        self, api: ApiClient, ada: Person
-    ) -> None:
+    def test_a_repeated_request_has_one_effect_and_gets_the_first_response_unchanged(self, api, ada):
         first = post_organization(api, ada)
         assert not is_replayed(first)
         for _ in range(3):
@@ -40,27 +36,25 @@ class TestReplay:
         assert len(api.get_items("/organizations", caller=ada)) == 1
         assert len(api.get_items(f"/organizations/{first.json['id']}/audit-log", caller=ada)) == 1
 
-    def test_a_repetition_takes_one_read_and_no_write(self, api: ApiClient, ada: Person) -> None:
+    def test_a_repetition_takes_one_read_and_no_write(self, api, ada):
         post_organization(api, ada)
         assert post_organization(api, ada).calls.call_names == ["dynamodb:BatchGetItem"]
 
     @pytest.mark.parametrize("key", ['"k-1"', " k-1 ", '"k-1" '])
-    def test_bare_and_quoted_keys_are_equal(self, api: ApiClient, ada: Person, key: str) -> None:
+    def test_bare_and_quoted_keys_are_equal(self, api, ada, key):
         first = post_organization(api, ada, "k-1")
         assert post_organization(api, ada, key).comparable_content == first.comparable_content
 
-    def test_different_keys_are_different_requests(self, api: ApiClient, ada: Person) -> None:
+    def test_different_keys_are_different_requests(self, api, ada):
         responses = [post_organization(api, ada, key) for key in ("a", "b", "A", "a b", "ä")]
         assert len({response.json["id"] for response in responses}) == 5
 
-    def test_the_stored_response_does_not_follow_later_changes(self, api: ApiClient, ada: Person) -> None:
+    def test_the_stored_response_does_not_follow_later_changes(self, api, ada):
         first = post_organization(api, ada)
         api.patch(first.location, caller=ada, json={"name": "Changed"})
         assert post_organization(api, ada).comparable_content == first.comparable_content
 
-    def test_actions_without_a_body_are_replayed_too(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person
-    ) -> None:
+    def test_actions_without_a_body_are_replayed_too(self, api, organization, mary):
         headers = {"Idempotency-Key": "k"}
         first = api.post(f"{organization.path}/leave", caller=mary, headers=headers)
         assert (first.status, first.text) == (204, "")
@@ -70,7 +64,7 @@ class TestReplay:
         assert is_replayed(repeated)
         assert repeated.comparable_content == first.comparable_content
 
-    def test_the_response_is_stored_for_a_day(self, api: ApiClient, ada: Person, clock: Clock) -> None:
+    def test_the_response_is_stored_for_a_day(self, api, ada, clock):
         first = post_organization(api, ada)
         clock.shift(hours=24, minutes=-1)
         assert is_replayed(post_organization(api, ada))
@@ -80,9 +74,7 @@ class TestReplay:
         assert later.json["id"] != first.json["id"]
         assert post_organization(api, ada).comparable_content == later.comparable_content
 
-    def test_a_post_that_changes_nothing_is_replayed_too(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_a_post_that_changes_nothing_is_replayed_too(self, api, organization, ada):
         path, headers = f"{organization.path}/transfer-ownership", {"Idempotency-Key": "k"}
         first = api.post(path, caller=ada, json={"newOwnerId": ada.id}, headers=headers)
         api.patch(organization.path, caller=ada, json={"name": "Changed"})
@@ -91,7 +83,7 @@ class TestReplay:
             == first.comparable_content
         )
 
-    def test_other_methods_ignore_the_key(self, api: ApiClient, ada: Person) -> None:
+    def test_other_methods_ignore_the_key(self, api, ada):
         organization, headers = create_organization(api, ada), {"Idempotency-Key": "k"}
         for name in ("A", "B", "A"):
             response = api.patch(organization.path, caller=ada, json={"name": name}, headers=headers)
@@ -100,31 +92,27 @@ class TestReplay:
 
 
 class TestReuse:
-    def test_another_body_is_rejected(self, api: ApiClient, ada: Person) -> None:
+    def test_another_body_is_rejected(self, api, ada):
         post_organization(api, ada)
         response = post_organization(api, ada, name="Other")
         assert response.status_and_code == "422 idempotency_key_reused"
         assert len(api.get_items("/organizations", caller=ada)) == 1
 
-    def test_another_path_or_query_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_another_path_or_query_is_rejected(self, api, organization, ada):
         path, headers = f"{organization.path}/api-keys", {"Idempotency-Key": "k"}
         created = api.post(path, caller=ada, json={"name": "k"}, headers=headers)
         for url in (f"{path}?x=1", f"{created.location}/rotate", f"{organization.path}/transfer-ownership"):
             response = api.post(url, caller=ada, json={"name": "k"}, headers=headers)
             assert response.status_and_code == "422 idempotency_key_reused"
 
-    def test_the_same_body_in_other_bytes_is_another_body(self, api: ApiClient, ada: Person) -> None:
+    def test_the_same_body_in_other_bytes_is_another_body(self, api, ada):
         headers = {"Idempotency-Key": "k", "Content-Type": "application/json"}
         api.post("/organizations", caller=ada, body=b'{"name":"A"}', headers=headers)
         response = api.post("/organizations", caller=ada, body=b'{"name": "A"}', headers=headers)
         assert response.status_and_code == "422 idempotency_key_reused"
 
     @pytest.mark.parametrize("body", [b"", b"{}", b" \r\n", b"\t{}\n"])
-    def test_no_body_and_an_empty_body_are_the_same_request(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, body: bytes
-    ) -> None:
+    def test_no_body_and_an_empty_body_are_the_same_request(self, api, organization, ada, body):
         key = create_api_key(api, organization, "read")
         path, headers = f"{organization.api_keys_path}/{key.id}/rotate", {"Idempotency-Key": "k"}
         first = api.post(path, caller=ada, headers=headers)
@@ -135,7 +123,7 @@ class TestReuse:
             response = api.post(path, caller=ada, body=other_body, headers=headers)
             assert response.status_and_code == "422 idempotency_key_reused"
 
-    def test_whitespace_around_the_body_is_ignored(self, api: ApiClient, ada: Person) -> None:
+    def test_whitespace_around_the_body_is_ignored(self, api, ada):
         headers = {"Idempotency-Key": "k"}
         first, repeated = (
             api.post("/organizations", caller=ada, body=body, headers=headers)
@@ -144,26 +132,24 @@ class TestReuse:
         assert is_replayed(repeated)
         assert repeated.comparable_content == first.comparable_content
 
-    def test_a_rejected_request_does_not_use_the_key(self, api: ApiClient, ada: Person, stranger: Person) -> None:
+    def test_a_rejected_request_does_not_use_the_key(self, api, ada, stranger):
         create_organization(api, stranger, slug="taken")
         assert post_organization(api, ada, slug="taken").status == 409
         assert post_organization(api, ada, name="").status == 422
         assert post_organization(api, ada).status == 201
 
-    def test_the_key_is_checked_before_the_body(self, api: ApiClient, ada: Person) -> None:
+    def test_the_key_is_checked_before_the_body(self, api, ada):
         post_organization(api, ada)
         assert post_organization(api, ada, name="").status_and_code == "422 idempotency_key_reused"
 
 
 class TestScope:
-    def test_idempotency_keys_belong_to_a_caller(self, api: ApiClient, ada: Person, stranger: Person) -> None:
+    def test_idempotency_keys_belong_to_a_caller(self, api, ada, stranger):
         first, second = post_organization(api, ada), post_organization(api, stranger)
         assert (first.status, second.status) == (201, 201)
         assert first.json["id"] != second.json["id"]
 
-    def test_idempotency_keys_belong_to_an_api_key_across_rotations(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_idempotency_keys_belong_to_an_api_key_across_rotations(self, api, organization, ada):
         path, headers, body = f"{organization.path}/api-keys", {"Idempotency-Key": "k"}, {"name": "k"}
         api_key, other_api_key = create_api_key(api, organization, "admin"), create_api_key(api, organization, "admin")
         first, second = (api.post(path, caller=each, json=body, headers=headers) for each in (api_key, other_api_key))
@@ -171,9 +157,7 @@ class TestScope:
         rotated = api.post(f"{path}/{api_key.id}/rotate", caller=ada).json["key"]
         assert api.post(path, caller=rotated, json=body, headers=headers).comparable_content == first.comparable_content
 
-    def test_a_replay_requires_authorization(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, ada: Person
-    ) -> None:
+    def test_a_replay_requires_authorization(self, api, organization, grace, ada):
         path, headers, body = f"{organization.path}/api-keys", {"Idempotency-Key": "k"}, {"name": "k"}
         assert api.post(path, caller=grace, json=body, headers=headers).status == 201
         api.patch(f"{organization.path}/members/{grace.id}", caller=ada, json={"role": "member"})
@@ -184,25 +168,23 @@ class TestScope:
 
 class TestKeys:
     @pytest.mark.parametrize("key", ["x" * 255, f'"{"x" * 255}"', "0", "{}", '"a \\" b \\\\ c"', "a'b;c,d"])
-    def test_up_to_255_characters_are_accepted(self, api: ApiClient, ada: Person, key: str) -> None:
+    def test_up_to_255_characters_are_accepted(self, api, ada, key):
         assert post_organization(api, ada, key).status == 201
         assert is_replayed(post_organization(api, ada, key))
 
     @pytest.mark.parametrize("key", ["", "   ", '""', "x" * 256, f'"{"x" * 256}"', "a\x00b", "a\tb"])
-    def test_invalid_keys_are_an_invalid_header(self, api: ApiClient, ada: Person, key: str) -> None:
+    def test_invalid_keys_are_an_invalid_header(self, api, ada, key):
         response = post_organization(api, ada, key)
         assert response.status_and_code == "400 invalid_header"
         assert set(response.errors) == {"header/Idempotency-Key"}
 
-    def test_the_key_is_not_stored_in_plain_text(self, api: ApiClient, ada: Person) -> None:
+    def test_the_key_is_not_stored_in_plain_text(self, api, ada):
         post_organization(api, ada, "a-key-to-be-found")
         assert "a-key-to-be-found" not in json.dumps(memory_aws.all_items(), default=repr)
 
 
 class TestSecrets:
-    def test_responses_with_a_secret_are_stored_encrypted(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_responses_with_a_secret_are_stored_encrypted(self, api, organization, ada):
         path, headers = f"{organization.path}/api-keys", {"Idempotency-Key": "k"}
         first = api.post(path, caller=ada, json={"name": "k"}, headers=headers)
         secret = first.json["key"]
@@ -215,9 +197,7 @@ class TestSecrets:
             == first.comparable_content
         )
 
-    def test_a_response_moved_to_another_caller_is_not_decrypted(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, grace: Person
-    ) -> None:
+    def test_a_response_moved_to_another_caller_is_not_decrypted(self, api, organization, ada, grace):
         path, headers = f"{organization.path}/api-keys", {"Idempotency-Key": "k"}
         secret = api.post(path, caller=ada, json={"name": "k"}, headers=headers).json["key"]
         api.post(path, caller=grace, json={"name": "k"}, headers=headers)
@@ -232,7 +212,7 @@ class TestSecrets:
 
 
 class TestConcurrencyAndFaults:
-    def test_concurrent_repetitions_have_one_effect_and_one_response(self, api: ApiClient, ada: Person) -> None:
+    def test_concurrent_repetitions_have_one_effect_and_one_response(self, api, ada):
         with ThreadPoolExecutor(6) as threads:
             responses = list(threads.map(lambda _: post_organization(api, ada), range(6)))
         created = [response for response in responses if response.status == 201]
@@ -246,7 +226,7 @@ class TestConcurrencyAndFaults:
         assert sum(not is_replayed(response) for response in created) == 1
         assert len(api.get_items("/organizations", caller=ada)) == 1
 
-    def test_concurrent_requests_with_different_bodies_have_one_effect(self, api: ApiClient, ada: Person) -> None:
+    def test_concurrent_requests_with_different_bodies_have_one_effect(self, api, ada):
         with ThreadPoolExecutor(4) as threads:
             responses = list(threads.map(lambda n: post_organization(api, ada, name=f"Name {n}"), range(4)))
         assert sorted(response.status for response in responses) == [201, 422, 422, 422]
@@ -262,9 +242,7 @@ class TestConcurrencyAndFaults:
             (Fault.DIED_BEFORE, False),
         ],
     )
-    def test_a_repetition_replays_a_committed_request_and_executes_a_failed_one(
-        self, api: ApiClient, ada: Person, fault: Fault, *, is_committed: bool
-    ) -> None:
+    def test_a_repetition_replays_a_committed_request_and_executes_a_failed_one(self, api, ada, fault, *, is_committed):
         dies = fault in (Fault.DIED_BEFORE, Fault.DIED_AFTER)
         with (
             inject_fault(fault, call_name="dynamodb:TransactWriteItems"),

@@ -90,9 +90,7 @@ def list_ids(answers: list[ApiResponse]) -> list[str]:
 
 @pytest.mark.parametrize("path", LIST_PATHS)
 class TestEveryListAcrossOrganizations:
-    def test_every_record_is_listed_once_in_order_with_limited_queries(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person, path: str
-    ) -> None:
+    def test_every_record_is_listed_once_in_order_with_limited_queries(self, api, platforms, mary, path):
         by_limit = {limit: get_all_pages(api, path, mary, limit) for limit in (7, 100)}
         for answers in by_limit.values():
             assert len(set(list_ids(answers))) == len(list_ids(answers)) == len(platforms)
@@ -105,9 +103,7 @@ class TestEveryListAcrossOrganizations:
             listed = [item["organizationId"] for answer in by_limit[7] for item in answer.json["items"]]
             assert listed == organizations
 
-    def test_queries_are_limited_with_a_page_of_one(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person, path: str
-    ) -> None:
+    def test_queries_are_limited_with_a_page_of_one(self, api, platforms, mary, path):
         answer = api.get(path, caller=mary, query={"limit": 1})
         assert len(answer.json["items"]) == 1
         assert Counter(answer.calls.call_names)["dynamodb:Query"] <= 1 + MAX_MEMBERSHIPS + 2
@@ -115,18 +111,14 @@ class TestEveryListAcrossOrganizations:
 
 
 class TestOrganizationGroups:
-    def test_groups_follow_the_order_of_memberships_and_records_that_of_creation(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person, stranger: Person
-    ) -> None:
+    def test_groups_follow_the_order_of_memberships_and_records_that_of_creation(self, api, platforms, mary, stranger):
         first = CreatedOrganization({"id": platforms[0].organization_id}, stranger)
         latest_platform = create_platform(api, first, name="Latest")
         listed = list_ids(get_all_pages(api, "/platforms", mary, 10))
         expected = [platform.id for platform in platforms]
         assert listed == [*expected[:MAX_MEMBERSHIPS], latest_platform.id, *expected[MAX_MEMBERSHIPS:]]
 
-    def test_a_platform_with_its_own_membership_is_listed_once(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person, ada: Person
-    ) -> None:
+    def test_a_platform_with_its_own_membership_is_listed_once(self, api, platforms, mary, ada):
         for platform in (platforms[0], platforms[-1]):
             add_platform_member(platform, mary)
         foreign_platform = create_platform(api, create_organization(api, ada, name="Foreign"))
@@ -135,9 +127,7 @@ class TestOrganizationGroups:
         assert sorted(listed) == sorted([foreign_platform.id, *(platform.id for platform in platforms)])
         assert listed.index(foreign_platform.id) < listed.index(platforms[MAX_MEMBERSHIPS].id)
 
-    def test_leaving_an_organization_between_two_pages_skips_nothing_else(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person
-    ) -> None:
+    def test_leaving_an_organization_between_two_pages_skips_nothing_else(self, api, platforms, mary):
         first = api.get("/platforms", caller=mary, query={"limit": 20})
         former_organization_id = platforms[3].organization_id
         assert api.post(f"/organizations/{former_organization_id}/leave", caller=mary).status == 204
@@ -148,9 +138,7 @@ class TestOrganizationGroups:
             later_pages, cursor = [*later_pages, answer], answer.json["nextCursor"]
         assert [*list_ids([first]), *list_ids(later_pages)] == [platform.id for platform in platforms]
 
-    def test_joining_an_organization_between_two_pages_skips_nothing_else(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person, ada: Person
-    ) -> None:
+    def test_joining_an_organization_between_two_pages_skips_nothing_else(self, api, platforms, mary, ada):
         for platform in islice(platforms, 3, 6):
             assert api.post(f"/organizations/{platform.organization_id}/leave", caller=mary).status == 204
         first = api.get("/platforms", caller=mary, query={"limit": 20})
@@ -164,9 +152,7 @@ class TestOrganizationGroups:
         others = {platform.id for platform in platforms} - {platform.id for platform in platforms[3:6]}
         assert others <= {*listed}
 
-    def test_a_request_for_one_organization_needs_no_groups(
-        self, api: ApiClient, platforms: list[CreatedPlatform], mary: Person
-    ) -> None:
+    def test_a_request_for_one_organization_needs_no_groups(self, api, platforms, mary):
         last = platforms[-1]
         answer = api.get("/platforms", caller=mary, query={"organizationId": last.organization_id})
         assert (list_ids([answer]), answer.json["nextCursor"]) == ([last.id], None)

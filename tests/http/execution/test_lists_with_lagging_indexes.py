@@ -16,8 +16,7 @@ from tests.harness.platforms import (
     create_platform,
     create_space,
 )
-from tests.harness.research_sources import FakeSources, ResearchClient, build_works
-from tests.harness.workers import Workers
+from tests.harness.research_sources import ResearchClient, build_works
 
 pytestmark = pytest.mark.usefixtures("lag")
 
@@ -62,24 +61,20 @@ def list_roles(api: ApiClient, container: Container, caller: Person) -> dict[str
 
 
 class TestMembers:
-    def test_members_are_listed_with_their_current_role(
-        self, api: ApiClient, organization: CreatedOrganization, container: Container, stranger: Person
-    ) -> None:
+    def test_members_are_listed_with_their_current_role(self, api, organization, container, stranger):
         owner = organization.owner
         assert list_roles(api, container, owner)[stranger.id] == "member"
         answer = api.patch(f"{container.path}/members/{stranger.id}", caller=owner, json={"role": "editor"})
         assert answer.status == 200
         assert list_roles(api, container, owner)[stranger.id] == "editor"
 
-    def test_removed_members_are_not_listed(
-        self, api: ApiClient, organization: CreatedOrganization, container: Container, stranger: Person
-    ) -> None:
+    def test_removed_members_are_not_listed(self, api, organization, container, stranger):
         assert api.delete(f"{container.path}/members/{stranger.id}", caller=organization.owner).status == 204
         assert stranger.id not in list_roles(api, container, organization.owner)
 
     def test_members_removed_from_the_organization_are_not_listed_in_its_platforms_and_spaces(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, mary: Person, lag: IndexLag
-    ) -> None:
+        self, api, organization, platform, mary, lag
+    ):
         space = create_space(api, platform)
         lag.catch_up()  # The index through which a removal finds descendant memberships lacks the following ones.
         add_platform_member(platform, mary)
@@ -93,9 +88,7 @@ class TestMembers:
 
 
 class TestOrganizations:
-    def test_an_organization_is_not_listed_for_a_removed_member(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person, lag: IndexLag
-    ) -> None:
+    def test_an_organization_is_not_listed_for_a_removed_member(self, api, organization, mary, lag):
         lag.catch_up()
         assert len(api.get_items("/organizations", caller=mary)) == 1
         assert api.delete(f"{organization.path}/members/{mary.id}", caller=organization.owner).status == 204
@@ -103,15 +96,7 @@ class TestOrganizations:
 
 
 class TestResearch:
-    def test_research_is_not_listed_for_a_removed_member(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        research_sources: FakeSources,
-        mary: Person,
-        lag: IndexLag,
-    ) -> None:
+    def test_research_is_not_listed_for_a_removed_member(self, api, organization, workers, research_sources, mary, lag):
         research_sources.set_works(build_works(1))
         ResearchClient(api, workers, organization.owner, organization.id).import_works()
         lag.catch_up()

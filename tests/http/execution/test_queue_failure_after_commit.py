@@ -1,21 +1,7 @@
-import pytest
-
 from chalicelib.kernel.core.settings import settings
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
-from tests.harness.workers import Workers
 
 
-def test_a_missing_queue_does_not_undo_the_commit(
-    api: ApiClient,
-    ada: Person,
-    workers: Workers,
-    clock: Clock,
-    configure: SettingsOverride,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_missing_queue_does_not_undo_the_commit(api, ada, workers, clock, configure, caplog):
     queue = settings().events_queue_url
     configure(events_queue_url=queue.replace("events", "gone"))
     response = api.post("/organizations", caller=ada, json={"name": "Engines"})

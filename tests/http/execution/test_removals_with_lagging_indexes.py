@@ -6,16 +6,12 @@ import pytest
 
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
-from tests.harness.index_lag import IndexLag
 from tests.harness.invitations import create_invitation
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import add_platform_member, add_space_member, create_platform, create_space
 from tests.harness.redirects import get_page_redirect, list_redirects, patch_redirect
-from tests.harness.research_sources import FakeSources, ResearchClient, build_works
+from tests.harness.research_sources import ResearchClient, build_works
 from tests.harness.sites import create_published_page, create_site, get_page_by_path, publish_page, update_page
 from tests.harness.taxonomy import create_attachment, create_node, create_node_chain, delete_node
 from tests.harness.workers import Workers
@@ -38,9 +34,7 @@ def wait(workers: Workers, clock: Clock) -> Wait:
 
 
 class TestContainers:
-    def test_no_item_of_a_deleted_platform_remains(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, wait: Wait, stranger: Person
-    ) -> None:
+    def test_no_item_of_a_deleted_platform_remains(self, api, organization, workers, wait, stranger):
         platform = create_platform(api, organization)
         space = create_space(api, platform)
         create_invitation(api, platform, "friend@example.com")
@@ -55,9 +49,7 @@ class TestContainers:
         ]
         assert remaining == []
 
-    def test_no_item_of_a_deleted_branch_remains(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_no_item_of_a_deleted_branch_remains(self, api, organization, workers):
         platform = create_platform(api, organization)
         top, *_ = create_node_chain(api, platform, "Machines", "Looms", "Shuttles")
         for n in range(3):
@@ -67,9 +59,7 @@ class TestContainers:
         assert api.get_items(f"{platform.path}/taxonomy-nodes", caller=organization.owner) == []
         assert [item for item in memory_aws.all_items() if item.get("kind") == "taxonomy.attachment"] == []
 
-    def test_no_attachment_of_a_deleted_space_remains(
-        self, api: ApiClient, organization: CreatedOrganization, wait: Wait
-    ) -> None:
+    def test_no_attachment_of_a_deleted_space_remains(self, api, organization, wait):
         platform = create_platform(api, organization)
         space = create_space(api, platform)
         create_attachment(api, create_node(api, platform), "space", space.id)
@@ -77,15 +67,7 @@ class TestContainers:
         wait()
         assert [item for item in memory_aws.all_items() if item.get("kind") == "taxonomy.attachment"] == []
 
-    def test_no_item_of_a_library_remains(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        research_sources: FakeSources,
-        clock: Clock,
-        wait: Wait,
-    ) -> None:
+    def test_no_item_of_a_library_remains(self, api, organization, workers, research_sources, clock, wait):
         research_sources.set_works(build_works(3))
         ResearchClient(api, workers, organization.owner, organization.id).import_works()
         assert api.delete(organization.path, caller=organization.owner).status == 204
@@ -96,9 +78,7 @@ class TestContainers:
 
 
 class TestPages:
-    def test_a_page_moved_before_the_deletion_stays_with_all_its_contents(
-        self, api: ApiClient, organization: CreatedOrganization, wait: Wait, lag: IndexLag
-    ) -> None:
+    def test_a_page_moved_before_the_deletion_stays_with_all_its_contents(self, api, organization, wait, lag):
         site = create_site(api, organization)
         create_published_page(api, site, "Welcome")
         machines = create_published_page(api, site, "Machines")
@@ -115,9 +95,7 @@ class TestPages:
             assert api.get_items(f"{page.path}/revisions", caller=owner)
             assert get_page_by_path(api, site, path).status == 200
 
-    def test_a_redirect_changed_before_the_deletion_stays(
-        self, api: ApiClient, organization: CreatedOrganization, wait: Wait, lag: IndexLag
-    ) -> None:
+    def test_a_redirect_changed_before_the_deletion_stays(self, api, organization, wait, lag):
         site = create_site(api, organization)
         create_published_page(api, site, "Welcome")
         looms = create_published_page(api, site, "Looms")
@@ -133,9 +111,7 @@ class TestPages:
 
 
 class TestErasures:
-    def test_an_erasure_covers_records_created_just_before(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock, stranger: Person
-    ) -> None:
+    def test_an_erasure_covers_records_created_just_before(self, api, organization, workers, clock, stranger):
         platform = create_platform(api, organization)
         space = create_space(api, platform)
         add_platform_member(platform, stranger)
@@ -145,9 +121,7 @@ class TestErasures:
 
 
 class TestDepartures:
-    def test_a_departure_ends_memberships_and_invitations_created_just_before(
-        self, api: ApiClient, organization: CreatedOrganization, wait: Wait, mary: Person
-    ) -> None:
+    def test_a_departure_ends_memberships_and_invitations_created_just_before(self, api, organization, wait, mary):
         platform = create_platform(api, organization)
         space = create_space(api, platform)
         add_platform_member(platform, mary, "admin")

@@ -6,17 +6,15 @@ import pytest
 
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import list_entries
-from tests.harness.clock import Clock
 from tests.harness.erasures import post_erasure
 from tests.harness.exports import post_export
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import create_invitation
 from tests.harness.log_records import Json, capture_log_records, embedded_metrics
-from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import create_webhook
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -35,9 +33,7 @@ def select_records(records: list[Json], answer: ApiResponse) -> list[tuple[str, 
 
 
 class TestDeliveries:
-    def test_the_id_is_passed_on_to_the_webhook(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_the_id_is_passed_on_to_the_webhook(self, api, organization, workers, receiver):
         webhook = create_webhook(api, organization, receiver)
         workers.deliver()
         with capture_log_records() as records:
@@ -62,9 +58,7 @@ class TestDeliveries:
             request["eventId"],
         )
 
-    def test_a_message_contains_the_id_of_each_of_its_requests(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_message_contains_the_id_of_each_of_its_requests(self, api, organization, workers, receiver):
         create_webhook(api, organization, receiver, events=["organization.updated"])
         workers.deliver()
         first, second = rename(api, organization, "One"), rename(api, organization, "Two")
@@ -76,9 +70,7 @@ class TestDeliveries:
         assert attempts == [first.request_id, second.request_id]
         assert [r.headers["x-request-id"] for r in receiver.requests] == attempts
 
-    def test_the_id_is_passed_on_although_the_message_was_lost(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_the_id_is_passed_on_although_the_message_was_lost(self, api, organization, workers, receiver, clock):
         create_webhook(api, organization, receiver)
         workers.deliver()
         with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
@@ -96,9 +88,7 @@ class TestDeliveries:
             ("message", "webhooks.send"),
         ]
 
-    def test_every_attempt_contains_the_id(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_every_attempt_contains_the_id(self, api, organization, workers, receiver, clock):
         create_webhook(api, organization, receiver, events=["organization.updated"])
         workers.deliver()
         receiver.default_reply = Reply(status=500)
@@ -116,9 +106,7 @@ class TestDeliveries:
         attempt = records[1]
         assert (attempt["attempt"], attempt["outcome"], attempt["ageMs"] >= 10_000) == (2, "succeeded", True)
 
-    def test_unprocessed_messages_contain_the_id(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_unprocessed_messages_contain_the_id(self, api, organization, workers, receiver):
         create_webhook(api, organization, receiver)
         workers.deliver()
         answer = rename(api, organization)
@@ -129,17 +117,13 @@ class TestDeliveries:
 
 
 class TestBackgroundWork:
-    def test_the_records_of_an_export_contain_the_id(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_records_of_an_export_contain_the_id(self, api, organization, workers):
         with capture_log_records() as records:
             answer = post_export(api, organization)
             workers.deliver()
         assert ("message", "audit_exports.run") in select_records(records, answer)
 
-    def test_the_records_of_an_email_contain_the_id(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
-    ) -> None:
+    def test_the_records_of_an_email_contain_the_id(self, api, organization, workers, mailbox):
         with capture_log_records() as records:
             create_invitation(api, organization, "sophie@example.org")
             workers.deliver()
@@ -148,9 +132,7 @@ class TestBackgroundWork:
         assert mail["requestIds"] == [request["requestId"]]
         assert len(mailbox.emails) == 1
 
-    def test_the_records_of_an_erasure_contain_the_id(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers
-    ) -> None:
+    def test_the_records_of_an_erasure_contain_the_id(self, api, organization, workers):
         with capture_log_records() as records:
             answer = post_erasure(api, organization, email="sophie@example.org")
             workers.deliver()

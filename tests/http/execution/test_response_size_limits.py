@@ -12,7 +12,6 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
 from tests.harness import memory_aws
 from tests.harness.api import MAX_ENVELOPE_BYTES, ApiClient
-from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform, create_platform
 from tests.harness.stored_records import new_id_and_time_fields
@@ -65,9 +64,7 @@ class TestTree:
                 memory_aws.put_item(leaf.item())
         return platform
 
-    def test_a_tree_that_is_too_large_suggests_smaller_requests(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_a_tree_that_is_too_large_suggests_smaller_requests(self, api, platform, mary):
         path = f"{platform.path}/taxonomy-tree"
         too_large = api.get(path, caller=mary)
         assert too_large.status_and_code == "409 limit_exceeded"
@@ -78,9 +75,7 @@ class TestTree:
         branch = api.get(path, caller=mary, query={"rootId": roots.json["items"][2]["id"]})
         assert len(branch.json["items"][0]["children"]) == 110
 
-    def test_a_request_for_a_part_of_a_tree_reads_only_that_part(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_a_request_for_a_part_of_a_tree_reads_only_that_part(self, api, platform, mary):
         path = f"{platform.path}/taxonomy-tree"
         roots = api.get(path, caller=mary, query={"depth": 1})
         branch = api.get(path, caller=mary, query={"rootId": roots.json["items"][0]["id"]})
@@ -90,9 +85,7 @@ class TestTree:
             assert len(answer.calls.read_names) <= 6
         assert leaf.json["items"][0]["path"] == "r0/l3"
 
-    def test_a_part_of_a_tree_is_complete_while_the_index_lags(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_a_part_of_a_tree_is_complete_while_the_index_lags(self, api, platform, mary):
         path = f"{platform.path}/taxonomy-tree"
         (root, *_) = api.get(path, caller=mary, query={"depth": 1}).json["items"]
         unindexed = next(
@@ -105,7 +98,7 @@ class TestTree:
 
 
 class TestList:
-    def test_large_leads_are_listed_in_shorter_pages(self, api: ApiClient, operator: Person) -> None:
+    def test_large_leads_are_listed_in_shorter_pages(self, api, operator):
         ids: list[str] = []
         for n in range(90):
             timestamp = after(now(), seconds=n - 1000)
@@ -138,9 +131,7 @@ class TestList:
         sizes = [len(json.dumps(json.dumps(page, ensure_ascii=False))) for page in pages]
         assert sizes[0] > MAX_ENVELOPE_BYTES * 0.9
 
-    def test_deliveries_with_escaped_response_bodies_are_listed_in_shorter_pages(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_deliveries_with_escaped_response_bodies_are_listed_in_shorter_pages(self, api, organization):
         webhook = create_webhook(api, organization, "https://hooks.example.com/atrium", enabled=False)
         ids: list[str] = []
         for n in range(100):

@@ -29,18 +29,14 @@ def get_stored_space() -> Item:
     return item
 
 
-def test_an_older_record_is_read_and_listed_in_the_current_schema(
-    api: ApiClient, platform: CreatedPlatform, older_space: str
-) -> None:
+def test_an_older_record_is_read_and_listed_in_the_current_schema(api, platform, older_space):
     assert api.get(older_space, caller=platform.owner).json["description"] == "Warp and weft"
     (listed,) = api.get_items(f"{platform.path}/spaces", caller=platform.owner)
     assert listed["description"] == "Warp and weft"
     assert "shape" not in get_stored_space()
 
 
-def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(
-    api: ApiClient, platform: CreatedPlatform, older_space: str
-) -> None:
+def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(api, platform, older_space):
     response = api.patch(older_space, caller=platform.owner, json={"description": "Warp and weft"})
     assert (response.json["version"], "shape" in get_stored_space()) == (1, False)
     response = api.patch(older_space, caller=platform.owner, json={"position": 7})
@@ -52,7 +48,7 @@ def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(
     assert api.delete(older_space, caller=platform.owner).status == 204
 
 
-def test_a_record_of_a_newer_schema_is_rejected(api: ApiClient, platform: CreatedPlatform, older_space: str) -> None:
+def test_a_record_of_a_newer_schema_is_rejected(api, platform, older_space):
     memory_aws.put_item({**get_stored_space(), "shape": 3})
     for answer in (
         api.get(older_space, caller=platform.owner),

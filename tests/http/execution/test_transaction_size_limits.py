@@ -3,10 +3,7 @@
 import pytest
 
 from chalicelib.kernel.storage import table
-from tests.harness.api import ApiClient, ApiResponse
-from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.platforms import CreatedPlatform, CreatedSpace
+from tests.harness.api import ApiResponse
 from tests.harness.taxonomy import create_attachment, create_node, create_node_chain, delete_node
 
 RESERVED_ACTIONS = 2
@@ -29,7 +26,7 @@ def assert_fits(answer: ApiResponse, minimum: int) -> None:
     assert minimum <= largest_transaction(answer) <= table.MAX_TRANSACT_ITEMS - RESERVED_ACTIONS
 
 
-def test_all_children_of_a_node_move_up(api: ApiClient, platform: CreatedPlatform) -> None:
+def test_all_children_of_a_node_move_up(api, platform):
     _, looms = create_node_chain(api, platform, "Machines", "Looms")
     for n in range(25):
         create_node(api, platform, f"Child {n}", looms)
@@ -42,9 +39,7 @@ def test_all_children_of_a_node_move_up(api: ApiClient, platform: CreatedPlatfor
     ("path", "field", "name"),
     [("capabilities", "capabilities", "capabilityKey"), ("module-overrides", "overrides", "moduleId")],
 )
-def test_a_full_record_set_is_replaced(
-    api: ApiClient, space: CreatedSpace, ada: Person, path: str, field: str, name: str
-) -> None:
+def test_a_full_record_set_is_replaced(api, space, ada, path, field, name):
     def replace_set(prefix: str) -> ApiResponse:
         required_fields = {"enabled": True} if name == "moduleId" else {}
         members = [{name: f"{prefix}-{n}", **required_fields} for n in range(40)]
@@ -54,7 +49,7 @@ def test_a_full_record_set_is_replaced(
     assert_fits(replace_set("new"), 80)
 
 
-def test_all_project_blocks_are_replaced(api: ApiClient, platform: CreatedPlatform) -> None:
+def test_all_project_blocks_are_replaced(api, platform):
     def replace_blocks(prefix: str) -> ApiResponse:
         blocks = [{"projectBlockId": f"{prefix}-{n}", "title": LONG_TEXT[:200]} for n in range(40)]
         return api.patch(f"{platform.path}/project-blocks", caller=platform.owner, json={"projectBlocks": blocks})
@@ -63,12 +58,12 @@ def test_all_project_blocks_are_replaced(api: ApiClient, platform: CreatedPlatfo
     assert_fits(replace_blocks("new"), 80)
 
 
-def test_the_maximum_number_of_modules_is_changed(api: ApiClient, platform: CreatedPlatform) -> None:
+def test_the_maximum_number_of_modules_is_changed(api, platform):
     modules = [{"moduleId": f"own-{n}", "enabled": True, "settings": {"text": LONG_TEXT[:500]}} for n in range(40)]
     assert_fits(api.patch(f"{platform.path}/modules", caller=platform.owner, json={"modules": modules}), 40)
 
 
-def test_the_maximum_number_of_system_tags_is_created(api: ApiClient, platform: CreatedPlatform) -> None:
+def test_the_maximum_number_of_system_tags_is_created(api, platform):
     idempotency = {"Idempotency-Key": "once"}
     tags = [f"tag-{n}" for n in range(15)]
     path = f"{platform.path}/taxonomy-system-tags"
@@ -76,9 +71,7 @@ def test_the_maximum_number_of_system_tags_is_created(api: ApiClient, platform: 
 
 
 @pytest.mark.parametrize("keys", [0, 35])
-def test_a_member_is_removed_with_all_their_invitations_and_keys(
-    api: ApiClient, organization: CreatedOrganization, grace: Person, keys: int
-) -> None:
+def test_a_member_is_removed_with_all_their_invitations_and_keys(api, organization, grace, keys):
     for n in range(45):
         body = {"email": f"person-{n}@example.org"}
         assert api.post(f"{organization.path}/invite", caller=grace, json=body).status == 201
@@ -90,7 +83,7 @@ def test_a_member_is_removed_with_all_their_invitations_and_keys(
     assert_fits(api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner), 80)
 
 
-def test_a_key_with_many_secrets_is_rotated(api: ApiClient, organization: CreatedOrganization) -> None:
+def test_a_key_with_many_secrets_is_rotated(api, organization):
     key = api.post(organization.api_keys_path, caller=organization.owner, json={"name": "Often rotated"}).location
     for _ in range(4):
         assert api.post(f"{key}/rotate", caller=organization.owner).status == 200

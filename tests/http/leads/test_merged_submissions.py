@@ -8,7 +8,6 @@ import pytest
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import run_before_next_transaction
 from tests.harness.leads import (
     EMAIL_ADDRESS,
@@ -39,9 +38,7 @@ def statuses_of(record: Json) -> list[str]:
 
 
 class TestRepeatedSubmissions:
-    def test_submissions_of_one_address_are_one_lead_with_the_fields_of_the_first(
-        self, api: ApiClient, operator: Person, clock: Clock
-    ) -> None:
+    def test_submissions_of_one_address_are_one_lead_with_the_fields_of_the_first(self, api, operator, clock):
         clock.freeze()
         first = create_lead(api, message="How many columns?", companyName="Engines Ltd", consent={"textVersion": "1"})
         clock.shift(hours=23)
@@ -64,7 +61,7 @@ class TestRepeatedSubmissions:
             (second.id, "How many wheels?"),
         ]
 
-    def test_each_sender_sees_only_their_own_submission(self, api: ApiClient, operator: Person) -> None:
+    def test_each_sender_sees_only_their_own_submission(self, api, operator):
         first = create_lead(api, message="My secret.", companyName="Engines Ltd")
         patch_lead_status(api, first, operator, "contacted", note="A secret of ours.")
         second = create_lead(api, contactName="Somebody Else")
@@ -79,7 +76,7 @@ class TestRepeatedSubmissions:
             second.id
         ]
 
-    def test_both_senders_see_later_status_changes(self, api: ApiClient, operator: Person) -> None:
+    def test_both_senders_see_later_status_changes(self, api, operator):
         first, second = create_lead(api), create_lead(api)
         patch_lead_status(api, first, operator, "contacted")
         patch_lead_status(api, first, operator, "qualified")
@@ -87,7 +84,7 @@ class TestRepeatedSubmissions:
             assert statuses_of(get_public_lead(api, sender)) == ["new", "contacted", "qualified"]
             assert all(set(entry) == {"status", "at"} for entry in get_public_lead(api, sender)["history"])
 
-    def test_operators_find_the_lead_by_the_id_of_a_merged_submission(self, api: ApiClient, operator: Person) -> None:
+    def test_operators_find_the_lead_by_the_id_of_a_merged_submission(self, api, operator):
         first, second = create_lead(api), create_lead(api)
         lead = get_lead(api, first, operator)
         assert get_lead(api, second, operator) == lead
@@ -97,7 +94,7 @@ class TestRepeatedSubmissions:
         assert (response.json["id"], response.json["status"]) == (first.id, "contacted")
         assert len(response.calls.read_names) == 3  # The submission, its lead, and the chains of the log.
 
-    def test_a_merged_submission_is_logged_as_a_change_of_the_lead(self, api: ApiClient, operator: Person) -> None:
+    def test_a_merged_submission_is_logged_as_a_change_of_the_lead(self, api, operator):
         first = create_lead(api, message="How many columns?")
         create_lead(api, message="How many wheels?")
         newest, oldest = api.get_items("/system/audit-log", caller=operator)
@@ -106,7 +103,7 @@ class TestRepeatedSubmissions:
         assert newest["data"] == get_lead(api, first, operator)
         assert [change["field"] for change in newest["changes"]] == ["submissions"]
 
-    def test_merging_takes_two_reads_and_a_transaction(self, api: ApiClient) -> None:
+    def test_merging_takes_two_reads_and_a_transaction(self, api):
         create_lead(api)
         assert post_lead(api).calls.call_names == [
             "dynamodb:BatchGetItem",
@@ -115,7 +112,7 @@ class TestRepeatedSubmissions:
             "sqs:SendMessage",
         ]
 
-    def test_a_new_submission_does_not_end_a_withdrawal(self, api: ApiClient, operator: Person) -> None:
+    def test_a_new_submission_does_not_end_a_withdrawal(self, api, operator):
         first = create_lead(api, message="Call me.", consent={"textVersion": "1"})
         patch_public_lead_status(api, first, "withdrawn")
         second = create_lead(api, contactName="Somebody Else", message="Call me all the same.")
@@ -132,9 +129,7 @@ class TestRepeatedSubmissions:
         assert statuses_of(patch_public_lead_status(api, first, "new").json) == ["new", "withdrawn", "new"]
         assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn", "new"]
 
-    def test_withdrawn_submissions_stay_withdrawn_when_an_operator_reopens_the_lead(
-        self, api: ApiClient, operator: Person
-    ) -> None:
+    def test_withdrawn_submissions_stay_withdrawn_when_an_operator_reopens_the_lead(self, api, operator):
         first = create_lead(api)
         patch_public_lead_status(api, first, "withdrawn")
         second = create_lead(api)
@@ -148,9 +143,7 @@ class TestRepeatedSubmissions:
 
 
 class TestSeparateLeads:
-    def test_a_new_lead_begins_after_a_day_without_submissions(
-        self, api: ApiClient, operator: Person, clock: Clock
-    ) -> None:
+    def test_a_new_lead_begins_after_a_day_without_submissions(self, api, operator, clock):
         clock.freeze()
         first = create_lead(api)
         clock.shift(hours=23, minutes=59)
@@ -163,18 +156,18 @@ class TestSeparateLeads:
         assert [submission["id"] for submission in oldest["submissions"]] == [first.id, second.id, third.id]
         assert newest["id"] == fourth.id
 
-    def test_a_new_lead_begins_after_the_maximum_number_of_submissions(self, api: ApiClient, operator: Person) -> None:
+    def test_a_new_lead_begins_after_the_maximum_number_of_submissions(self, api, operator):
         leads = [create_lead(api, message=f"Number {number}") for number in range(21)]
         newest, oldest = list_leads(api, operator)
         assert [submission["id"] for submission in oldest["submissions"]] == [lead.id for lead in leads[:20]]
         assert [submission["id"] for submission in newest["submissions"]] == [leads[20].id]
 
-    def test_a_new_lead_begins_where_the_messages_are_too_long(self, api: ApiClient, operator: Person) -> None:
+    def test_a_new_lead_begins_where_the_messages_are_too_long(self, api, operator):
         for _ in range(9):
             create_lead(api, message="x" * 4000)
         assert [len(lead["submissions"]) for lead in list_leads(api, operator)] == [2, 7]
 
-    def test_submissions_are_merged_into_an_operators_newer_lead(self, api: ApiClient, operator: Person) -> None:
+    def test_submissions_are_merged_into_an_operators_newer_lead(self, api, operator):
         first = create_lead(api)
         body = {"contactName": "Charles", "contactEmail": EMAIL_ADDRESS, "companyName": "By phone"}
         operator_lead = api.post("/marketing-leads", caller=operator, json=body).json
@@ -185,7 +178,7 @@ class TestSeparateLeads:
         assert statuses_of(patch_public_lead_status(api, second, "withdrawn").json) == ["new", "withdrawn"]
         assert get_lead(api, second, operator)["status"] == "new"  # The operator's own submission is not withdrawn.
 
-    def test_a_new_lead_leaves_an_older_one_unchanged(self, api: ApiClient, operator: Person, clock: Clock) -> None:
+    def test_a_new_lead_leaves_an_older_one_unchanged(self, api, operator, clock):
         first = create_lead(api)
         patch_public_lead_status(api, first, "withdrawn")
         clock.shift(hours=25)
@@ -195,9 +188,7 @@ class TestSeparateLeads:
 
 
 class TestWithdrawals:
-    def test_withdrawing_one_of_two_submissions_keeps_the_status_of_the_lead(
-        self, api: ApiClient, operator: Person
-    ) -> None:
+    def test_withdrawing_one_of_two_submissions_keeps_the_status_of_the_lead(self, api, operator):
         first, second = create_lead(api), create_lead(api)
         assert patch_public_lead_status(api, second, "withdrawn").json["status"] == "withdrawn"
         lead = get_lead(api, first, operator)
@@ -210,9 +201,7 @@ class TestWithdrawals:
             ["submissions"],
         )
 
-    def test_withdrawing_all_submissions_withdraws_the_lead_until_all_are_reopened(
-        self, api: ApiClient, operator: Person
-    ) -> None:
+    def test_withdrawing_all_submissions_withdraws_the_lead_until_all_are_reopened(self, api, operator):
         first, second = create_lead(api), create_lead(api)
         for sender in (second, first):
             patch_public_lead_status(api, sender, "withdrawn")
@@ -223,9 +212,7 @@ class TestWithdrawals:
         patch_public_lead_status(api, first, "new")
         assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn", "new"]
 
-    def test_a_withdrawn_submission_stays_withdrawn_when_the_lead_changes(
-        self, api: ApiClient, operator: Person
-    ) -> None:
+    def test_a_withdrawn_submission_stays_withdrawn_when_the_lead_changes(self, api, operator):
         first, second = create_lead(api), create_lead(api)
         patch_public_lead_status(api, second, "withdrawn")
         patch_lead_status(api, first, operator, "contacted")
@@ -233,16 +220,14 @@ class TestWithdrawals:
         assert statuses_of(patch_public_lead_status(api, second, "new").json) == ["new", "withdrawn", "new"]
         assert get_lead(api, first, operator)["status"] == "contacted"
 
-    def test_an_operators_withdrawal_applies_to_every_submission(self, api: ApiClient, operator: Person) -> None:
+    def test_an_operators_withdrawal_applies_to_every_submission(self, api, operator):
         first, second = create_lead(api), create_lead(api)
         patch_lead_status(api, first, operator, "withdrawn")
         assert {get_public_lead(api, sender)["status"] for sender in (first, second)} == {"withdrawn"}
         patch_lead_status(api, first, operator, "new")
         assert {get_public_lead(api, sender)["status"] for sender in (first, second)} == {"new"}
 
-    def test_another_sender_with_the_same_address_cannot_withdraw_the_owners_submission(
-        self, api: ApiClient, operator: Person
-    ) -> None:
+    def test_another_sender_with_the_same_address_cannot_withdraw_the_owners_submission(self, api, operator):
         owner = create_lead(api, message="Call me.")
         patch_lead_status(api, owner, operator, "contacted")
         before = get_public_lead(api, owner)
@@ -255,16 +240,14 @@ class TestWithdrawals:
 
 
 class TestConcurrency:
-    def test_two_concurrent_submissions_are_one_lead(
-        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_two_concurrent_submissions_are_one_lead(self, api, operator, run_before_write):
         leads: list[CreatedLead] = []
         run_before_write(lambda: leads.append(create_lead(api, message="First.")))
         leads.append(create_lead(api, message="Second."))
         (lead,) = list_leads(api, operator)
         assert [submission["id"] for submission in lead["submissions"]] == [lead.id for lead in leads]
 
-    def test_many_concurrent_submissions_are_one_lead(self, api: ApiClient, operator: Person) -> None:
+    def test_many_concurrent_submissions_are_one_lead(self, api, operator):
         with ThreadPoolExecutor(6) as threads:
             answers = list(threads.map(lambda n: post_lead(api, message=f"Number {n}"), range(12)))
         ids = {answer.json["id"] for answer in answers if answer.status == 201}
@@ -274,9 +257,7 @@ class TestConcurrency:
         assert {submission["id"] for submission in lead["submissions"]} == ids
         assert len(api.get_items("/system/audit-log", caller=operator)) == len(ids)
 
-    def test_a_withdrawal_during_a_submission_is_retained(
-        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_a_withdrawal_during_a_submission_is_retained(self, api, operator, run_before_write):
         first = create_lead(api)
         run_before_write(lambda: patch_public_lead_status(api, first, "withdrawn"))
         second = create_lead(api)
@@ -287,9 +268,7 @@ class TestConcurrency:
         ]
         assert statuses_of(lead) == ["new", "withdrawn"]
 
-    def test_a_submission_during_a_withdrawal_is_not_withdrawn(
-        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_a_submission_during_a_withdrawal_is_not_withdrawn(self, api, operator, run_before_write):
         first = create_lead(api)
         run_before_write(lambda: create_lead(api))
         assert patch_public_lead_status(api, first, "withdrawn").json["status"] == "withdrawn"
@@ -299,9 +278,7 @@ class TestConcurrency:
             ["withdrawn", "new"],
         )
 
-    def test_concurrent_changes_by_an_operator_and_a_sender_are_serialized(
-        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_concurrent_changes_by_an_operator_and_a_sender_are_serialized(self, api, operator, run_before_write):
         first = create_lead(api)
         run_before_write(lambda: patch_lead_status(api, first, operator, "spam"))
         assert patch_public_lead_status(api, first, "withdrawn").status_and_code == "409 invalid_transition"
@@ -309,9 +286,7 @@ class TestConcurrency:
         run_before_write(lambda: patch_public_lead_status(api, second, "withdrawn"))
         assert patch_lead_status(api, second, operator, "contacted").status_and_code == "409 invalid_transition"
 
-    def test_reopening_during_a_submission_creates_one_guard(
-        self, api: ApiClient, operator: Person, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_reopening_during_a_submission_creates_one_guard(self, api, operator, run_before_write):
         first = create_lead(api)
         patch_public_lead_status(api, first, "withdrawn")
         run_before_write(lambda: patch_public_lead_status(api, first, "new"))

@@ -6,7 +6,6 @@ import pytest
 
 from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
 from tests.harness.channels import (
     CreatedChannel,
@@ -17,11 +16,8 @@ from tests.harness.channels import (
     stored_messages,
     update_channel,
 )
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
+from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
 from tests.harness.webhooks import rename_organization
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 UPDATED = "organization.updated"
@@ -37,14 +33,8 @@ def retry_delay_seconds(channel: CreatedChannel) -> float:
 class TestPermanentFailure:
     @pytest.mark.parametrize("status", [301, 307, 400, 401, 403, 404, 405, 410, 418, 422])
     def test_the_message_fails_and_the_channel_needs_attention(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-        status: int,
-    ) -> None:
+        self, api, organization, channel, workers, receiver, status
+    ):
         receiver.default_reply = Reply(status=status, headers={"Location": receiver.url}, body=b"no_service")
         rename_organization(api, organization, "Looms")
         workers.deliver()
@@ -55,14 +45,7 @@ class TestPermanentFailure:
         assert f"({status})" in current["lastError"]
         assert "no_service" not in current["lastError"]
 
-    def test_a_failure_is_no_event_but_appears_in_the_next_event(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_a_failure_is_no_event_but_appears_in_the_next_event(self, api, organization, channel, workers, receiver):
         receiver.default_reply = Reply(status=404)
         rename_organization(api, organization, "Looms")
         workers.deliver()
@@ -71,13 +54,8 @@ class TestPermanentFailure:
         assert (entry["data"]["status"], entry["data"]["version"]) == ("needs_attention", 3)
 
     def test_later_messages_are_skipped_until_a_test_message_succeeds(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+        self, api, organization, channel, workers, receiver
+    ):
         receiver.default_reply = Reply(status=404)
         for name in ("Looms", "Engines"):
             rename_organization(api, organization, name)
@@ -89,28 +67,14 @@ class TestPermanentFailure:
         workers.deliver(include_delayed=True)
         assert [message.status for message in stored_messages(channel)] == ["failed", "skipped", "succeeded"]
 
-    def test_a_too_long_message_does_not_change_the_channel(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_a_too_long_message_does_not_change_the_channel(self, api, organization, channel, workers, receiver):
         receiver.default_reply = Reply(status=413)
         rename_organization(api, organization, "Looms")
         workers.deliver()
         assert [message.status for message in stored_messages(channel)] == ["failed"]
         assert get_channel(api, channel) == channel.record
 
-    def test_a_failure_at_a_former_url_does_not_change_the_channel(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_a_failure_at_a_former_url_does_not_change_the_channel(self, api, organization, channel, workers, receiver):
         def change_then_fail(_request: ReceivedRequest) -> Reply:
             update_channel(
                 api, channel, config={"webhookUrl": receiver.url_at("127.0.0.1", "/services/T0/B0/another-room")}
@@ -123,13 +87,8 @@ class TestPermanentFailure:
         assert (get_channel(api, channel)["status"], get_channel(api, channel)["version"]) == ("active", 2)
 
     def test_a_failure_is_stored_although_the_channel_is_changed_concurrently(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+        self, api, organization, channel, workers, receiver
+    ):
         def change_then_fail(_request: ReceivedRequest) -> Reply:
             update_channel(api, channel, name="#looms")
             return Reply(status=404)
@@ -144,15 +103,8 @@ class TestPermanentFailure:
 class TestTemporaryFailure:
     @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503])
     def test_the_message_is_retried_and_finally_fails(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        status: int,
-    ) -> None:
+        self, api, organization, channel, workers, receiver, clock, status
+    ):
         receiver.default_reply = Reply(status=status)
         rename_organization(api, organization, "Looms")
         workers.deliver()
@@ -166,14 +118,7 @@ class TestTemporaryFailure:
         assert get_channel(api, channel) == channel.record
 
     @pytest.mark.usefixtures("short_webhook_timeout")
-    def test_a_timeout_is_a_temporary_failure(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_a_timeout_is_a_temporary_failure(self, api, organization, channel, workers, receiver):
         receiver.default_reply = NO_REPLY
         rename_organization(api, organization, "Looms")
         workers.deliver()
@@ -194,16 +139,7 @@ class TestTemporaryFailure:
             ("discord", Reply(status=429, body=b'{"message": "slow down", "retry_after": 59.3, "global": false}')),
         ],
     )
-    def test_retry_after_delays_all_messages(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        provider: str,
-        reply: Reply,
-    ) -> None:
+    def test_retry_after_delays_all_messages(self, api, organization, workers, receiver, clock, provider, reply):
         channel = create_channel(api, organization, receiver, events=[UPDATED], provider=provider)
         receiver.default_reply = reply
         for name in ("Looms", "Engines", "Mills"):
@@ -227,13 +163,8 @@ class TestTemporaryFailure:
         "response_body", [b"", b"[]", b'{"retry_after": "soon"}', b'{"retry_after": -1}', b"{", b"null"]
     )
     def test_a_discord_response_without_a_valid_retry_after_is_a_temporary_failure(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        response_body: bytes,
-    ) -> None:
+        self, api, organization, workers, receiver, response_body
+    ):
         channel = create_channel(api, organization, receiver, events=[UPDATED], provider="discord")
         receiver.default_reply = Reply(status=429, body=response_body)
         rename_organization(api, organization, "Looms")

@@ -5,23 +5,19 @@ import json
 import pytest
 
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.channels import (
-    CreatedChannel,
     create_channel,
     received_texts,
     send_test_message,
     stored_messages,
     update_channel,
 )
-from tests.harness.clock import Clock
 from tests.harness.invitations import create_invitation
-from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.organizations import create_api_key
 from tests.harness.receiver import Receiver, Reply
 from tests.harness.webhooks import rename_organization
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -37,14 +33,7 @@ def message_body(receiver: Receiver) -> Json:
 
 
 class TestMessageContent:
-    def test_slack_gets_blocks_and_text(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_slack_gets_blocks_and_text(self, api, organization, channel, workers, receiver):
         rename_organization(api, organization, "Looms & <Engines>")
         workers.deliver()
         message = message_body(receiver)
@@ -57,9 +46,7 @@ class TestMessageContent:
         (stored_message,) = stored_messages(channel)
         assert (stored_message.status, stored_message.id) == ("succeeded", entry["id"])
 
-    def test_discord_gets_an_embed_and_is_asked_to_wait_for_the_result(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_discord_gets_an_embed_and_is_asked_to_wait_for_the_result(self, api, organization, workers, receiver):
         create_channel(api, organization, receiver, events=[UPDATED], provider="discord")
         rename_organization(api, organization, "**Looms** @everyone")
         workers.deliver()
@@ -69,9 +56,7 @@ class TestMessageContent:
         assert message_body(receiver)["allowed_mentions"] == {"parse": []}
         assert receiver.requests[0].path == "/services/T0/B0/secret-of-the-room?wait=true"
 
-    def test_teams_gets_an_adaptive_card_in_a_message(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_teams_gets_an_adaptive_card_in_a_message(self, api, organization, workers, receiver):
         create_channel(api, organization, receiver, events=[UPDATED], provider="teams")
         rename_organization(api, organization, "[Looms](https://evil.example)")
         receiver.default_reply = Reply(status=202)
@@ -83,9 +68,7 @@ class TestMessageContent:
         assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
         assert card["body"][0]["text"] == card["fallbackText"] == RENAMED.format(r"\[Looms\]\(https\://evil.example\)")
 
-    def test_a_generic_webhook_gets_the_text_and_the_event(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_generic_webhook_gets_the_text_and_the_event(self, api, organization, workers, receiver):
         create_channel(api, organization, receiver, events=[UPDATED], provider="webhook")
         rename_organization(api, organization, "Looms & <Engines>")
         workers.deliver()
@@ -101,15 +84,7 @@ class TestMessageContent:
             },
         }
 
-    def test_the_text_names_the_actor_and_the_target(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        ada: Person,
-    ) -> None:
+    def test_the_text_names_the_actor_and_the_target(self, api, organization, workers, receiver, clock, ada):
         key = create_api_key(api, organization, "admin", name="Nightly export")
         subscribed_types = ["organization.invitation.*", "organization.api_key.revoked"]
         create_channel(api, organization, receiver, events=subscribed_types)
@@ -125,9 +100,7 @@ class TestMessageContent:
             "Ada Lovelace revoked the API key Nightly export.",
         ]
 
-    def test_a_channel_gets_events_from_its_creation_on(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_channel_gets_events_from_its_creation_on(self, api, organization, workers, receiver):
         rename_organization(api, organization, "Before")
         create_channel(api, organization, receiver)
         workers.deliver()
@@ -135,14 +108,7 @@ class TestMessageContent:
 
 
 class TestMessageOrder:
-    def test_messages_are_sent_once_a_second(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_messages_are_sent_once_a_second(self, api, organization, channel, workers, receiver):
         for name in ("Looms", "Engines"):
             rename_organization(api, organization, name)
         send_test_message(api, channel)
@@ -152,14 +118,7 @@ class TestMessageOrder:
         assert second - first > 0.9
         assert third - second > 0.9
 
-    def test_messages_of_a_disabled_channel_are_skipped(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_messages_of_a_disabled_channel_are_skipped(self, api, organization, channel, workers, receiver):
         rename_organization(api, organization, "Looms")
         update_channel(api, channel, enabled=False)
         rename_organization(api, organization, "Engines")
@@ -167,14 +126,7 @@ class TestMessageOrder:
         assert receiver.requests == []
         assert [message.status for message in stored_messages(channel)] == ["skipped", "skipped"]
 
-    def test_messages_of_a_deleted_channel_are_removed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        channel: CreatedChannel,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_messages_of_a_deleted_channel_are_removed(self, api, organization, channel, workers, receiver):
         rename_organization(api, organization, "Looms")
         assert api.delete(channel.path, caller=organization.owner).status == 204
         workers.run_until_idle()

@@ -1,14 +1,12 @@
 import pytest
 
 from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
 from tests.harness.channels import (
     create_channel,
     post_channel,
     update_channel,
 )
 from tests.harness.data_keys import create_wrapped_key_settings
-from tests.harness.organizations import CreatedOrganization
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 SLACK_URL = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
@@ -20,7 +18,7 @@ TEAMS_URL = (
 
 
 @pytest.fixture
-def deployed_stage(private_targets_allowed: None, configure: SettingsOverride) -> None:  # noqa: ARG001 - overridden here
+def deployed_stage(private_targets_allowed: None, configure: SettingsOverride) -> None:
     """A deployed stage, which rejects private targets."""
     configure(stage="dev", **create_wrapped_key_settings(), webhook_allow_private="0")
 
@@ -36,9 +34,7 @@ class TestProviderHosts:
             ("webhook", "https://chat.example.com/hooks/1"),
         ],
     )
-    def test_urls_of_the_provider_are_accepted(
-        self, api: ApiClient, organization: CreatedOrganization, provider: str, url: str
-    ) -> None:
+    def test_urls_of_the_provider_are_accepted(self, api, organization, provider, url):
         assert post_channel(api, organization, url, provider=provider).status == 201
 
     @pytest.mark.parametrize(
@@ -52,14 +48,12 @@ class TestProviderHosts:
             ("webhook", "https://127.0.0.1/hooks/1", "public"),
         ],
     )
-    def test_other_urls_are_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, provider: str, url: str, advice: str
-    ) -> None:
+    def test_other_urls_are_rejected(self, api, organization, provider, url, advice):
         response = post_channel(api, organization, url, provider=provider)
         assert response.errors == {"/config/webhookUrl": "malformed"}
         assert advice in response.json["errors"][0]["detail"]
 
-    def test_another_provider_needs_another_url(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_another_provider_needs_another_url(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL)
         for config in ({}, {"config": {"webhookUrl": MASKED_URL}}):
             response = api.patch(channel.path, caller=organization.owner, json={"provider": "discord", **config})

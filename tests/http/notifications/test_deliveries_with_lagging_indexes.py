@@ -3,19 +3,14 @@
 import pytest
 
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.webhooks import (
-    CreatedWebhook,
     create_webhook,
     get_webhook,
     list_deliveries,
     parse_event,
     rename_organization,
 )
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed", "lag")
 
@@ -27,9 +22,7 @@ def received_names(receiver: Receiver) -> list[str]:
     return [parse_event(request)["data"]["name"] for request in receiver.requests]
 
 
-def test_a_new_webhook_receives_all_events_at_once(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-) -> None:
+def test_a_new_webhook_receives_all_events_at_once(api, organization, workers, receiver):
     webhook = create_webhook(api, organization, receiver, events=[UPDATED])
     for n in range(30):
         rename_organization(api, organization, f"Name {n}")
@@ -43,13 +36,8 @@ def test_a_new_webhook_receives_all_events_at_once(
 
 @pytest.mark.usefixtures("short_webhook_timeout")
 def test_a_webhook_receives_all_events_as_soon_as_it_responds_again(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    webhook: CreatedWebhook,
-    workers: Workers,
-    receiver: Receiver,
-    clock: Clock,
-) -> None:
+    api, organization, webhook, workers, receiver, clock
+):
     receiver.default_reply = NO_REPLY
     for n in range(4):
         rename_organization(api, organization, f"Name {n}")
@@ -62,14 +50,7 @@ def test_a_webhook_receives_all_events_as_soon_as_it_responds_again(
 
 
 @pytest.mark.usefixtures("short_webhook_timeout")
-def test_a_disabled_webhook_skips_the_waiting_events(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    webhook: CreatedWebhook,
-    workers: Workers,
-    receiver: Receiver,
-    clock: Clock,
-) -> None:
+def test_a_disabled_webhook_skips_the_waiting_events(api, organization, webhook, workers, receiver, clock):
     receiver.default_reply = NO_REPLY
     for n in range(3):
         rename_organization(api, organization, f"Name {n}")
@@ -81,9 +62,7 @@ def test_a_disabled_webhook_skips_the_waiting_events(
     assert [delivery["status"] for delivery in list_deliveries(api, webhook)] == ["failed", "skipped", "skipped"]
 
 
-def test_no_waiting_item_remains_after_delivery(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-) -> None:
+def test_no_waiting_item_remains_after_delivery(api, organization, workers, receiver):
     webhook = create_webhook(api, organization, receiver, events=[UPDATED])
     for n in range(3):
         rename_organization(api, organization, f"Name {n}")

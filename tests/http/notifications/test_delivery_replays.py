@@ -16,10 +16,8 @@ from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import jobs
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.webhooks import (
@@ -84,18 +82,14 @@ def idle_webhook(api: ApiClient, organization: CreatedOrganization, workers: Wor
 class TestSelection:
     STATUSES: tuple[DeliveryStatus, ...] = ("succeeded", "failed", "skipped", "failed")
 
-    def test_defaults_to_failed_and_skipped_deliveries(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers
-    ) -> None:
+    def test_defaults_to_failed_and_skipped_deliveries(self, api, idle_webhook, workers):
         delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
         assert start_replay(api, idle_webhook)["requeued"] == 3
         run_replay_without_sending(workers)
         assert list_pending_ids(api, idle_webhook) == delivery_ids[1:]
 
     @pytest.mark.parametrize(("status", "expected_indexes"), [("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])])
-    def test_filters_by_status(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, status: str, expected_indexes: list[int]
-    ) -> None:
+    def test_filters_by_status(self, api, idle_webhook, workers, status, expected_indexes):
         delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
         replay = start_replay(api, idle_webhook, status=status)
         assert (replay["requeued"], replay["deliveryStatus"]) == (len(expected_indexes), status)
@@ -103,9 +97,7 @@ class TestSelection:
         assert list_pending_ids(api, idle_webhook) == [delivery_ids[n] for n in expected_indexes]
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == len(expected_indexes)
 
-    def test_includes_both_ends_of_the_time_range(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_includes_both_ends_of_the_time_range(self, api, idle_webhook, workers, clock):
         delivery_ids, timestamps = [], []
         clock.freeze()
         for _ in range(5):
@@ -117,9 +109,7 @@ class TestSelection:
         run_replay_without_sending(workers)
         assert list_pending_ids(api, idle_webhook) == delivery_ids[1:4]
 
-    def test_excludes_pending_and_later_deliveries(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_excludes_pending_and_later_deliveries(self, api, idle_webhook, workers, clock):
         clock.freeze()
         store_deliveries(idle_webhook, ["pending", "succeeded"])
         replay = start_replay(api, idle_webhook)
@@ -128,18 +118,14 @@ class TestSelection:
         run_replay_without_sending(workers)
         assert (replay["requeued"], get_finished_replay(api, idle_webhook, replay)["requeued"]) == (0, 0)
 
-    def test_excludes_deliveries_past_their_retention(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_excludes_deliveries_past_their_retention(self, api, idle_webhook, workers, clock):
         store_deliveries(idle_webhook, ["failed"])
         clock.shift(days=RETENTION_DAYS, seconds=1)
         replay = start_replay(api, idle_webhook)
         run_replay_without_sending(workers)
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 0
 
-    def test_excludes_deliveries_of_other_webhooks(
-        self, api: ApiClient, organization: CreatedOrganization, idle_webhook: CreatedWebhook, workers: Workers
-    ) -> None:
+    def test_excludes_deliveries_of_other_webhooks(self, api, organization, idle_webhook, workers):
         other = create_webhook(api, organization, URL, events=["organization.purged"])
         store_deliveries(other, ["failed"])
         assert start_replay(api, idle_webhook)["requeued"] == 0
@@ -159,44 +145,29 @@ class TestReplayRequest:
             ({"status": "failed,skipped"}, {"/status": "not_one_of"}),
         ],
     )
-    def test_an_invalid_body_is_rejected(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, body: Json, expected_errors: dict[str, str]
-    ) -> None:
+    def test_an_invalid_body_is_rejected(self, api, idle_webhook, body, expected_errors):
         answer = request_replay(api, idle_webhook, **body)
         assert answer.status_and_code == "422 validation_failed"
         assert answer.errors == expected_errors
 
-    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(
-        self, api: ApiClient, idle_webhook: CreatedWebhook
-    ) -> None:
+    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api, idle_webhook):
         update_webhook(api, idle_webhook, enabled=False)
         answer = request_replay(api, idle_webhook)
         assert answer.status_and_code == "409 invalid_transition"
         assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_writes_an_entry_about_the_replay(
-        self, api: ApiClient, organization: CreatedOrganization, idle_webhook: CreatedWebhook
-    ) -> None:
+    def test_writes_an_entry_about_the_replay(self, api, organization, idle_webhook):
         replay = start_replay(api, idle_webhook, status="failed")
         (entry,) = list_entries(api, organization, type=REPLAYED)
         assert entry["target"] == {"type": "organization.webhook.replay", "id": replay["id"], "name": replay["id"]}
         assert (entry["data"], entry["changes"]) == (replay, [])
 
-    def test_does_not_find_a_replay_of_another_webhook(
-        self, api: ApiClient, organization: CreatedOrganization, idle_webhook: CreatedWebhook, ada: Person
-    ) -> None:
+    def test_does_not_find_a_replay_of_another_webhook(self, api, organization, idle_webhook, ada):
         replay = start_replay(api, idle_webhook)
         for other in (create_webhook(api, organization, URL), create_webhook(api, create_organization(api, ada), URL)):
             assert api.get(f"{other.path}/replays/{replay['id']}", caller=ada).status_and_code == "404 not_found"
 
-    def test_is_rejected_while_too_many_replays_run(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        idle_webhook: CreatedWebhook,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_is_rejected_while_too_many_replays_run(self, api, organization, idle_webhook, workers, monkeypatch):
         assert Replay.quota.limit == 10
         monkeypatch.setattr(Replay, "quota", replace(Replay.quota, limit=2))
         other = create_webhook(api, organization, URL)
@@ -213,9 +184,7 @@ class TestInterruptions:
         monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 2)
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
-    def test_a_long_replay_continues_in_slices(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_long_replay_continues_in_slices(self, api, idle_webhook, workers, monkeypatch):
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
         delivery_ids = store_deliveries(idle_webhook, ["failed", "succeeded"] * 8)
         replay = start_replay(api, idle_webhook)
@@ -225,9 +194,7 @@ class TestInterruptions:
         assert (record["status"], record["requeued"]) == ("completed", 8)
         assert list_pending_ids(api, idle_webhook) == delivery_ids[::2]
 
-    def test_an_interrupted_replay_requeues_no_delivery_twice(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_an_interrupted_replay_requeues_no_delivery_twice(self, api, idle_webhook, workers, clock):
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 7)
         replay = start_replay(api, idle_webhook)
         with inject_fault(
@@ -244,9 +211,7 @@ class TestInterruptions:
         assert list_pending_ids(api, idle_webhook) == delivery_ids
         assert {delivery["version"] for delivery in list_deliveries(api, idle_webhook)} == {2}
 
-    def test_deliveries_that_change_during_the_replay_are_not_requeued(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_deliveries_that_change_during_the_replay_are_not_requeued(self, api, idle_webhook, workers, monkeypatch):
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 4)
         replay, requeue = start_replay(api, idle_webhook), tasks._requeue_batch_and_save_position  # noqa: SLF001
 
@@ -263,9 +228,7 @@ class TestInterruptions:
             delivery["version"] for delivery in list_deliveries(api, idle_webhook) if delivery["id"] != delivery_ids[0]
         } == {2}
 
-    def test_the_sweep_redrives_deliveries_whose_messages_were_lost(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_sweep_redrives_deliveries_whose_messages_were_lost(self, api, idle_webhook, workers, clock):
         store_deliveries(idle_webhook, ["failed"] * 3)
         replay = start_replay(api, idle_webhook)
         with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessageBatch", times=None):
@@ -283,9 +246,7 @@ class TestInterruptions:
             (None, "The webhook was deleted."),
         ],
     )
-    def test_fails_when_the_webhook_is_disabled_or_deleted(
-        self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers, changes: Json | None, reason: str
-    ) -> None:
+    def test_fails_when_the_webhook_is_disabled_or_deleted(self, api, idle_webhook, workers, changes, reason):
         store_deliveries(idle_webhook, ["failed"] * 3)
         replay = start_replay(api, idle_webhook)
         if changes:
@@ -296,14 +257,7 @@ class TestInterruptions:
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["error"], record["requeued"]) == ("failed", reason, 0)
 
-    def test_a_replay_that_keeps_failing_is_abandoned(
-        self,
-        api: ApiClient,
-        idle_webhook: CreatedWebhook,
-        workers: Workers,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_a_replay_that_keeps_failing_is_abandoned(self, api, idle_webhook, workers, clock, monkeypatch):
         store_deliveries(idle_webhook, ["failed"])
         replay = start_replay(api, idle_webhook)
         with monkeypatch.context() as patch:
@@ -317,7 +271,7 @@ class TestInterruptions:
         assert (record["status"], record["requeued"]) == ("failed", 0)
         assert "start it again" in record["error"]
 
-    def test_expires_with_the_deliveries(self, api: ApiClient, idle_webhook: CreatedWebhook, workers: Workers) -> None:
+    def test_expires_with_the_deliveries(self, api, idle_webhook, workers):
         replay = start_replay(api, idle_webhook)
         workers.deliver()
         (item,) = [item for item in memory_aws.all_items() if item.get("id") == replay["id"]]

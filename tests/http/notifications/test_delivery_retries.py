@@ -8,10 +8,7 @@ from chalicelib.kernel.core.clock import after, now
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
     CreatedWebhook,
     list_deliveries,
@@ -19,7 +16,6 @@ from tests.harness.webhooks import (
     rename_organization,
     update_webhook,
 )
-from tests.harness.workers import Workers
 
 UPDATED = "organization.updated"
 RETRIED = "organization.webhook.delivery_retried"
@@ -37,14 +33,7 @@ class TestRetry:
         (delivery,) = list_deliveries(api, webhook)
         return delivery
 
-    def test_a_delivery_is_sent_again_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_a_delivery_is_sent_again_at_once(self, api, organization, webhook, workers, receiver):
         rename_organization(api, organization, "After")
         workers.deliver()
         delivery_before = self.get_only_delivery(api, webhook)
@@ -68,14 +57,7 @@ class TestRetry:
         first, second = receiver.requests
         assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
 
-    def test_the_entry_contains_the_delivery_and_its_change(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        grace: Person,
-    ) -> None:
+    def test_the_entry_contains_the_delivery_and_its_change(self, api, organization, webhook, workers, grace):
         rename_organization(api, organization, "After")
         workers.deliver()
         delivery_before = self.get_only_delivery(api, webhook)
@@ -89,15 +71,7 @@ class TestRetry:
         assert entry["actor"]["id"] == grace.id
         assert {"field": "status", "from": "succeeded", "to": "pending"} in entry["changes"]
 
-    def test_a_failed_delivery_gets_all_attempts_again(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_a_failed_delivery_gets_all_attempts_again(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -120,15 +94,7 @@ class TestRetry:
             len(self.get_only_delivery(api, webhook)["attempts"]),
         ) == ("succeeded", 13)
 
-    def test_a_pending_delivery_is_sent_earlier(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_a_pending_delivery_is_sent_earlier(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -141,14 +107,7 @@ class TestRetry:
         workers.deliver()
         assert self.get_only_delivery(api, webhook)["status"] == "succeeded"
 
-    def test_a_skipped_delivery_is_sent(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_a_skipped_delivery_is_sent(self, api, organization, webhook, workers, receiver):
         update_webhook(api, webhook, enabled=False)
         rename_organization(api, organization, "Unheard")
         workers.deliver()
@@ -157,14 +116,7 @@ class TestRetry:
         workers.deliver()
         assert [parse_event(request)["data"]["name"] for request in receiver.requests] == ["Unheard"]
 
-    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api, organization, webhook, workers, receiver):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "Gone")
         workers.deliver()
@@ -177,9 +129,7 @@ class TestRetry:
             assert f"is {status}" in answer.json["detail"]
             assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_a_stale_etag_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers
-    ) -> None:
+    def test_a_stale_etag_is_rejected(self, api, organization, webhook, workers):
         rename_organization(api, organization, "After")
         workers.deliver()
         event_delivery = self.get_only_delivery(api, webhook)
@@ -190,14 +140,8 @@ class TestRetry:
         )
 
     def test_the_sweep_redrives_a_delivery_whose_message_was_lost(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, webhook, workers, receiver, clock
+    ):
         rename_organization(api, organization, "After")
         workers.deliver()
         assert self.retry(api, webhook, self.get_only_delivery(api, webhook)).status == 202
@@ -206,9 +150,7 @@ class TestRetry:
         workers.run_until_idle()
         assert len(receiver.requests) == 2
 
-    def test_an_expired_delivery_is_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_an_expired_delivery_is_not_found(self, api, organization, webhook, workers, clock):
         rename_organization(api, organization, "After")
         workers.deliver()
         delivery = self.get_only_delivery(api, webhook)

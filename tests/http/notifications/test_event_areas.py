@@ -11,7 +11,6 @@ from chalicelib.kernel.permissions.roles import Role, fully_readable_areas_or_no
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Caller
-from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization, create_api_key
 from tests.harness.receiver import Receiver, Reply
 from tests.harness.sites import create_site
@@ -24,7 +23,6 @@ from tests.harness.webhooks import (
     rename_organization,
     update_webhook,
 )
-from tests.harness.workers import Workers
 
 _AREAS: Final = {area.name for area in scope_areas()}
 _MEMBER_READABLE: Final = {area.name for area in scope_areas() if area.members_read_all}
@@ -65,7 +63,7 @@ def create_webhook_by_key(
 
 
 class TestAreas:
-    def test_the_area_of_an_event_is_that_of_the_operations_that_emit_it(self) -> None:
+    def test_the_area_of_an_event_is_that_of_the_operations_that_emit_it(self):
         emitted = {
             (event, each.scope.partition(":")[0]) for each in all_operations() if each.scope for event in each.emits
         }
@@ -78,7 +76,7 @@ class TestAreas:
             "research.reconcile.requested",
         }
 
-    def test_members_read_the_areas_whose_records_they_may_all_read(self) -> None:
+    def test_members_read_the_areas_whose_records_they_may_all_read(self):
         read_operations = [each for each in all_operations() if each.scope and each.scope.endswith(":read")]
         closed_areas = {
             (each.scope or "").partition(":")[0]
@@ -87,7 +85,7 @@ class TestAreas:
         }
         assert closed_areas | {"spaces"} == _AREAS - _MEMBER_READABLE
 
-    def test_readable_areas_follow_from_scopes(self) -> None:
+    def test_readable_areas_follow_from_scopes(self):
         assert (
             fully_readable_areas_or_none_if_all(None)
             is fully_readable_areas_or_none_if_all(["admin"])
@@ -105,9 +103,7 @@ class TestAreas:
 
 @pytest.mark.parametrize("area", [*PATHS])
 class TestCreateSubscriber:
-    def test_event_types_outside_the_readable_areas_are_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, area: str
-    ) -> None:
+    def test_event_types_outside_the_readable_areas_are_rejected(self, api, organization, receiver, area):
         key = create_api_key(api, organization, f"{area}:write", "sites:read")
         events = ["page.*", "organization.member.updated", "page.published", "organization.updated"]
         response = post_subscriber(api, organization, area, key, receiver.url, events=events)
@@ -116,27 +112,21 @@ class TestCreateSubscriber:
         allowed = post_subscriber(api, organization, area, key, receiver.url, events=["*", "page.*", "page.published"])
         assert (allowed.status, allowed.json["areas"]) == (201, [area, "sites"])
 
-    def test_event_types_that_no_scope_reads_are_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, area: str
-    ) -> None:
+    def test_event_types_that_no_scope_reads_are_rejected(self, api, organization, receiver, area):
         key = create_api_key(api, organization, f"{area}:write")
         response = post_subscriber(
             api, organization, area, key, receiver.url, events=["lead.created", "mail.suppression.created"]
         )
         assert response.errors == {"/events/0": "insufficient_scope", "/events/1": "insufficient_scope"}
 
-    def test_admins_subscribe_to_all_areas(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, area: str
-    ) -> None:
+    def test_admins_subscribe_to_all_areas(self, api, organization, receiver, area):
         for caller in (organization.owner, create_api_key(api, organization, "admin")):
             response = post_subscriber(
                 api, organization, area, caller, receiver.url, events=["organization.updated", "*"]
             )
             assert (response.status, response.json["areas"]) == (201, None)
 
-    def test_the_areas_are_those_of_the_last_caller_who_changed_the_subscriber(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, area: str
-    ) -> None:
+    def test_the_areas_are_those_of_the_last_caller_who_changed_the_subscriber(self, api, organization, receiver, area):
         created = post_subscriber(
             api, organization, area, organization.owner, receiver.url, events=["organization.updated"]
         )
@@ -149,9 +139,7 @@ class TestCreateSubscriber:
 
 
 class TestDeliveredEvents:
-    def test_deliveries_are_limited_to_the_areas_of_the_creator(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_deliveries_are_limited_to_the_areas_of_the_creator(self, api, organization, workers, receiver):
         limited = create_webhook_by_key(api, organization, receiver, "sites:read")
         unlimited = create_webhook(api, organization, "https://a.example")
         rename_organization(api, organization, "Mills")
@@ -165,9 +153,7 @@ class TestDeliveredEvents:
         assert {each["eventType"] for each in list_deliveries(api, limited)} == {*received_event_types(receiver)}
         assert "organization.updated" in {each["eventType"] for each in list_deliveries(api, unlimited)}
 
-    def test_events_before_a_key_changed_the_url_are_not_delivered(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_events_before_a_key_changed_the_url_are_not_delivered(self, api, organization, workers, receiver, clock):
         webhook = create_webhook(api, organization, receiver, enabled=False)
         rename_organization(api, organization, "Mills")
         workers.run_until_idle()
@@ -190,9 +176,7 @@ class TestDeliveredEvents:
         workers.run_until_idle()
         assert received_event_types(receiver).count("organization.updated") == 1
 
-    def test_a_pending_delivery_outside_the_new_areas_is_not_sent(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_a_pending_delivery_outside_the_new_areas_is_not_sent(self, api, organization, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         webhook = create_webhook(api, organization, receiver)
         rename_organization(api, organization, "Mills")
@@ -206,9 +190,7 @@ class TestDeliveredEvents:
         assert "organization.updated" not in received_event_types(receiver)[before:]
 
 
-def test_a_webhook_of_an_owner_gets_all_events_and_keeps_them_after_a_change(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-) -> None:
+def test_a_webhook_of_an_owner_gets_all_events_and_keeps_them_after_a_change(api, organization, workers, receiver):
     webhook = create_webhook(api, organization, receiver)
     rename_organization(api, organization, "Mills")
     workers.run_until_idle()

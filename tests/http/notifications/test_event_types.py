@@ -9,8 +9,6 @@ from chalicelib.entrypoints.catalogue import event_names
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization
 
 
 @pytest.fixture
@@ -19,14 +17,14 @@ def listed_event_types(api: ApiClient) -> dict[str, dict[str, Any]]:
     return {item["type"]: item for item in api.get_items("/event-types")}
 
 
-def test_every_event_type_is_listed_with_its_description(listed_event_types: dict[str, dict[str, Any]]) -> None:
+def test_every_event_type_is_listed_with_its_description(listed_event_types):
     assert list(listed_event_types) == event_names()
     assert {name: item["description"] for name, item in listed_event_types.items()} == {
         name: event_type.description for name, event_type in EVENT_TYPES.items()
     }
 
 
-def test_every_example_matches_its_schema(listed_event_types: dict[str, dict[str, Any]]) -> None:
+def test_every_example_matches_its_schema(listed_event_types):
     for item in listed_event_types.values():
         Draft202012Validator.check_schema(item["schema"])
         closed_schema = {**item["schema"], "unevaluatedProperties": False}
@@ -35,23 +33,21 @@ def test_every_example_matches_its_schema(listed_event_types: dict[str, dict[str
         assert list(validator.iter_errors({})), f"the schema of {item['type']} accepts anything"
 
 
-def test_every_schema_is_self_contained(listed_event_types: dict[str, dict[str, Any]]) -> None:
+def test_every_schema_is_self_contained(listed_event_types):
     for item in listed_event_types.values():
         text = json.dumps(item["schema"])
         assert "#/components" not in text
         assert all(f'"#/$defs/{name}"' in text for name in item["schema"]["$defs"])
 
 
-def test_the_list_equals_the_webhooks_of_the_openapi_document(listed_event_types: dict[str, dict[str, Any]]) -> None:
+def test_the_list_equals_the_webhooks_of_the_openapi_document(listed_event_types):
     for name, path in openapi.build_document()["webhooks"].items():
         content = path["post"]["requestBody"]["content"]["application/json"]
         assert path["post"]["description"] == listed_event_types[name]["description"]
         assert content["example"]["data"] == listed_event_types[name]["example"]
 
 
-def test_a_real_event_matches_its_schema(
-    api: ApiClient, organization: CreatedOrganization, ada: Person, listed_event_types: dict[str, dict[str, Any]]
-) -> None:
+def test_a_real_event_matches_its_schema(api, organization, ada, listed_event_types):
     api.patch(organization.path, caller=ada, json={"name": "Looms"})
     (entry,) = list_entries(api, organization, type="organization.updated")
     schema = listed_event_types["organization.updated"]["schema"]
@@ -59,7 +55,7 @@ def test_a_real_event_matches_its_schema(
     assert list(Draft202012Validator(schema).iter_errors({**entry["data"], "status": "lost"}))
 
 
-def test_a_cursor_is_valid_from_another_network_and_for_a_user(api: ApiClient, ada: Person) -> None:
+def test_a_cursor_is_valid_from_another_network_and_for_a_user(api, ada):
     first = api.get("/event-types", query={"limit": 100}).json
     rest = {"limit": 100, "cursor": first["nextCursor"]}
     second = api.get("/event-types", query=rest, ip="198.51.100.9").json

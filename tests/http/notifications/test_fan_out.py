@@ -3,13 +3,9 @@
 import pytest
 
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.receiver import Receiver
+from tests.harness.organizations import create_organization
 from tests.harness.webhooks import (
     create_webhook,
     get_delivery,
@@ -19,7 +15,7 @@ from tests.harness.webhooks import (
     rename_organization,
     update_webhook,
 )
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -27,9 +23,7 @@ UPDATED = "organization.updated"
 
 
 class TestSubscribers:
-    def test_a_webhook_gets_every_event_from_its_creation_on(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_webhook_gets_every_event_from_its_creation_on(self, api, organization, workers, receiver):
         rename_organization(api, organization, "Before")
         webhook = create_webhook(api, organization, receiver)
         rename_organization(api, organization, "After")
@@ -55,16 +49,7 @@ class TestSubscribers:
             (["organization.deleted"], False),
         ],
     )
-    def test_a_webhook_gets_the_subscribed_events(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        events: list[str],
-        *,
-        is_subscribed: bool,
-    ) -> None:
+    def test_a_webhook_gets_the_subscribed_events(self, api, organization, workers, receiver, events, *, is_subscribed):
         create_webhook(api, organization, receiver, events=events)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -74,20 +59,16 @@ class TestSubscribers:
         ("pattern", "suggestion"),
         [("organization", "organization.*"), ("organization.", "organization.*"), ("ORGANIZATION.*", "organization.*")],
     )
-    def test_the_error_for_an_invalid_pattern_suggests_a_valid_one(
-        self, api: ApiClient, organization: CreatedOrganization, pattern: str, suggestion: str
-    ) -> None:
+    def test_the_error_for_an_invalid_pattern_suggests_a_valid_one(self, api, organization, pattern, suggestion):
         body = {"url": "https://receiver.example/", "events": [pattern]}
         response = api.post(f"{organization.path}/webhooks", caller=organization.owner, json=body)
         assert f"did you mean '{suggestion}'?" in response.json["errors"][0]["detail"]
 
-    def test_a_pattern_without_past_events_is_accepted(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_a_pattern_without_past_events_is_accepted(self, api, organization):
         webhook = create_webhook(api, organization, "https://receiver.example/", events=["page.*"])
         assert webhook.record["events"] == ["page.*"]
 
-    def test_each_webhook_gets_its_own_delivery(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_each_webhook_gets_its_own_delivery(self, api, organization, workers, receiver):
         webhooks = [
             create_webhook(api, organization, receiver.url_at("127.0.0.1", f"/{n}"), events=[UPDATED]) for n in range(3)
         ]
@@ -97,17 +78,13 @@ class TestSubscribers:
         (event_id,) = {request.headers["webhook-id"] for request in receiver.requests}
         assert [get_delivery(api, webhook, UPDATED)["eventId"] for webhook in webhooks] == [event_id] * 3
 
-    def test_events_of_another_organization_are_not_delivered(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_events_of_another_organization_are_not_delivered(self, api, organization, stranger, workers, receiver):
         create_webhook(api, organization, receiver, events=[UPDATED])
         rename_organization(api, create_organization(api, stranger), "Rival Engines")
         workers.deliver()
         assert receiver.requests == []
 
-    def test_a_changed_subscription_applies_from_its_own_log_entry_on(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_changed_subscription_applies_from_its_own_log_entry_on(self, api, organization, workers, receiver):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         rename_organization(api, organization, "First")
         update_webhook(api, webhook, events=["organization.deleted"])
@@ -117,9 +94,7 @@ class TestSubscribers:
         workers.deliver()
         assert [parse_event(request)["data"]["name"] for request in receiver.requests] == ["First", "Third"]
 
-    def test_a_deleted_webhook_gets_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_deleted_webhook_gets_nothing(self, api, organization, workers, receiver):
         webhook = create_webhook(api, organization, receiver)
         workers.deliver()
         api.delete(webhook.path, caller=organization.owner)
@@ -127,9 +102,7 @@ class TestSubscribers:
         workers.deliver()
         assert received_event_types(receiver) == ["organization.webhook.created"]
 
-    def test_events_of_a_paused_webhook_are_skipped(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_events_of_a_paused_webhook_are_skipped(self, api, organization, workers, receiver):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         update_webhook(api, webhook, enabled=False)
         rename_organization(api, organization, "Unheard")
@@ -144,9 +117,7 @@ class TestSubscribers:
 
 
 class TestFailures:
-    def test_many_entries_are_delivered_completely_and_in_order(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_many_entries_are_delivered_completely_and_in_order(self, api, organization, workers, receiver):
         urls = [receiver.url_at("127.0.0.1", f"/{n}") for n in range(3)]
         for url in urls:
             create_webhook(api, organization, url, events=[UPDATED])
@@ -159,9 +130,7 @@ class TestFailures:
             sequences = [payload["sequence"] for payload in received]
             assert sequences == sorted(sequences)
 
-    def test_the_sweep_replaces_a_lost_message(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_the_sweep_replaces_a_lost_message(self, api, organization, workers, receiver, clock):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         rename_organization(api, organization, "After")
         with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessageBatch", times=None):
@@ -174,9 +143,7 @@ class TestFailures:
         assert received_event_types(receiver) == [UPDATED]
         assert get_delivery(api, webhook, UPDATED)["status"] == "succeeded"
 
-    def test_a_repeated_message_sends_nothing_twice(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_repeated_message_sends_nothing_twice(self, api, organization, workers, receiver):
         create_webhook(api, organization, receiver, events=[UPDATED])
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -187,14 +154,7 @@ class TestFailures:
         assert received_event_types(receiver) == [UPDATED]
         assert [item for item in memory_aws.all_items() if item["sk"] == "!"] == cursors
 
-    def test_a_missing_entry_stops_the_fan_out(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_a_missing_entry_stops_the_fan_out(self, api, organization, workers, receiver, monkeypatch):
         create_webhook(api, organization, receiver, events=[UPDATED])
         workers.deliver()
         rename_organization(api, organization, "Gone")

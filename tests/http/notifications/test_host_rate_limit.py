@@ -73,9 +73,7 @@ class TestHostRateLimit:
         configure(webhook_requests_per_second="10")
         clock.freeze()
 
-    def test_requests_are_limited_and_none_is_dropped(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, targets: FakeTargets, clock: Clock
-    ) -> None:
+    def test_requests_are_limited_and_none_is_dropped(self, api, organization, workers, targets, clock):
         hooks = [create_webhook(api, organization, URL, events=[UPDATED]) for _ in range(6)]
         clock.shift(seconds=1)  # Entries with the same timestamp have no order.
         for n in range(12):
@@ -85,9 +83,7 @@ class TestHostRateLimit:
         assert targets.max_requests_per_second <= 10
         assert {delivery["status"] for each in hooks for delivery in list_deliveries(api, each)} == {"succeeded"}
 
-    def test_requests_come_in_the_order_of_the_log(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, targets: FakeTargets, clock: Clock
-    ) -> None:
+    def test_requests_come_in_the_order_of_the_log(self, api, organization, workers, targets, clock):
         webhook = create_webhook(api, organization, URL, events=[UPDATED])
         clock.shift(seconds=1)
         for n in range(40):
@@ -99,9 +95,7 @@ class TestHostRateLimit:
             each["eventId"] for each in list_deliveries(api, webhook)
         ]
 
-    def test_replays_are_limited_too(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, targets: FakeTargets, clock: Clock
-    ) -> None:
+    def test_replays_are_limited_too(self, api, organization, workers, targets, clock):
         webhook = create_webhook(api, organization, URL, events=[UPDATED])
         clock.shift(seconds=1)
         for n in range(30):
@@ -114,9 +108,7 @@ class TestHostRateLimit:
         assert len(targets.sent) == 30
         assert targets.max_requests_per_second <= 10
 
-    def test_test_deliveries_count(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, targets: FakeTargets, clock: Clock
-    ) -> None:
+    def test_test_deliveries_count(self, api, organization, workers, targets, clock):
         webhook = create_webhook(api, organization, URL, events=[UPDATED])
         run_workers_each_second(workers, clock, 2)
         rename_organization(api, organization, "First")
@@ -132,7 +124,7 @@ class TestHostRateLimit:
         assert len(targets.sent) == 4 + 9
 
     @pytest.mark.usefixtures("targets")
-    def test_each_organization_has_its_own_limit(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_each_organization_has_its_own_limit(self, api, organization):
         other_organization = create_organization(api, organization.owner)
         granted_slots = [
             host_rate_limit.acquire_send_slots_and_retry_at(each.id, url, 10)
@@ -169,8 +161,8 @@ class TestMisconfiguredTarget:
         workers.deliver()
 
     def test_a_target_that_is_misconfigured_for_a_day_disables_its_webhook(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+        self, api, organization, webhook, workers, clock
+    ):
         self.trigger_event_after(api, organization, workers, clock, hours=23)
         assert get_webhook(api, webhook)["status"] == "active"
         self.trigger_event_after(api, organization, workers, clock, hours=2)
@@ -181,15 +173,8 @@ class TestMisconfiguredTarget:
 
     @pytest.mark.parametrize("response", [TIMED_OUT, CONNECTION_REFUSED])
     def test_timeouts_and_refused_connections_are_not_misconfiguration(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        targets: FakeTargets,
-        clock: Clock,
-        response: WebhookResponse,
-    ) -> None:
+        self, api, organization, webhook, workers, targets, clock, response
+    ):
         targets.response = response
         self.trigger_event_after(api, organization, workers, clock, hours=25)
         assert get_webhook(api, webhook)["status"] == "active"
@@ -199,24 +184,14 @@ class TestMisconfiguredTarget:
             workers.run_until_idle()
         assert get_webhook(api, webhook)["status"] == "disabled"
 
-    def test_any_response_restarts_the_period(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        targets: FakeTargets,
-        clock: Clock,
-    ) -> None:
+    def test_any_response_restarts_the_period(self, api, organization, webhook, workers, targets, clock):
         targets.response = WebhookResponse(500, None, "", 1)
         self.trigger_event_after(api, organization, workers, clock, hours=12)
         targets.response = NAME_NOT_RESOLVED
         self.trigger_event_after(api, organization, workers, clock, hours=13)
         assert get_webhook(api, webhook)["status"] == "active"
 
-    def test_another_url_restarts_the_period(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_another_url_restarts_the_period(self, api, organization, webhook, workers, clock):
         update_webhook(api, webhook, url="https://elsewhere.example.com")
         self.trigger_event_after(api, organization, workers, clock, hours=25)
         assert get_webhook(api, webhook)["status"] == "active"

@@ -6,11 +6,9 @@ import pytest
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel
 from chalicelib.kernel.core.clock import after, now
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.channels import (
     create_channel,
     get_channel,
@@ -21,11 +19,9 @@ from tests.harness.channels import (
     stored_messages,
     update_channel,
 )
-from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure
 from tests.harness.organizations import CreatedOrganization, create_api_key
 from tests.harness.receiver import Receiver, Reply
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -34,7 +30,7 @@ MASKED_URL = "https://hooks.slack.com/…wxyz"
 
 
 class TestCreateIntegrationChannel:
-    def test_the_required_fields_suffice(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_the_required_fields_suffice(self, api, organization):
         response = post_channel(api, organization, SLACK_URL)
         assert response.status == 201
         record = response.json
@@ -42,7 +38,7 @@ class TestCreateIntegrationChannel:
         assert (record["enabled"], record["status"], record["lastError"]) == (True, "active", None)
         assert response.location == f"{organization.path}/integration-channels/{record['id']}"
 
-    def test_every_response_masks_the_url(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_every_response_masks_the_url(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL)
         assert channel.record["config"] == {"webhookUrl": MASKED_URL}
         assert get_channel(api, channel) == channel.record
@@ -51,12 +47,12 @@ class TestCreateIntegrationChannel:
         assert entry["data"] == channel.record
         assert entry["target"] == {"type": "organization.integration_channel", "id": channel.id, "name": "#engines"}
 
-    def test_the_table_does_not_contain_the_url(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_the_table_does_not_contain_the_url(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL)
         assert stored_channel(channel).decrypted_url == SLACK_URL
         assert b"XXXXwxyz" not in repr(memory_aws.all_items()).encode()
 
-    def test_a_short_url_is_masked_after_the_host(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_a_short_url_is_masked_after_the_host(self, api, organization):
         channel = create_channel(api, organization, "http://127.0.0.1:9999/hook", provider="webhook")
         assert channel.record["config"] == {"webhookUrl": "http://127.0.0.1:9999/…"}
 
@@ -80,22 +76,16 @@ class TestCreateIntegrationChannel:
             ({"enabled": "yes"}, {"/enabled": "wrong_type"}),
         ],
     )
-    def test_an_invalid_body_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, fields: dict[str, Any], expected_errors: dict[str, str]
-    ) -> None:
+    def test_an_invalid_body_is_rejected(self, api, organization, fields, expected_errors):
         response = post_channel(api, organization, SLACK_URL, **fields)
         assert (response.status_and_code, response.errors) == ("422 validation_failed", expected_errors)
 
-    def test_the_error_for_an_unknown_event_refers_to_the_list_of_event_types(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_the_error_for_an_unknown_event_refers_to_the_list_of_event_types(self, api, organization):
         (error,) = post_channel(api, organization, SLACK_URL, events=["weather.*"]).json["errors"]
         assert "'weather.*'" in error["detail"]
         assert "GET /event-types" in error["detail"]
 
-    def test_only_admins_and_keys_with_the_scope_may_create(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, edith: Person, stranger: Person
-    ) -> None:
+    def test_only_admins_and_keys_with_the_scope_may_create(self, api, organization, grace, edith, stranger):
         path = f"{organization.path}/integration-channels"
         body = {"provider": "slack", "name": "#engines", "config": {"webhookUrl": SLACK_URL}}
         write_key, read_key = (create_api_key(api, organization, f"channels:{scope}") for scope in ("write", "read"))
@@ -104,9 +94,7 @@ class TestCreateIntegrationChannel:
         assert [response.status for response in responses] == [201, 201, 403, 403, 404]
         assert len(api.get_items(path, caller=read_key)) == 2
 
-    def test_an_organization_has_at_most_50_channels(
-        self, api: ApiClient, organization: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_organization_has_at_most_50_channels(self, api, organization, monkeypatch):
         quota = IntegrationChannel.quota
         assert quota is not None
         assert quota.limit == 50
@@ -118,7 +106,7 @@ class TestCreateIntegrationChannel:
 
 
 class TestUpdateIntegrationChannel:
-    def test_absent_fields_are_unchanged(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_absent_fields_are_unchanged(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL, events=["organization.updated"])
         changed = update_channel(api, channel, name="#looms").json
         expected = {**channel.record, "name": "#looms", "version": 2, "updatedAt": changed["updatedAt"]}
@@ -126,16 +114,14 @@ class TestUpdateIntegrationChannel:
         assert stored_channel(channel).decrypted_url == SLACK_URL
 
     @pytest.mark.parametrize("config", [{}, {"webhookUrl": MASKED_URL}, {"webhookUrl": SLACK_URL}])
-    def test_the_masked_or_current_url_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, config: dict[str, str]
-    ) -> None:
+    def test_the_masked_or_current_url_changes_nothing(self, api, organization, config):
         channel = create_channel(api, organization, SLACK_URL)
         assert update_channel(api, channel, config=config).json == channel.record
         assert update_channel(api, channel, **{**channel.record, "config": config}).json == channel.record
         assert list_entries(api, organization, type="organization.integration_channel.updated") == []
         assert stored_channel(channel).decrypted_url == SLACK_URL
 
-    def test_another_masked_url_is_rejected(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_another_masked_url_is_rejected(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL)
         body = {"config": {"webhookUrl": "https://hooks.slack.com/…abcd"}}
         response = api.patch(channel.path, caller=organization.owner, json=body)
@@ -143,7 +129,7 @@ class TestUpdateIntegrationChannel:
         assert "masked" in response.json["errors"][0]["detail"]
         assert stored_channel(channel).decrypted_url == SLACK_URL
 
-    def test_null_resets_a_field_to_its_default(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_null_resets_a_field_to_its_default(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL, events=["organization.updated"], enabled=False)
         changed = update_channel(api, channel, events=None, enabled=None).json
         assert (changed["events"], changed["enabled"]) == (["*"], True)
@@ -151,7 +137,7 @@ class TestUpdateIntegrationChannel:
             response = api.patch(channel.path, caller=organization.owner, json={name: None})
             assert response.errors == {f"/{name}": "required"}
 
-    def test_the_entry_masks_the_new_url(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_the_entry_masks_the_new_url(self, api, organization):
         channel = create_channel(api, organization, SLACK_URL)
         url = SLACK_URL.replace("wxyz", "abcd")
         update_channel(api, channel, config={"webhookUrl": url})
@@ -161,9 +147,7 @@ class TestUpdateIntegrationChannel:
         assert "XXXX" not in json.dumps(entry)
         assert stored_channel(channel).decrypted_url == url
 
-    def test_another_url_resets_the_retry_delay(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_another_url_resets_the_retry_delay(self, api, organization, receiver):
         channel = create_channel(api, organization, receiver)
         receiver.default_reply = Reply(status=429, headers={"Retry-After": "600"})
         send_test_message(api, channel)
@@ -176,9 +160,7 @@ class TestUpdateIntegrationChannel:
 
 
 class TestDeleteIntegrationChannel:
-    def test_the_channel_and_its_messages_are_removed(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_the_channel_and_its_messages_are_removed(self, api, organization, workers, receiver):
         channel = create_channel(api, organization, receiver)
         workers.deliver()
         assert stored_messages(channel)
@@ -191,9 +173,7 @@ class TestDeleteIntegrationChannel:
 
 
 class TestTestIntegrationChannel:
-    def test_a_message_is_sent_at_once(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_a_message_is_sent_at_once(self, api, organization, receiver):
         channel = create_channel(api, organization, receiver)
         result = send_test_message(api, channel)
         assert (result["delivered"], result["statusCode"], result["error"]) == (True, 200, None)
@@ -205,9 +185,7 @@ class TestTestIntegrationChannel:
             "application/json",
         )
 
-    def test_a_test_message_is_logged(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_a_test_message_is_logged(self, api, organization, receiver):
         channel = create_channel(api, organization, receiver)
         for _ in range(2):
             send_test_message(api, channel)
@@ -215,16 +193,12 @@ class TestTestIntegrationChannel:
         assert [(entry["data"], entry["changes"]) for entry in entries] == [(channel.record, [])] * 2
         assert get_channel(api, channel) == channel.record
 
-    def test_a_disabled_channel_can_be_tested(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_a_disabled_channel_can_be_tested(self, api, organization, receiver):
         channel = create_channel(api, organization, receiver, enabled=False)
         assert send_test_message(api, channel)["delivered"]
         assert get_channel(api, channel)["enabled"] is False
 
-    def test_a_permanent_failure_needs_attention_until_a_test_succeeds(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_a_permanent_failure_needs_attention_until_a_test_succeeds(self, api, organization, receiver):
         channel = create_channel(api, organization, receiver)
         receiver.default_reply = Reply(status=404, body=b"no_service")
         result = send_test_message(api, channel)
@@ -247,17 +221,13 @@ class TestTestIntegrationChannel:
         }
 
     @pytest.mark.parametrize("status", [408, 413, 425, 429, 500, 503])
-    def test_a_temporary_failure_does_not_change_the_channel(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, status: int
-    ) -> None:
+    def test_a_temporary_failure_does_not_change_the_channel(self, api, organization, receiver, status):
         channel = create_channel(api, organization, receiver)
         receiver.default_reply = Reply(status=status)
         assert send_test_message(api, channel)["error"] == f"Slack answered {status}."
         assert get_channel(api, channel) == channel.record
 
-    def test_a_missing_response_is_reported(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_a_missing_response_is_reported(self, api, organization, receiver):
         channel = create_channel(api, organization, receiver)
         receiver.default_reply = Reply(raw_response=b"", closes_connection=True)
         result = send_test_message(api, channel)
@@ -265,9 +235,7 @@ class TestTestIntegrationChannel:
         assert result["error"]
         assert get_channel(api, channel) == channel.record
 
-    def test_the_response_of_a_blocked_address_is_not_shown(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, configure: SettingsOverride
-    ) -> None:
+    def test_the_response_of_a_blocked_address_is_not_shown(self, api, organization, receiver, configure):
         channel = create_channel(api, organization, receiver)
         receiver.default_reply = Reply(body=b"inner secret")
         configure(webhook_allow_private="0")
@@ -290,34 +258,22 @@ class TestNeedsAttention:
     @pytest.mark.parametrize(
         "fields", [{"name": "#looms"}, {"events": ["organization.*"]}, {"enabled": True}, {"enabled": False}]
     )
-    def test_other_changes_do_not_reset_the_status(
-        self, api: ApiClient, failed_channel: Any, fields: dict[str, Any]
-    ) -> None:
+    def test_other_changes_do_not_reset_the_status(self, api, failed_channel, fields):
         assert update_channel(api, failed_channel, **fields).json["status"] == "needs_attention"
 
     @pytest.mark.parametrize("fields", [{"config": {"webhookUrl": SLACK_URL}}, {"provider": "webhook"}])
-    def test_another_url_or_provider_resets_the_status(
-        self, api: ApiClient, failed_channel: Any, fields: dict[str, Any]
-    ) -> None:
+    def test_another_url_or_provider_resets_the_status(self, api, failed_channel, fields):
         changed = update_channel(api, failed_channel, **fields).json
         assert (changed["status"], changed["lastError"]) == ("active", None)
 
-    def test_disabling_and_enabling_resets_the_status(self, api: ApiClient, failed_channel: Any) -> None:
+    def test_disabling_and_enabling_resets_the_status(self, api, failed_channel):
         assert update_channel(api, failed_channel, enabled=False).json["lastError"] is not None
         changed = update_channel(api, failed_channel, enabled=True).json
         assert (changed["status"], changed["lastError"]) == ("active", None)
 
 
 class TestErasure:
-    def test_names_and_urls_are_redacted(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        edith: Person,
-        workers: Workers,
-        clock: Clock,
-        receiver: Receiver,
-    ) -> None:
+    def test_names_and_urls_are_redacted(self, api, organization, edith, workers, clock, receiver):
         url = receiver.url_at("127.0.0.1", f"/hooks?for={edith.email}&token=0123456789")
         channel_with_name = create_channel(api, organization, SLACK_URL, name=f"Mail to {edith.email}")
         channel_with_url = create_channel(api, organization, url, provider="webhook")
@@ -330,15 +286,7 @@ class TestErasure:
         assert get_channel(api, channel_with_url)["status"] == "needs_attention"
         assert "erased" in get_channel(api, channel_with_url)["lastError"]
 
-    def test_stored_responses_are_redacted(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        edith: Person,
-        workers: Workers,
-        clock: Clock,
-        receiver: Receiver,
-    ) -> None:
+    def test_stored_responses_are_redacted(self, api, organization, edith, workers, clock, receiver):
         receiver.default_reply = Reply(body=f"thanks, {edith.email}".encode())
         channel = create_channel(api, organization, receiver, events=["organization.integration_channel.created"])
         workers.deliver()

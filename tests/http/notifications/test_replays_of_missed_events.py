@@ -2,12 +2,8 @@
 
 import pytest
 
-from tests.harness.api import ApiClient
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
-    CreatedWebhook,
     get_finished_replay,
     list_deliveries,
     parse_event,
@@ -16,19 +12,11 @@ from tests.harness.webhooks import (
     start_replay,
     update_webhook,
 )
-from tests.harness.workers import Workers
 
 
 @pytest.mark.usefixtures("private_targets_allowed")
 class TestMissedEvents:
-    def test_are_sent_in_order_and_the_replay_counts_them(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_are_sent_in_order_and_the_replay_counts_them(self, api, organization, webhook, workers, receiver):
         rename_organization(api, organization, "Heard")
         workers.deliver()
         update_webhook(api, webhook, enabled=False)
@@ -50,15 +38,7 @@ class TestMissedEvents:
         assert names == ["Heard", *(f"Missed {n}" for n in range(60))]
         assert {delivery["status"] for delivery in list_deliveries(api, webhook)} == {"succeeded"}
 
-    def test_are_retried_when_they_fail_again(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_are_retried_when_they_fail_again(self, api, organization, webhook, workers, receiver, clock):
         update_webhook(api, webhook, enabled=False)
         rename_organization(api, organization, "Missed")
         workers.deliver()

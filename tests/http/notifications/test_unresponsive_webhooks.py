@@ -3,7 +3,6 @@
 import pytest
 
 from tests.harness.api import ApiClient
-from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import NO_REPLY, ReceivedRequest, Receiver, Reply
 from tests.harness.webhooks import (
@@ -24,9 +23,7 @@ UPDATED = "organization.updated"
 
 
 class TestNewWebhook:
-    def test_is_probed_separately_and_then_receives_all_events_in_order(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_is_probed_separately_and_then_receives_all_events_in_order(self, api, organization, workers, receiver):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         for n in range(5):
             rename_organization(api, organization, f"Name {n}")
@@ -37,9 +34,7 @@ class TestNewWebhook:
         ]
         assert [len(event_delivery["attempts"]) for event_delivery in list_deliveries(api, webhook)] == [1] * 5
 
-    def test_receives_events_that_occur_during_the_probe_in_order(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_receives_events_that_occur_during_the_probe_in_order(self, api, organization, workers, receiver):
         def rename_and_reply(_: ReceivedRequest) -> Reply:
             if len(receiver.requests) <= 3:
                 rename_organization(api, organization, f"During {len(receiver.requests)}")
@@ -57,9 +52,7 @@ class TestNewWebhook:
         assert sequences == sorted(sequences)
         assert len(sequences) == len(list_deliveries(api, webhook)) == 34
 
-    def test_any_response_makes_it_responsive(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_any_response_makes_it_responsive(self, api, organization, workers, receiver):
         receiver.default_reply = Reply(status=500)
         create_webhook(api, organization, receiver, events=[UPDATED])
         for n in range(2):
@@ -68,9 +61,7 @@ class TestNewWebhook:
         assert len(receiver.requests) == 2
         assert not [body for body in messages if '"probe": true' in body]
 
-    def test_a_deleted_webhook_is_not_probed(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver
-    ) -> None:
+    def test_a_deleted_webhook_is_not_probed(self, api, organization, workers, receiver):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         rename_organization(api, organization, "Unheard")
         api.delete(webhook.path, caller=organization.owner)
@@ -81,14 +72,8 @@ class TestNewWebhook:
 @pytest.mark.usefixtures("short_webhook_timeout")
 class TestUnresponsiveWebhook:
     def test_waits_for_its_next_attempt_and_receives_all_events_when_it_responds(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, webhook, workers, receiver, clock
+    ):
         receiver.default_reply = NO_REPLY
         rename_organization(api, organization, "First")
         workers.try_deliver()
@@ -106,15 +91,7 @@ class TestUnresponsiveWebhook:
         names = [parse_event(request)["data"]["name"] for request in receiver.requests]
         assert names == ["First", "First", *(f"Waiting {n}" for n in range(5))]
 
-    def test_is_probed_with_one_delivery_at_a_time(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_is_probed_with_one_delivery_at_a_time(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = NO_REPLY
         for n in range(5):
             rename_organization(api, organization, f"Name {n}")
@@ -128,14 +105,7 @@ class TestUnresponsiveWebhook:
         assert (first["statusCode"], first["responseBody"]) == (None, None)
         assert "did not respond" in first["error"]
 
-    def test_does_not_delay_other_webhooks(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_does_not_delay_other_webhooks(self, api, organization, webhook, workers, receiver):
         receiver.replies_by_path["/"] = NO_REPLY
         healthy = create_webhook(api, organization, receiver.url_at("127.0.0.1", "/healthy"), events=[UPDATED])
         for n in range(4):
@@ -144,15 +114,7 @@ class TestUnresponsiveWebhook:
         assert [event_delivery["status"] for event_delivery in list_deliveries(api, healthy)] == ["succeeded"] * 4
         assert [event_delivery["status"] for event_delivery in list_deliveries(api, webhook)] == ["pending"] * 4
 
-    def test_is_not_probed_once_disabled(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_is_not_probed_once_disabled(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = NO_REPLY
         rename_organization(api, organization, "After")
         workers.try_deliver()
@@ -184,14 +146,8 @@ class TestRecoveredWebhook:
 
     @pytest.mark.parametrize("index", [0, 1])
     def test_receives_all_waiting_events_after_a_manual_retry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        recovered_webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        index: int,
-    ) -> None:
+        self, api, organization, recovered_webhook, workers, receiver, index
+    ):
         delivery_id = list_deliveries(api, recovered_webhook)[index]["id"]
         assert (
             api.post(f"{recovered_webhook.path}/deliveries/{delivery_id}/retry", caller=organization.owner).status
@@ -204,16 +160,12 @@ class TestRecoveredWebhook:
         ]
         assert list_deliveries(api, recovered_webhook)[1]["status"] == "succeeded"
 
-    def test_receives_all_due_events_after_a_test_delivery(
-        self, api: ApiClient, organization: CreatedOrganization, recovered_webhook: CreatedWebhook, workers: Workers
-    ) -> None:
+    def test_receives_all_due_events_after_a_test_delivery(self, api, organization, recovered_webhook, workers):
         assert api.post(f"{recovered_webhook.path}/test", caller=organization.owner).json["delivered"] is True
         workers.deliver()
         assert list_deliveries(api, recovered_webhook)[1]["status"] == "succeeded"
 
-    def test_disabling_skips_the_waiting_events(
-        self, api: ApiClient, recovered_webhook: CreatedWebhook, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_disabling_skips_the_waiting_events(self, api, recovered_webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=410)
         clock.shift(seconds=10)
         workers.run_until_idle()

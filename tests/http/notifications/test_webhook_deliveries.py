@@ -1,7 +1,6 @@
 """Test deliveries to a webhook: listing and reading them, and their attempts."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -12,17 +11,15 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
-from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
     CreatedWebhook,
     create_webhook,
     list_deliveries,
     rename_organization,
 )
-from tests.harness.workers import Workers
 
 URL = "https://hooks.example.com/atrium"
 UPDATED = "organization.updated"
@@ -76,9 +73,7 @@ class TestList:
             ids.setdefault((status, event_type), []).insert(0, delivery_id)
         return ids
 
-    def test_deliveries_are_listed_newest_first_with_any_limit(
-        self, api: ApiClient, paused_webhook: CreatedWebhook, stored_ids: Mapping[Any, list[str]]
-    ) -> None:
+    def test_deliveries_are_listed_newest_first_with_any_limit(self, api, paused_webhook, stored_ids):
         all_ids = sorted((delivery_id for ids in stored_ids.values() for delivery_id in ids), reverse=True)
         for limit in (1, 7, 40):
             assert list_ids(api, paused_webhook, limit=limit) == all_ids
@@ -86,15 +81,7 @@ class TestList:
     @pytest.mark.parametrize("limit", [1, 3, 100])
     @pytest.mark.parametrize("event_type", [None, UPDATED, "organization.created", "organization.deleted"])
     @pytest.mark.parametrize("status", [None, "pending", "succeeded", "failed", "skipped"])
-    def test_filters_apply_together(
-        self,
-        api: ApiClient,
-        paused_webhook: CreatedWebhook,
-        stored_ids: Mapping[tuple[str, str], list[str]],
-        status: str | None,
-        event_type: str | None,
-        limit: int,
-    ) -> None:
+    def test_filters_apply_together(self, api, paused_webhook, stored_ids, status, event_type, limit):
         query = {"limit": limit, "status": status, "eventType": event_type}
         matching_lists = [
             ids
@@ -104,9 +91,7 @@ class TestList:
         found_ids = list_ids(api, paused_webhook, **{parameter: value for parameter, value in query.items() if value})
         assert found_ids == sorted((delivery_id for ids in matching_lists for delivery_id in ids), reverse=True)
 
-    def test_both_ends_of_a_time_range_are_included(
-        self, api: ApiClient, paused_webhook: CreatedWebhook, stored_ids: Mapping[Any, list[str]]
-    ) -> None:
+    def test_both_ends_of_a_time_range_are_included(self, api, paused_webhook, stored_ids):
         all_ids = sorted(delivery_id for ids in stored_ids.values() for delivery_id in ids)
         first_at, last_at = after(START, seconds=60 * 5), after(START, seconds=60 * 9)
         assert list_ids(api, paused_webhook, **{"from": first_at, "to": last_at}) == all_ids[5:10][::-1]
@@ -128,32 +113,24 @@ class TestList:
             ("to", "2026-11-20"),
         ],
     )
-    def test_an_invalid_filter_is_rejected(
-        self, api: ApiClient, paused_webhook: CreatedWebhook, name: str, value: str
-    ) -> None:
+    def test_an_invalid_filter_is_rejected(self, api, paused_webhook, name, value):
         answer = api.get(
             f"{paused_webhook.path}/deliveries", caller=paused_webhook.organization.owner, query={name: value}
         )
         assert answer.status_and_code == "422 validation_failed"
         assert list(answer.errors) == [f"query/{name}"]
 
-    def test_a_time_range_that_ends_before_it_starts_is_rejected(
-        self, api: ApiClient, paused_webhook: CreatedWebhook
-    ) -> None:
+    def test_a_time_range_that_ends_before_it_starts_is_rejected(self, api, paused_webhook):
         query = {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}
         answer = api.get(f"{paused_webhook.path}/deliveries", caller=paused_webhook.organization.owner, query=query)
         assert answer.errors == {"query/from": "out_of_range"}
 
-    def test_each_webhook_has_its_own_deliveries(
-        self, api: ApiClient, organization: CreatedOrganization, paused_webhook: CreatedWebhook
-    ) -> None:
+    def test_each_webhook_has_its_own_deliveries(self, api, organization, paused_webhook):
         other = create_webhook(api, organization, URL)
         first, second = store_delivery(paused_webhook, START), store_delivery(other, START)
         assert (list_ids(api, paused_webhook), list_ids(api, other)) == ([first], [second])
 
-    def test_deliveries_expire_after_ninety_days(
-        self, api: ApiClient, paused_webhook: CreatedWebhook, ada: Person, clock: Clock
-    ) -> None:
+    def test_deliveries_expire_after_ninety_days(self, api, paused_webhook, ada, clock):
         clock.freeze(START)
         first, second = store_delivery(paused_webhook, START), store_delivery(paused_webhook, after(START, days=1))
         clock.shift(days=RETENTION_DAYS, seconds=-1)
@@ -173,7 +150,7 @@ class TestGet:
     def webhook(self, api: ApiClient, organization: CreatedOrganization) -> CreatedWebhook:
         return create_webhook(api, organization, URL)
 
-    def test_a_delivery_is_returned_as_it_is_listed(self, api: ApiClient, webhook: CreatedWebhook, ada: Person) -> None:
+    def test_a_delivery_is_returned_as_it_is_listed(self, api, webhook, ada):
         delivery_id = store_delivery(webhook, now(), status="skipped")
         answer = api.get(f"{webhook.path}/deliveries/{delivery_id}", caller=ada)
         assert list_deliveries(api, webhook) == [answer.json]
@@ -183,9 +160,7 @@ class TestGet:
         )
         assert revalidation.status == 304
 
-    def test_a_delivery_of_another_webhook_is_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, ada: Person
-    ) -> None:
+    def test_a_delivery_of_another_webhook_is_not_found(self, api, organization, webhook, ada):
         for other_webhook in (
             create_webhook(api, organization, URL),
             create_webhook(api, create_organization(api, ada), URL),
@@ -198,9 +173,7 @@ class TestGet:
 
 
 @pytest.mark.usefixtures("private_targets_allowed")
-def test_each_request_sent_is_an_attempt(
-    api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers, receiver: Receiver
-) -> None:
+def test_each_request_sent_is_an_attempt(api, organization, webhook, workers, receiver):
     rename_organization(api, organization, "On a connection that is kept")
     workers.deliver()
     answers = iter([Reply(raw_response=b"", closes_connection=True), Reply()])

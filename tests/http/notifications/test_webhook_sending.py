@@ -8,15 +8,10 @@ from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.kernel.core.clock import timestamp_ms
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.clock import Clock
-from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
-    CreatedWebhook,
     create_webhook,
     get_delivery,
     get_webhook,
@@ -26,7 +21,6 @@ from tests.harness.webhooks import (
     rename_organization,
     update_webhook,
 )
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -41,14 +35,7 @@ def seconds_until_retry(event_delivery: Json) -> float:
 
 
 class TestRequest:
-    def test_contains_the_event_and_is_signed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_contains_the_event_and_is_signed(self, api, organization, webhook, workers, receiver):
         rename_organization(api, organization, "Difference Engines")
         workers.deliver()
         (request,) = receiver.requests
@@ -66,15 +53,7 @@ class TestRequest:
         assert headers["webhook-id"] == entry["id"]
         assert Verifier(webhook.secret).verify(request.body, headers) == parse_event(request)
 
-    def test_is_signed_with_every_valid_secret(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_is_signed_with_every_valid_secret(self, api, organization, webhook, workers, receiver, clock):
         rotation = api.post(f"{webhook.path}/rotate-secret", caller=organization.owner, json={"graceHours": 1}).json
         rename_organization(api, organization, "In the grace")
         workers.deliver()
@@ -87,15 +66,7 @@ class TestRequest:
         (signature,) = receiver.requests[-1].headers["webhook-signature"].split()
         assert signature.startswith("v1,")
 
-    def test_differs_between_attempts_only_in_its_timestamp(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_differs_between_attempts_only_in_its_timestamp(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -110,15 +81,7 @@ class TestRequest:
 
 class TestResponse:
     @pytest.mark.parametrize("status", [200, 201, 204, 299])
-    def test_success_completes_the_delivery(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        status: int,
-    ) -> None:
+    def test_success_completes_the_delivery(self, api, organization, webhook, workers, receiver, status):
         receiver.default_reply = Reply(status=status, body=b"" if status == 204 else b"thanks")
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -130,15 +93,7 @@ class TestResponse:
         assert attempt["durationMs"] >= 0
 
     @pytest.mark.parametrize("status", [301, 302, 307, 400, 401, 404, 429, 500, 503])
-    def test_any_other_status_is_retried(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        status: int,
-    ) -> None:
+    def test_any_other_status_is_retried(self, api, organization, webhook, workers, receiver, status):
         receiver.default_reply = Reply(
             status=status, headers={"Location": receiver.url_at("127.0.0.1", "/elsewhere")}, body=b"no"
         )
@@ -151,27 +106,13 @@ class TestResponse:
         assert {request.path for request in receiver.requests} == {"/"}
         assert get_webhook(api, webhook)["failingSince"] is not None
 
-    def test_retry_after_is_respected(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_retry_after_is_respected(self, api, organization, webhook, workers, receiver):
         receiver.default_reply = Reply(status=503, headers={"Retry-After": "120"})
         rename_organization(api, organization, "After")
         workers.try_deliver()
         assert 119 <= seconds_until_retry(get_delivery(api, webhook, UPDATED)) <= 121
 
-    def test_410_disables_the_webhook(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_410_disables_the_webhook(self, api, organization, webhook, workers, receiver):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -189,15 +130,7 @@ class TestResponse:
 
 
 class TestRetrySchedule:
-    def test_fails_after_ten_attempts_over_three_days(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_fails_after_ten_attempts_over_three_days(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         exhaustion_webhook = create_webhook(
             api, organization, receiver.url_at("127.0.0.1", "/other"), events=[EXHAUSTED]
@@ -226,9 +159,7 @@ class TestRetrySchedule:
         assert get_delivery(api, exhaustion_webhook, EXHAUSTED)["status"] == "succeeded"
         assert get_delivery(api, other_webhook, EXHAUSTED)["status"] == "succeeded"
 
-    def test_a_webhook_receives_no_event_about_its_own_failures(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_a_webhook_receives_no_event_about_its_own_failures(self, api, organization, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         webhook = create_webhook(api, organization, receiver, events=[UPDATED, EXHAUSTED, DISABLED])
         rename_organization(api, organization, "After")
@@ -240,14 +171,8 @@ class TestRetrySchedule:
         assert [event_delivery["eventType"] for event_delivery in list_deliveries(api, webhook)] == [UPDATED]
 
     def test_five_days_of_failures_disable_the_webhook_and_notify_the_admins(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        mailbox: Mailbox,
-    ) -> None:
+        self, api, organization, workers, receiver, clock, mailbox
+    ):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         receiver.default_reply = Reply(status=500)
         for days in (0, 2, 2):
@@ -271,15 +196,7 @@ class TestRetrySchedule:
         assert webhook.record["url"] in mailbox.emails[0].text
         assert "Analytical Engines" in mailbox.emails[0].subject or "Too late" in mailbox.emails[0].subject
 
-    def test_one_success_clears_the_failure(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_one_success_clears_the_failure(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         rename_organization(api, organization, "Failing")
         workers.deliver()
@@ -296,15 +213,7 @@ class TestRetrySchedule:
 
 
 class TestInterruptions:
-    def test_disabling_skips_the_retry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_disabling_skips_the_retry(self, api, organization, webhook, workers, receiver, clock):
         receiver.default_reply = Reply(status=500)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -314,15 +223,7 @@ class TestInterruptions:
         assert len(receiver.requests) == 1
         assert get_delivery(api, webhook, UPDATED)["status"] == "skipped"
 
-    def test_a_retry_goes_to_the_changed_url(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+    def test_a_retry_goes_to_the_changed_url(self, api, organization, webhook, workers, receiver, clock):
         receiver.replies_by_path["/"] = Reply(status=500)
         rename_organization(api, organization, "After")
         workers.deliver()
@@ -333,9 +234,7 @@ class TestInterruptions:
         assert [request.path for request in receiver.requests] == ["/", "/moved"]
         assert get_delivery(api, webhook, UPDATED)["status"] == "succeeded"
 
-    def test_an_event_about_an_erased_person_is_not_retried(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_an_event_about_an_erased_person_is_not_retried(self, api, organization, workers, receiver, clock):
         receiver.default_reply = Reply(status=500, body=b"sophie@example.org is not welcome")
         webhook = create_webhook(api, organization, receiver, events=["organization.invitation.created"])
         body = {"email": "sophie@example.org"}
@@ -355,15 +254,7 @@ class TestInterruptions:
 
 
 class TestPrivateAddress:
-    def test_is_never_connected_to_or_shown(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        configure: SettingsOverride,
-    ) -> None:
+    def test_is_never_connected_to_or_shown(self, api, organization, webhook, workers, receiver, configure):
         configure(webhook_allow_private="0")
         receiver.default_reply = Reply(status=500, body=b"the inside")
         rename_organization(api, organization, "After")

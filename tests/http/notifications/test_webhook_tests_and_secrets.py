@@ -3,7 +3,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any
 
 import pytest
 from standardwebhooks import Webhook as Verifier
@@ -13,8 +12,6 @@ from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.storage import table
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.receiver import ReceivedRequest, Receiver, Reply
 from tests.harness.webhooks import (
@@ -25,7 +22,6 @@ from tests.harness.webhooks import (
     rename_organization,
     update_webhook,
 )
-from tests.harness.workers import Workers
 
 URL = "https://hooks.example.com/atrium"
 UPDATED = "organization.updated"
@@ -51,9 +47,7 @@ class TestTestDelivery:
         message: Json = Verifier(secret).verify(request.body, headers)
         return message
 
-    def test_sends_a_signed_message_at_once(
-        self, api: ApiClient, organization: CreatedOrganization, subscribed_webhook: CreatedWebhook, receiver: Receiver
-    ) -> None:
+    def test_sends_a_signed_message_at_once(self, api, organization, subscribed_webhook, receiver):
         receiver.default_reply = Reply(status=202, body=b"thanks")
         result = self.send_test(api, subscribed_webhook)
         assert result | {"delivered": True, "statusCode": 202, "error": None} == result
@@ -69,13 +63,8 @@ class TestTestDelivery:
         assert request.headers["Content-Type"] == "application/json"
 
     def test_sends_a_new_message_each_time_and_stores_no_delivery(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        subscribed_webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+        self, api, organization, subscribed_webhook, workers, receiver
+    ):
         for _ in range(2):
             self.send_test(api, subscribed_webhook)
         assert len({request.headers["webhook-id"] for request in receiver.requests}) == 2
@@ -86,9 +75,7 @@ class TestTestDelivery:
         assert [entry["changes"] for entry in entries] == [[], []]
         assert entries[0]["data"] == get_webhook(api, subscribed_webhook)
 
-    def test_is_signed_with_every_valid_secret(
-        self, api: ApiClient, subscribed_webhook: CreatedWebhook, receiver: Receiver
-    ) -> None:
+    def test_is_signed_with_every_valid_secret(self, api, subscribed_webhook, receiver):
         rotation = api.post(
             f"{subscribed_webhook.path}/rotate-secret", caller=subscribed_webhook.organization.owner
         ).json
@@ -97,9 +84,7 @@ class TestTestDelivery:
             self.verify_signature(receiver.requests[0], secret)
 
     @pytest.mark.parametrize("status", [301, 400, 410, 500])
-    def test_reports_the_response_and_does_not_count_as_a_failure(
-        self, api: ApiClient, subscribed_webhook: CreatedWebhook, receiver: Receiver, status: int
-    ) -> None:
+    def test_reports_the_response_and_does_not_count_as_a_failure(self, api, subscribed_webhook, receiver, status):
         webhook_before = get_webhook(api, subscribed_webhook)
         receiver.default_reply = Reply(status=status, headers={"Location": receiver.url}, body=b"no")
         result = self.send_test(api, subscribed_webhook)
@@ -107,22 +92,13 @@ class TestTestDelivery:
         assert str(status) in result["error"]
         assert get_webhook(api, subscribed_webhook) == webhook_before
 
-    def test_reports_a_connection_error(
-        self, api: ApiClient, organization: CreatedOrganization, unused_port: int
-    ) -> None:
+    def test_reports_a_connection_error(self, api, organization, unused_port):
         webhook = create_webhook(api, organization, f"http://127.0.0.1:{unused_port}/")
         result = self.send_test(api, webhook)
         assert result | {"delivered": False, "statusCode": None} == result
         assert result["error"] == "The connection was refused."
 
-    def test_works_for_a_paused_or_disabled_webhook(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        subscribed_webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_works_for_a_paused_or_disabled_webhook(self, api, organization, subscribed_webhook, workers, receiver):
         update_webhook(api, subscribed_webhook, enabled=False)
         assert self.send_test(api, subscribed_webhook)["delivered"]
         update_webhook(api, subscribed_webhook, enabled=True)
@@ -134,9 +110,7 @@ class TestTestDelivery:
         assert self.send_test(api, subscribed_webhook)["delivered"]
         assert get_webhook(api, subscribed_webhook)["status"] == "disabled"
 
-    def test_an_idempotent_replay_sends_nothing(
-        self, api: ApiClient, subscribed_webhook: CreatedWebhook, receiver: Receiver
-    ) -> None:
+    def test_an_idempotent_replay_sends_nothing(self, api, subscribed_webhook, receiver):
         headers = {"Idempotency-Key": "try"}
         first, second = (
             api.post(f"{subscribed_webhook.path}/test", caller=subscribed_webhook.organization.owner, headers=headers)
@@ -168,9 +142,7 @@ class TestRotateWebhookSecret:
         assert item
         return [secret["until"] for secret in item["secrets"]]
 
-    def test_the_new_secret_is_shown_once(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook
-    ) -> None:
+    def test_the_new_secret_is_shown_once(self, api, organization, webhook):
         answer = self.rotate(api, webhook)
         record = answer.json
         assert answer.status == 200
@@ -181,18 +153,14 @@ class TestRotateWebhookSecret:
         (entry,) = list_entries(api, organization, type="organization.webhook.secret_rotated")
         assert record["secret"] not in json.dumps(entry)
 
-    def test_the_former_secret_signs_for_a_day_by_default(
-        self, api: ApiClient, webhook: CreatedWebhook, clock: Clock
-    ) -> None:
+    def test_the_former_secret_signs_for_a_day_by_default(self, api, webhook, clock):
         clock.freeze("2026-11-20T09:30:00Z")
         self.rotate(api, webhook)
         assert self.list_expirations(webhook) == [None, "2026-11-21T09:30:00.000Z"]
         self.rotate(api, webhook, graceHours=168)
         assert self.list_expirations(webhook) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
 
-    def test_a_later_rotation_can_only_shorten_the_grace_period(
-        self, api: ApiClient, webhook: CreatedWebhook, clock: Clock
-    ) -> None:
+    def test_a_later_rotation_can_only_shorten_the_grace_period(self, api, webhook, clock):
         clock.freeze("2026-11-20T09:30:00Z")
         self.rotate(api, webhook, graceHours=2)
         self.rotate(api, webhook, graceHours=1)
@@ -200,7 +168,7 @@ class TestRotateWebhookSecret:
         self.rotate(api, webhook, graceHours=0)
         assert self.list_expirations(webhook) == [None]
 
-    def test_at_most_five_secrets_are_valid(self, api: ApiClient, webhook: CreatedWebhook, clock: Clock) -> None:
+    def test_at_most_five_secrets_are_valid(self, api, webhook, clock):
         for _ in range(4):
             assert self.rotate(api, webhook, graceHours=1).status == 200
         assert self.rotate(api, webhook, graceHours=1).status_and_code == "409 limit_exceeded"
@@ -212,7 +180,7 @@ class TestRotateWebhookSecret:
         assert len(self.list_expirations(webhook)) == 2
 
     @pytest.mark.parametrize("hours", [-1, 169, 1.5, "1"])
-    def test_an_invalid_grace_period_is_rejected(self, api: ApiClient, webhook: CreatedWebhook, hours: Any) -> None:
+    def test_an_invalid_grace_period_is_rejected(self, api, webhook, hours):
         answer = self.rotate(api, webhook, graceHours=hours)
         assert answer.status_and_code == "422 validation_failed"
         assert list(answer.errors) == ["/graceHours"]
@@ -221,8 +189,8 @@ class TestRotateWebhookSecret:
 @pytest.mark.usefixtures("private_targets_allowed")
 class TestRateLimit:
     def test_an_organization_tests_ten_times_a_minute_with_any_caller_and_target(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, grace: Person, clock: Clock
-    ) -> None:
+        self, api, organization, receiver, grace, clock
+    ):
         clock.freeze()
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         channel = api.post(
@@ -247,9 +215,7 @@ class TestRateLimit:
         clock.shift(seconds=int(rejection.headers["Retry-After"]))
         assert api.post(f"{webhook.path}/test", caller=grace).status == 200
 
-    def test_another_organization_has_its_own_limit(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_another_organization_has_its_own_limit(self, api, organization, receiver, clock):
         clock.freeze()
         first, second = (
             create_webhook(api, owner_organization, receiver)
@@ -259,9 +225,7 @@ class TestRateLimit:
         assert [answer.status for answer in answers] == [200] * 10 + [429]
         assert api.post(f"{second.path}/test", caller=organization.owner).status == 200
 
-    def test_a_user_tests_at_most_thirty_times_across_organizations(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_a_user_tests_at_most_thirty_times_across_organizations(self, api, organization, receiver, clock):
         clock.freeze()
         organizations = [organization, *(create_organization(api, organization.owner) for _ in range(3))]
         webhooks = [create_webhook(api, each, receiver) for each in organizations]
@@ -271,9 +235,7 @@ class TestRateLimit:
         assert [answer.status for answer in answers] == [200] * 30 + [429] * 10
         assert len(receiver.requests) == 30
 
-    def test_concurrent_requests_do_not_exceed_the_limit(
-        self, api: ApiClient, organization: CreatedOrganization, receiver: Receiver
-    ) -> None:
+    def test_concurrent_requests_do_not_exceed_the_limit(self, api, organization, receiver):
         webhook = create_webhook(api, organization, receiver)
         with ThreadPoolExecutor(8) as threads:
             statuses = list(threads.map(lambda _: self.get_test_status(api, webhook), range(24)))
@@ -290,13 +252,8 @@ class TestRateLimit:
 class TestTimeout:
     @pytest.mark.parametrize("target_type", ["webhook", "channel"])
     def test_a_server_that_does_not_respond_times_out_after_five_seconds(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        receiver: Receiver,
-        monkeypatch: pytest.MonkeyPatch,
-        target_type: str,
-    ) -> None:
+        self, api, organization, receiver, monkeypatch, target_type
+    ):
         timeouts: list[float] = []
         original_exchange = egress.exchange_with_deadline
 

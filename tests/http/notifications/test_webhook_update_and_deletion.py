@@ -5,10 +5,8 @@ import pytest
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.storage import table
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.webhooks import (
@@ -42,15 +40,7 @@ class TestUpdateWebhook:
             ("enabled", False, False),
         ],
     )
-    def test_each_field_can_be_changed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        field: str,
-        value: object,
-        stored_value: object,
-    ) -> None:
+    def test_each_field_can_be_changed(self, api, organization, webhook, field, value, stored_value):
         response = update_webhook(api, webhook, **{field: value})
         assert (response.json[field], response.json["version"]) == (stored_value, 2)
         assert get_webhook(api, webhook) == response.json
@@ -58,15 +48,13 @@ class TestUpdateWebhook:
         changed = {change["field"]: change["to"] for change in entry["changes"]}
         assert changed == {field: stored_value, **({"status": "paused"} if field == "enabled" else {})}
 
-    def test_null_resets_a_field_to_its_default(self, api: ApiClient, webhook: CreatedWebhook) -> None:
+    def test_null_resets_a_field_to_its_default(self, api, webhook):
         update_webhook(api, webhook, events=[UPDATED], enabled=False)
         record = update_webhook(api, webhook, events=None, enabled=None).json
         assert (record["events"], record["enabled"]) == (["*"], True)
 
     @pytest.mark.parametrize("patch", [{}, {"enabled": True}, {"url": URL, "status": "active", "secret": None}])
-    def test_current_values_change_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, patch: Json
-    ) -> None:
+    def test_current_values_change_nothing(self, api, organization, webhook, patch):
         before = get_webhook(api, webhook)
         assert update_webhook(api, webhook, **patch).json == before
         assert list_entries(api, organization, type="organization.webhook.updated") == []
@@ -86,9 +74,7 @@ class TestUpdateWebhook:
             ("organizationId", "x"),
         ],
     )
-    def test_an_invalid_field_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, field: str, value: object
-    ) -> None:
+    def test_an_invalid_field_is_rejected(self, api, organization, webhook, field, value):
         response = api.patch(webhook.path, caller=organization.owner, json={field: value})
         assert response.status_and_code == "422 validation_failed"
         assert all(pointer.startswith(f"/{field}") for pointer in response.errors)
@@ -104,14 +90,7 @@ class TestUpdateFailingWebhook:
         workers.deliver()
         return webhook
 
-    def test_enabling_a_disabled_webhook_resets_its_failures(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_enabling_a_disabled_webhook_resets_its_failures(self, api, organization, webhook, workers, receiver):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "Gone")
         workers.deliver()
@@ -125,14 +104,7 @@ class TestUpdateFailingWebhook:
         workers.deliver()
         assert parse_event(receiver.requests[-1])["data"]["name"] == "Back"
 
-    def test_another_url_does_not_enable_a_disabled_webhook(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_another_url_does_not_enable_a_disabled_webhook(self, api, organization, webhook, workers, receiver):
         receiver.default_reply = Reply(status=410)
         rename_organization(api, organization, "Gone")
         workers.deliver()
@@ -142,14 +114,7 @@ class TestUpdateFailingWebhook:
         workers.run_until_idle()
         assert len(receiver.requests) == 1
 
-    def test_other_changes_do_not_reset_the_failures(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-    ) -> None:
+    def test_other_changes_do_not_reset_the_failures(self, api, organization, webhook, workers, receiver):
         receiver.default_reply = Reply(status=500)
         rename_organization(api, organization, "Failing")
         workers.try_deliver()
@@ -160,14 +125,8 @@ class TestUpdateFailingWebhook:
 
     @pytest.mark.usefixtures("short_webhook_timeout")
     def test_another_url_of_an_unresponsive_webhook_gets_the_pending_deliveries_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, webhook, workers, receiver, clock
+    ):
         receiver.replies_by_path["/hook"] = NO_REPLY
         for n in range(4):
             rename_organization(api, organization, f"Waiting {n}")
@@ -201,9 +160,7 @@ class TestDeleteWebhook:
     def removal_jobs() -> list[memory_aws.Item]:
         return [item for item in memory_aws.all_items() if item.get("kind") == "organization.clearing"]
 
-    def test_the_webhook_and_its_deliveries_are_not_found_at_once(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, ada: Person
-    ) -> None:
+    def test_the_webhook_and_its_deliveries_are_not_found_at_once(self, api, organization, webhook, ada):
         (delivery, *_) = list_deliveries(api, webhook)
         assert api.delete(webhook.path, caller=ada).status == 204
         assert api.get(webhook.path, caller=ada).status_and_code == "404 not_found"
@@ -216,9 +173,7 @@ class TestDeleteWebhook:
         (entry,) = list_entries(api, organization, type="organization.webhook.deleted")
         assert (entry["target"]["id"], entry["data"]["url"]) == (webhook.id, URL)
 
-    def test_only_the_items_of_the_deleted_webhook_are_removed(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_only_the_items_of_the_deleted_webhook_are_removed(self, api, organization, webhook, workers, clock):
         other_webhook = create_webhook(api, organization, URL, events=[UPDATED], enabled=False)
         rename_organization(api, organization, "For both")
         workers.deliver()
@@ -230,14 +185,8 @@ class TestDeleteWebhook:
         assert (self.delivery_keys(webhook), len(self.delivery_keys(other_webhook)), self.removal_jobs()) == ([], 1, [])
 
     def test_deliveries_created_after_the_deletion_are_removed_too(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization, webhook, workers, clock, monkeypatch
+    ):
         with monkeypatch.context() as patched:
             patched.setattr("chalicelib.features.notifications.logic.fan_out.fan_out", lambda *_: None)
             rename_organization(api, organization, "On its way")
@@ -252,15 +201,7 @@ class TestDeleteWebhook:
         workers.run_until_idle()
         assert (self.delivery_keys(webhook), self.removal_jobs()) == ([], [])
 
-    def test_many_deliveries_are_removed_in_slices(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        webhook: CreatedWebhook,
-        workers: Workers,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_many_deliveries_are_removed_in_slices(self, api, organization, webhook, workers, clock, monkeypatch):
         monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 2)
         monkeypatch.setattr("chalicelib.kernel.work.jobs._SLICE_SECONDS", 0)
         assert api.delete(webhook.path, caller=organization.owner).status == 204
@@ -270,9 +211,7 @@ class TestDeleteWebhook:
         workers.run_until_idle()
         assert (self.delivery_keys(webhook), self.removal_jobs()) == ([], [])
 
-    def test_an_unreadable_log_does_not_keep_the_removal_waiting(
-        self, api: ApiClient, organization: CreatedOrganization, webhook: CreatedWebhook, workers: Workers, clock: Clock
-    ) -> None:
+    def test_an_unreadable_log_does_not_keep_the_removal_waiting(self, api, organization, webhook, workers, clock):
         assert api.delete(webhook.path, caller=organization.owner).status == 204
         for item in [item for item in memory_aws.all_items() if item["pk"] == f"A#{organization.id}"]:
             memory_aws.delete_item(item)

@@ -8,7 +8,6 @@ from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Person
 from tests.harness.invitations import run_before_next_transaction
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedSpace
 
 Request = Callable[[], ApiResponse]
@@ -58,15 +57,8 @@ def requests_by_name(api: ApiClient, capabilities_path: str, ada: Person) -> dic
     ],
 )
 def test_the_second_request_is_retried_on_the_result_of_the_first(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    capabilities_path: str,
-    requests_by_name: dict[str, Request],
-    first: str,
-    second: str,
-    expected_keys: set[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    api, organization, capabilities_path, requests_by_name, first, second, expected_keys, monkeypatch
+):
     run_before_next_transaction(monkeypatch, requests_by_name[first])
     assert requests_by_name[second]().status in (200, 201)
     assert list_keys(api, capabilities_path, organization.owner) == expected_keys
@@ -81,15 +73,8 @@ def test_the_second_request_is_retried_on_the_result_of_the_first(
     [("add maps", "add maps", "409 already_exists"), ("put none", "remove chat", "404 not_found")],
 )
 def test_the_second_request_fails_if_the_first_makes_it_invalid(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    capabilities_path: str,
-    requests_by_name: dict[str, Request],
-    first: str,
-    second: str,
-    code: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    api, organization, capabilities_path, requests_by_name, first, second, code, monkeypatch
+):
     run_before_next_transaction(monkeypatch, requests_by_name[first])
     assert requests_by_name[second]().status_and_code == code
     assert (
@@ -98,9 +83,7 @@ def test_the_second_request_fails_if_the_first_makes_it_invalid(
     )
 
 
-def test_changes_of_different_modules_both_succeed(
-    api: ApiClient, space: CreatedSpace, ada: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_of_different_modules_both_succeed(api, space, ada, monkeypatch):
     path = f"{space.platform.path}/modules"
 
     def disable(module_id: str) -> ApiResponse:
@@ -112,9 +95,7 @@ def test_changes_of_different_modules_both_succeed(
     assert [module["moduleId"] for module in modules if not module["enabled"]] == ["feed", "jobs"]
 
 
-def test_changes_of_settings_of_one_module_both_succeed(
-    api: ApiClient, space: CreatedSpace, ada: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_of_settings_of_one_module_both_succeed(api, space, ada, monkeypatch):
     path = f"{space.platform.path}/modules"
 
     def update_setting(name: str) -> ApiResponse:

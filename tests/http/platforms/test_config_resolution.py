@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Caller, Person
+from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import (
@@ -66,9 +66,7 @@ def without_matches(document: Json) -> Json:
 
 
 class TestResolvePlatformConfig:
-    def test_an_empty_request_returns_the_plain_configuration(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_an_empty_request_returns_the_plain_configuration(self, api, platform, mary):
         for caller in (mary, None):
             document = resolve(api, platform, caller)
             assert without_matches(document) == api.get(f"{platform.path}/config", caller=caller).json
@@ -76,9 +74,7 @@ class TestResolvePlatformConfig:
             assert document["matched"] == {"host": None, "space": None, "locale": "en"}
 
     @pytest.mark.parametrize("matched_by", ["spaceId", "path"])
-    def test_applies_overrides_and_capabilities_of_the_space(
-        self, api: ApiClient, space: CreatedSpace, mary: Person, matched_by: str
-    ) -> None:
+    def test_applies_overrides_and_capabilities_of_the_space(self, api, space, mary, matched_by):
         body = {"spaceId": space.id} if matched_by == "spaceId" else {"path": "/looms"}
         document, platform_document = resolve(api, space.platform, mary, **body), resolve(api, space.platform, mary)
         assert document["matched"]["space"] == {"id": space.id, "slug": "looms", "name": "Looms", "by": matched_by}
@@ -95,17 +91,13 @@ class TestResolvePlatformConfig:
         }
         assert document["version"] > platform_document["version"]
 
-    def test_hides_settings_of_disabled_modules_from_anonymous_callers(
-        self, api: ApiClient, space: CreatedSpace
-    ) -> None:
+    def test_hides_settings_of_disabled_modules_from_anonymous_callers(self, api, space):
         (feed,) = (
             module for module in resolve(api, space.platform, path="/looms")["modules"] if module["moduleId"] == "feed"
         )
         assert (feed["enabled"], feed["settings"]) == (False, {})
 
-    def test_makes_two_round_trips_and_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, space: CreatedSpace, mary: Person
-    ) -> None:
+    def test_makes_two_round_trips_and_changes_nothing(self, api, organization, space, mary):
         log_before = list_entries(api, organization)
         resolve(api, space.platform, mary)
         answer = request_config(api, space.platform, mary, path="/looms")
@@ -113,16 +105,14 @@ class TestResolvePlatformConfig:
         assert sorted(answer.calls.call_names[1:]) == ["dynamodb:BatchGetItem", *["dynamodb:Query"] * 3]
         assert list_entries(api, organization) == log_before
 
-    def test_only_members_see_an_unpublished_platform(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person, stranger: Person
-    ) -> None:
+    def test_only_members_see_an_unpublished_platform(self, api, platform, mary, stranger):
         api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": False})
         assert [request_config(api, platform, caller).status_and_code for caller in (None, stranger)] == [
             "404 not_found"
         ] * 2
         assert request_config(api, platform, mary).status == 200
 
-    def test_rejects_invalid_fields(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_rejects_invalid_fields(self, api, platform):
         answer = request_config(api, platform, spaceId="looms", locale="en_GB", host=7, path=["looms"])
         assert answer.errors == {
             "/spaceId": "malformed",
@@ -148,31 +138,25 @@ class TestByPath:
             "/looms#top",
         ],
     )
-    def test_matches_the_space_whose_slug_is_the_first_segment(
-        self, api: ApiClient, platform: CreatedPlatform, path: str
-    ) -> None:
+    def test_matches_the_space_whose_slug_is_the_first_segment(self, api, platform, path):
         assert resolve(api, platform, path=path)["matched"]["space"]["slug"] == "looms"
 
     @pytest.mark.parametrize("path", ["", "/", "/spaces", "/spaces/", "/other/looms", "/looms-2", "/lo oms", "/#looms"])
-    def test_a_path_without_a_space_is_valid(self, api: ApiClient, platform: CreatedPlatform, path: str) -> None:
+    def test_a_path_without_a_space_is_valid(self, api, platform, path):
         assert resolve(api, platform, path=path) == resolve(api, platform)
 
-    def test_does_not_match_a_space_of_another_platform(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_does_not_match_a_space_of_another_platform(self, api, organization, platform):
         create_space(api, create_platform(api, organization, name="Other"), name="Mills")
         assert resolve(api, platform, path="/mills")["matched"]["space"] is None
 
-    def test_the_space_id_takes_precedence(self, api: ApiClient, space: CreatedSpace) -> None:
+    def test_the_space_id_takes_precedence(self, api, space):
         create_space(api, space.platform, name="Mills")
         matched = resolve(api, space.platform, spaceId=space.id, path="/mills")["matched"]
         assert (matched["space"]["id"], matched["space"]["by"]) == (space.id, "spaceId")
 
 
 class TestPrivateSpace:
-    def test_is_indistinguishable_from_a_missing_one_without_access(
-        self, api: ApiClient, private_space: CreatedSpace, mary: Person, stranger: Person
-    ) -> None:
+    def test_is_indistinguishable_from_a_missing_one_without_access(self, api, private_space, mary, stranger):
         platform = private_space.platform
         foreign_key = create_api_key(api, create_organization(api, stranger, name="Rivals"), "admin")
         for caller in (None, mary, stranger, foreign_key):
@@ -185,14 +169,8 @@ class TestPrivateSpace:
             assert answer.status_and_code == "404 not_found"
 
     def test_is_visible_to_its_members_to_admins_and_to_keys_with_its_scope(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        private_space: CreatedSpace,
-        ada: Person,
-        grace: Person,
-        mary: Person,
-    ) -> None:
+        self, api, organization, private_space, ada, grace, mary
+    ):
         platform = private_space.platform
         keys = [create_api_key(api, organization, *scopes) for scopes in (["admin"], ["platforms:read", "spaces:read"])]
         add_space_member(private_space, mary)
@@ -208,9 +186,7 @@ class TestPrivateSpace:
         )
         assert resolve(api, platform, key_without_scope, path="/attic")["matched"]["space"] is None
 
-    def test_is_invisible_to_a_space_member_who_left_the_organization(
-        self, api: ApiClient, organization: CreatedOrganization, private_space: CreatedSpace, mary: Person
-    ) -> None:
+    def test_is_invisible_to_a_space_member_who_left_the_organization(self, api, organization, private_space, mary):
         add_space_member(private_space, mary)
         assert api.post(f"{organization.path}/leave", caller=mary).status == 204
         assert (
@@ -219,9 +195,7 @@ class TestPrivateSpace:
         )
         assert resolve(api, private_space.platform, mary, path="/attic")["capabilities"] == []
 
-    def test_a_space_of_another_platform_is_not_found_even_for_an_admin(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, ada: Person
-    ) -> None:
+    def test_a_space_of_another_platform_is_not_found_even_for_an_admin(self, api, organization, platform, ada):
         other = create_space(api, create_platform(api, organization, name="Other"), name="Mills")
         assert request_config(api, platform, ada, spaceId=other.id).status_and_code == "404 not_found"
 
@@ -256,12 +230,10 @@ class TestByHost:
             ("⒈.example", None),
         ],
     )
-    def test_matches_the_host_in_any_notation(
-        self, api: ApiClient, platform_with_domains: CreatedPlatform, host: str, match: str | None
-    ) -> None:
+    def test_matches_the_host_in_any_notation(self, api, platform_with_domains, host, match):
         assert resolve(api, platform_with_domains, host=host)["matched"]["host"] == match
 
-    def test_does_not_match_an_unverified_domain(self, api: ApiClient, platform: CreatedPlatform, mary: Person) -> None:
+    def test_does_not_match_an_unverified_domain(self, api, platform, mary):
         set_domain_state(platform, "pending")
         assert resolve(api, platform, mary, host="shop.example.com")["matched"]["host"] is None
 
@@ -270,20 +242,18 @@ class TestByLocale:
     @pytest.mark.parametrize(
         "locale", ["de", "en-GB", "zh-Hant-TW", "es-419", "sl-rozaj-biske-1994", "de-DE-u-co-phonebk", "en-x-engine"]
     )
-    def test_accepts_a_well_formed_locale(self, api: ApiClient, platform: CreatedPlatform, locale: str) -> None:
+    def test_accepts_a_well_formed_locale(self, api, platform, locale):
         assert resolve(api, platform, locale=locale)["matched"]["locale"] == locale
 
     @pytest.mark.parametrize("locale", ["", "e", "en_GB", "en-", "english-language-of-all", "12", "de-DE-u", "en GB"])
-    def test_rejects_a_malformed_locale(self, api: ApiClient, platform: CreatedPlatform, locale: str) -> None:
+    def test_rejects_a_malformed_locale(self, api, platform, locale):
         assert request_config(api, platform, locale=locale).errors == {"/locale": "malformed"}
 
-    def test_defaults_to_the_locale_of_the_platform(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_defaults_to_the_locale_of_the_platform(self, api, organization):
         platform = publish_platform(api, create_platform(api, organization, defaultLocale="pt-BR"))
         for body in ({}, {"locale": None}):
             assert resolve(api, platform, **body)["matched"]["locale"] == "pt-BR"
 
-    def test_works_for_members_of_only_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_works_for_members_of_only_the_platform(self, api, platform, stranger):
         add_platform_member(platform, stranger)
         assert resolve(api, platform, stranger, locale="de")["matched"]["locale"] == "de"

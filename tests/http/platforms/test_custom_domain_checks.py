@@ -10,7 +10,6 @@ from chalicelib.features.platforms.domains.logic import dns_check
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
-from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.domains import (
     CHALLENGE_NAME,
@@ -22,8 +21,7 @@ from tests.harness.domains import (
     publish_dns_records,
     verify_domain,
 )
-from tests.harness.nameserver import DnsFailure, Nameserver
-from tests.harness.organizations import CreatedOrganization
+from tests.harness.nameserver import Nameserver
 from tests.harness.platforms import CreatedPlatform
 
 TARGET = "cname.atrium.example"
@@ -33,14 +31,7 @@ pytestmark = pytest.mark.usefixtures("nameserver")
 
 
 class TestVerifyCustomDomain:
-    def test_a_domain_with_all_records_is_verified(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        claimed_domain: Json,
-        nameserver: Nameserver,
-    ) -> None:
+    def test_a_domain_with_all_records_is_verified(self, api, organization, platform, claimed_domain, nameserver):
         publish_dns_records(nameserver, claimed_domain)
         response = verify_domain(api, platform)
         assert response.status == 200
@@ -53,27 +44,21 @@ class TestVerifyCustomDomain:
         assert guard
         assert guard["ref"] == platform.id
 
-    def test_a_domain_without_records_stays_pending(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, claimed_domain: Json
-    ) -> None:
+    def test_a_domain_without_records_stays_pending(self, api, organization, platform, claimed_domain):
         response = verify_domain(api, platform).json
         assert (response["status"], response["lastError"], response["verifiedAt"]) == ("pending", "TXT_NOT_FOUND", None)
         assert response["records"] == claimed_domain["records"]
         assert response["lastCheckedAt"] == response["updatedAt"]
         assert custom_domain_events(api, organization) == ["added", "checked"]
 
-    def test_a_platform_without_a_claimed_domain_has_nothing_to_verify(
-        self, api: ApiClient, platform: CreatedPlatform, nameserver: Nameserver
-    ) -> None:
+    def test_a_platform_without_a_claimed_domain_has_nothing_to_verify(self, api, platform, nameserver):
         rejected = verify_domain(api, platform)
         assert rejected.status_and_code == "409 invalid_transition"
         assert "No domain is claimed" in rejected.json["detail"]
         assert nameserver.questions == []
 
     @pytest.mark.parametrize("texts", [["atrium-verify=0"], ["v=spf1 -all", "x" * 400], [""]])
-    def test_other_txt_records_are_a_mismatch(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver, texts: list[str]
-    ) -> None:
+    def test_other_txt_records_are_a_mismatch(self, api, platform, claimed_domain, nameserver, texts):
         publish_dns_records(nameserver, claimed_domain)
         nameserver.set_replies(CHALLENGE_NAME, texts, record_type="TXT")
         response = verify_domain(api, platform).json
@@ -81,9 +66,7 @@ class TestVerifyCustomDomain:
         assert [record["ok"] for record in response["records"]] == [False, True]
         assert all(len(text) <= 300 for text in response["records"][0]["observed"])
 
-    def test_the_proof_may_be_one_of_many_txt_records(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
-    ) -> None:
+    def test_the_proof_may_be_one_of_many_txt_records(self, api, platform, claimed_domain, nameserver):
         publish_dns_records(nameserver, claimed_domain)
         proof = claimed_domain["records"][0]["expected"]
         nameserver.set_replies(
@@ -93,22 +76,15 @@ class TestVerifyCustomDomain:
         assert (response["status"], len(response["records"][0]["observed"])) == ("verified", 10)
 
     def test_the_proof_of_another_platform_is_a_mismatch(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        claimed_domain: Json,
-        nameserver: Nameserver,
-        other_platform: CreatedPlatform,
-    ) -> None:
+        self, api, platform, claimed_domain, nameserver, other_platform
+    ):
         publish_dns_records(nameserver, claimed_domain)
         proof_of_other = claim_domain(api, other_platform)["records"][0]["expected"]
         nameserver.set_replies(CHALLENGE_NAME, [proof_of_other], record_type="TXT")
         assert verify_domain(api, platform).json["lastError"] == "TXT_MISMATCH"
         assert verify_domain(api, other_platform).json["status"] == "verified"
 
-    def test_a_chain_of_cnames_is_followed(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
-    ) -> None:
+    def test_a_chain_of_cnames_is_followed(self, api, platform, claimed_domain, nameserver):
         publish_dns_records(nameserver, claimed_domain)
         links = [SHOP_DOMAIN, "a.example.net", "b.example.net", TARGET.upper()]
         for link, next_link in pairwise(links):
@@ -118,14 +94,7 @@ class TestVerifyCustomDomain:
         assert response["records"][1]["observed"] == ["a.example.net", "b.example.net", TARGET]
 
     @pytest.mark.parametrize("targets", [["elsewhere.example.net"], [SHOP_DOMAIN]])
-    def test_another_cname_target_is_a_mismatch(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        claimed_domain: Json,
-        nameserver: Nameserver,
-        targets: list[str],
-    ) -> None:
+    def test_another_cname_target_is_a_mismatch(self, api, platform, claimed_domain, nameserver, targets):
         publish_dns_records(nameserver, claimed_domain)
         nameserver.set_replies(SHOP_DOMAIN, targets, record_type="CNAME")
         response = verify_domain(api, platform).json
@@ -133,9 +102,7 @@ class TestVerifyCustomDomain:
         assert response["records"][1]["observed"][:1] == targets
         assert len(response["records"][1]["observed"]) <= 10
 
-    def test_a_subdomain_may_have_addresses_of_the_service(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
-    ) -> None:
+    def test_a_subdomain_may_have_addresses_of_the_service(self, api, platform, claimed_domain, nameserver):
         publish_dns_records(nameserver, claimed_domain)
         nameserver.remove_name(SHOP_DOMAIN)
         nameserver.set_replies(TARGET, SERVICE_ADDRESSES)
@@ -148,9 +115,7 @@ class TestVerifyCustomDomain:
             response = verify_domain(api, platform).json
             assert (response["lastError"], response["records"][1]["observed"]) == (error, addresses)
 
-    def test_private_addresses_are_hidden(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
-    ) -> None:
+    def test_private_addresses_are_hidden(self, api, platform, claimed_domain, nameserver):
         publish_dns_records(nameserver, claimed_domain)
         nameserver.remove_name(SHOP_DOMAIN)
         nameserver.set_replies(SHOP_DOMAIN, ["10.1.2.3", "93.184.215.14", "169.254.169.254", "127.0.0.1", "fd00::7"])
@@ -161,9 +126,7 @@ class TestVerifyCustomDomain:
         assert sorted(response.json["records"][1]["observed"]) == sorted(observed)
         assert "10.1.2.3" not in response.text
 
-    def test_records_of_a_former_claim_do_not_count(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
-    ) -> None:
+    def test_records_of_a_former_claim_do_not_count(self, api, platform, claimed_domain, nameserver):
         publish_dns_records(nameserver, claimed_domain)
         claim_domain(api, platform, "other.example.com")
         assert verify_domain(api, platform).json["lastError"] == "TXT_NOT_FOUND"
@@ -179,18 +142,14 @@ class TestVerifyAnApex:
 
     @pytest.mark.usefixtures("claimed_apex")
     @pytest.mark.parametrize("addresses", [SERVICE_ADDRESSES, SERVICE_ADDRESSES[:1], SERVICE_ADDRESSES[1:]])
-    def test_an_apex_may_have_the_addresses_of_the_alias_target(
-        self, api: ApiClient, platform: CreatedPlatform, nameserver: Nameserver, addresses: list[str]
-    ) -> None:
+    def test_an_apex_may_have_the_addresses_of_the_alias_target(self, api, platform, nameserver, addresses):
         nameserver.set_replies(TARGET, SERVICE_ADDRESSES)
         nameserver.set_replies("example.com", addresses)
         response = verify_domain(api, platform).json
         assert (response["status"], response["records"][1]["observed"]) == ("verified", addresses)
 
     @pytest.mark.usefixtures("claimed_apex")
-    def test_an_apex_may_have_the_configured_addresses(
-        self, api: ApiClient, platform: CreatedPlatform, nameserver: Nameserver, configure: SettingsOverride
-    ) -> None:
+    def test_an_apex_may_have_the_configured_addresses(self, api, platform, nameserver, configure):
         configure(platforms_addresses=",".join(SERVICE_ADDRESSES))
         nameserver.set_replies("example.com", SERVICE_ADDRESSES[:1])
         response = verify_domain(api, platform).json
@@ -200,9 +159,7 @@ class TestVerifyAnApex:
 
     @pytest.mark.usefixtures("claimed_apex")
     @pytest.mark.parametrize("addresses", [[], ["93.184.215.14"], [*SERVICE_ADDRESSES, "93.184.215.14"]])
-    def test_an_apex_with_other_addresses_is_rejected(
-        self, api: ApiClient, platform: CreatedPlatform, nameserver: Nameserver, addresses: list[str]
-    ) -> None:
+    def test_an_apex_with_other_addresses_is_rejected(self, api, platform, nameserver, addresses):
         nameserver.set_replies(TARGET, SERVICE_ADDRESSES)
         nameserver.set_replies("example.com", addresses)
         response = verify_domain(api, platform).json
@@ -210,9 +167,7 @@ class TestVerifyAnApex:
         assert sorted(response["records"][1]["observed"]) == sorted(addresses)
 
     @pytest.mark.usefixtures("claimed_apex")
-    def test_an_apex_with_a_cname_is_rejected(
-        self, api: ApiClient, platform: CreatedPlatform, nameserver: Nameserver
-    ) -> None:
+    def test_an_apex_with_a_cname_is_rejected(self, api, platform, nameserver):
         nameserver.set_replies(TARGET, SERVICE_ADDRESSES)
         nameserver.set_replies("example.com", [TARGET], record_type="CNAME")
         response = verify_domain(api, platform).json
@@ -226,14 +181,8 @@ class TestDnsFailures:
         ("failure", "error"), [("SILENCE", "DNS_TIMEOUT"), ("SERVFAIL", "DNS_FAILURE"), ("REFUSED", "DNS_FAILURE")]
     )
     def test_a_dns_failure_is_reported_and_the_domain_stays_verified(
-        self,
-        api: ApiClient,
-        verified_platform: CreatedPlatform,
-        nameserver: Nameserver,
-        name: str,
-        failure: DnsFailure,
-        error: str,
-    ) -> None:
+        self, api, verified_platform, nameserver, name, failure, error
+    ):
         before = get_custom_domain(api, verified_platform)
         for record_type in ("TXT", "CNAME"):
             nameserver.set_replies(name, failure, record_type=record_type)
@@ -241,9 +190,7 @@ class TestDnsFailures:
         assert (response["status"], response["lastError"]) == ("verified", error)
         assert [response[name] for name in ("verifiedAt", "records")] == [before["verifiedAt"], before["records"]]
 
-    def test_a_check_ends_soon_without_dns(
-        self, api: ApiClient, platform: CreatedPlatform, claimed_domain: Json, nameserver: Nameserver
-    ) -> None:
+    def test_a_check_ends_soon_without_dns(self, api, platform, claimed_domain, nameserver):
         assert claimed_domain
         for record_type in ("TXT", "CNAME", "A", "AAAA"):
             for name in (CHALLENGE_NAME, SHOP_DOMAIN, TARGET):
@@ -256,13 +203,8 @@ class TestDnsFailures:
 
 class TestDomainOfAnotherPlatform:
     def test_a_taken_domain_is_reported_as_an_error(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        nameserver: Nameserver,
-    ) -> None:
+        self, api, organization, verified_platform, other_platform, nameserver
+    ):
         second_claim = claim_domain(api, other_platform)
         publish_dns_records(nameserver, second_claim)
         response = verify_domain(api, other_platform).json
@@ -273,14 +215,8 @@ class TestDomainOfAnotherPlatform:
 
     @pytest.mark.parametrize("max_wait_seconds", [3, 0])
     def test_the_first_of_two_concurrent_checks_gets_the_domain(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        nameserver: Nameserver,
-        monkeypatch: pytest.MonkeyPatch,
-        max_wait_seconds: int,
-    ) -> None:
+        self, api, platform, other_platform, nameserver, monkeypatch, max_wait_seconds
+    ):
         monkeypatch.setattr(pipeline, "_MAX_WAIT_SECONDS", max_wait_seconds)
         proofs = [claim_domain(api, each)["records"][0]["expected"] for each in (platform, other_platform)]
         nameserver.set_replies(CHALLENGE_NAME, proofs, record_type="TXT")

@@ -4,10 +4,8 @@ from typing import Final
 
 import pytest
 
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.domains import (
     SHOP_DOMAIN,
     claim_domain,
@@ -17,9 +15,8 @@ from tests.harness.domains import (
     publish_dns_records,
     verify_domain,
 )
-from tests.harness.nameserver import Nameserver
-from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.platforms import CreatedPlatform, create_platform
+from tests.harness.organizations import create_api_key
+from tests.harness.platforms import create_platform
 
 NO_DOMAIN: Final[Json] = {
     "domain": None,
@@ -32,24 +29,20 @@ NO_DOMAIN: Final[Json] = {
 
 
 class TestGetCustomDomain:
-    def test_a_new_platform_has_no_domain(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_new_platform_has_no_domain(self, api, platform):
         response = get_custom_domain(api, platform)
         service_domain = {name: platform.record[name] for name in ("id", "createdAt")}
         assert response == {**service_domain, "updatedAt": service_domain["createdAt"], "version": 1, **NO_DOMAIN}
 
-    def test_members_see_the_expected_dns_records(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_members_see_the_expected_dns_records(self, api, platform, mary):
         claimed = claim_domain(api, platform)
         assert api.get(custom_domain_path(platform), caller=mary).json == claimed
 
-    def test_strangers_get_not_found(self, api: ApiClient, platform: CreatedPlatform, stranger: Person) -> None:
+    def test_strangers_get_not_found(self, api, platform, stranger):
         assert api.get(custom_domain_path(platform), caller=stranger).status_and_code == "404 not_found"
         assert api.get(custom_domain_path(platform)).status_and_code == "401 unauthenticated"
 
-    def test_a_key_needs_a_domains_scope_or_a_general_one(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_a_key_needs_a_domains_scope_or_a_general_one(self, api, organization, platform):
         for scope in ("domains:read", "domains:write", "read"):
             assert api.get(custom_domain_path(platform), caller=create_api_key(api, organization, scope)).status == 200
         platforms_key = create_api_key(api, organization, "platforms:read")
@@ -57,7 +50,7 @@ class TestGetCustomDomain:
 
 
 class TestSetCustomDomain:
-    def test_the_response_lists_the_expected_dns_records(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_the_response_lists_the_expected_dns_records(self, api, platform):
         response = api.post(custom_domain_path(platform), caller=platform.owner, json={"domain": SHOP_DOMAIN})
         assert (response.status, response.location) == (201, custom_domain_path(platform))
         claimed_domain = response.json
@@ -91,9 +84,7 @@ class TestSetCustomDomain:
         }
         assert get_custom_domain(api, platform) == claimed_domain
 
-    def test_an_apex_needs_the_addresses_of_the_service(
-        self, api: ApiClient, platform: CreatedPlatform, configure: SettingsOverride
-    ) -> None:
+    def test_an_apex_needs_the_addresses_of_the_service(self, api, platform, configure):
         configure(platforms_addresses="192.0.2.7,2001:db8::7")
         routes = claim_domain(api, platform, "example.co.uk")["records"][1:]
         assert [(route["type"], route["relativeName"], route["expected"]) for route in routes] == [
@@ -101,9 +92,7 @@ class TestSetCustomDomain:
             ("AAAA", "@", "2001:db8::7"),
         ]
 
-    def test_an_apex_needs_an_alias_if_the_service_has_no_fixed_addresses(
-        self, api: ApiClient, platform: CreatedPlatform
-    ) -> None:
+    def test_an_apex_needs_an_alias_if_the_service_has_no_fixed_addresses(self, api, platform):
         proof, route = claim_domain(api, platform, "example.com")["records"]
         assert (route["type"], route["name"], route["relativeName"]) == ("ALIAS", "example.com", "@")
         assert route["expected"] == "cname.atrium.example"
@@ -118,9 +107,7 @@ class TestSetCustomDomain:
             ("me.github.io", "me.github.io"),
         ],
     )
-    def test_the_domain_is_normalized(
-        self, api: ApiClient, platform: CreatedPlatform, entered: str, domain: str
-    ) -> None:
+    def test_the_domain_is_normalized(self, api, platform, entered, domain):
         assert claim_domain(api, platform, entered)["domain"] == domain
 
     @pytest.mark.parametrize(
@@ -153,16 +140,12 @@ class TestSetCustomDomain:
             (".".join(["a" * 60] * 4), "malformed"),
         ],
     )
-    def test_a_domain_that_cannot_be_claimed_is_rejected(
-        self, api: ApiClient, platform: CreatedPlatform, domain: object, code: str
-    ) -> None:
+    def test_a_domain_that_cannot_be_claimed_is_rejected(self, api, platform, domain, code):
         response = api.post(custom_domain_path(platform), caller=platform.owner, json={"domain": domain})
         assert (response.status_and_code, response.errors) == ("422 validation_failed", {"/domain": code})
         assert get_custom_domain(api, platform)["status"] == "none"
 
-    def test_domains_of_the_service_cannot_be_claimed(
-        self, api: ApiClient, platform: CreatedPlatform, configure: SettingsOverride
-    ) -> None:
+    def test_domains_of_the_service_cannot_be_claimed(self, api, platform, configure):
         configure(platforms_domain="platforms.example.net", public_url="https://api.example.org/v1")
         for service_domain in (
             "platforms.example.net",
@@ -174,17 +157,13 @@ class TestSetCustomDomain:
             assert response.errors == {"/domain": "malformed"}
             assert "belongs to the service" in response.json["errors"][0]["detail"]
 
-    def test_a_repeated_claim_returns_the_current_claim(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_a_repeated_claim_returns_the_current_claim(self, api, organization, platform):
         claimed = claim_domain(api, platform)
         repeated = api.post(custom_domain_path(platform), caller=platform.owner, json={"domain": SHOP_DOMAIN.upper()})
         assert (repeated.status, repeated.json) == (200, claimed)
         assert custom_domain_events(api, organization) == ["added"]
 
-    def test_another_claim_replaces_an_unverified_domain(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_another_claim_replaces_an_unverified_domain(self, api, organization, platform):
         first, second = claim_domain(api, platform), claim_domain(api, platform, "other.example.com")
         assert (second["domain"], second["status"], second["version"]) == ("other.example.com", "pending", 3)
         assert second["records"][0]["expected"] != first["records"][0]["expected"]
@@ -192,7 +171,7 @@ class TestSetCustomDomain:
         assert (newest["type"], newest["target"]["name"]) == ("platform.custom_domain.added", "other.example.com")
         assert newest["changes"] == [{"field": "domain", "from": SHOP_DOMAIN, "to": "other.example.com"}]
 
-    def test_a_verified_domain_is_not_replaced(self, api: ApiClient, verified_platform: CreatedPlatform) -> None:
+    def test_a_verified_domain_is_not_replaced(self, api, verified_platform):
         before = get_custom_domain(api, verified_platform)
         rejected = api.post(
             custom_domain_path(verified_platform), caller=verified_platform.owner, json={"domain": "other.example.com"}
@@ -205,23 +184,15 @@ class TestSetCustomDomain:
         assert (repeated.status, repeated.json) == (200, before)
 
     def test_the_proof_is_the_same_for_each_claim_of_a_platform_and_differs_between_platforms(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+        self, api, organization, platform
+    ):
         first = claim_domain(api, platform)["records"]
         api.delete(custom_domain_path(platform), caller=platform.owner)
         assert claim_domain(api, platform)["records"] == first
         records_of_other = claim_domain(api, create_platform(api, organization))["records"]
         assert records_of_other[0]["expected"] != first[0]["expected"]
 
-    def test_only_admins_and_keys_with_the_scope_may_claim(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        edith: Person,
-        stranger: Person,
-    ) -> None:
+    def test_only_admins_and_keys_with_the_scope_may_claim(self, api, organization, platform, grace, edith, stranger):
         body = {"domain": SHOP_DOMAIN}
         assert (
             api.post(custom_domain_path(platform), caller=edith, json=body).status_and_code == "403 insufficient_role"
@@ -242,9 +213,7 @@ class TestSetCustomDomain:
 
 
 class TestRemoveCustomDomain:
-    def test_the_domain_is_removed(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_the_domain_is_removed(self, api, organization, platform):
         claim_domain(api, platform)
         assert api.delete(custom_domain_path(platform), caller=platform.owner).status == 204
         current = get_custom_domain(api, platform)
@@ -254,19 +223,11 @@ class TestRemoveCustomDomain:
             {"field": "status", "from": "pending", "to": "none"},
         ]
 
-    def test_removing_no_domain_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_removing_no_domain_changes_nothing(self, api, organization, platform):
         assert api.delete(custom_domain_path(platform), caller=platform.owner).status == 204
         assert custom_domain_events(api, organization) == []
 
-    def test_a_removed_domain_is_free_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        nameserver: Nameserver,
-    ) -> None:
+    def test_a_removed_domain_is_free_at_once(self, api, organization, verified_platform, nameserver):
         other_platform = create_platform(api, organization)
         publish_dns_records(nameserver, claim_domain(api, other_platform))
         assert verify_domain(api, other_platform).json["lastError"] == "DOMAIN_TAKEN"
@@ -274,13 +235,7 @@ class TestRemoveCustomDomain:
         assert verify_domain(api, other_platform).json["status"] == "verified"
         assert custom_domain_events(api, organization)[-2:] == ["removed", "verified"]
 
-    def test_the_domain_of_a_deleted_platform_is_free_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        nameserver: Nameserver,
-    ) -> None:
+    def test_the_domain_of_a_deleted_platform_is_free_at_once(self, api, organization, verified_platform, nameserver):
         assert api.delete(verified_platform.path, caller=verified_platform.owner).status == 204
         other_platform = create_platform(api, organization)
         publish_dns_records(nameserver, claim_domain(api, other_platform))
@@ -290,7 +245,7 @@ class TestRemoveCustomDomain:
             == "404 not_found"
         )
 
-    def test_a_stale_etag_removes_no_domain(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_stale_etag_removes_no_domain(self, api, platform):
         stale = api.get(custom_domain_path(platform), caller=platform.owner).etag
         claimed = claim_domain(api, platform)
         rejected = api.delete(custom_domain_path(platform), caller=platform.owner, headers={"If-Match": stale})

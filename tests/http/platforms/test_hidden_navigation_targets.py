@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.harness.api import ApiClient, Json
-from tests.harness.callers import Caller, Person
+from tests.harness.callers import Caller
 from tests.harness.organizations import CreatedOrganization, create_api_key
 from tests.harness.platforms import CreatedPlatform, CreatedSpace, add_platform_member, create_platform, create_space
 from tests.harness.sites import create_draft_page, create_published_page, create_site
@@ -44,9 +44,7 @@ def get_labels(document: Any) -> list[str]:
 
 
 class TestPrivateSpace:
-    def test_is_hidden_from_non_members_however_it_is_referenced(
-        self, api: ApiClient, platform: CreatedPlatform, secret_space: CreatedSpace, mary: Person, stranger: Person
-    ) -> None:
+    def test_is_hidden_from_non_members_however_it_is_referenced(self, api, platform, secret_space, mary, stranger):
         add_platform_member(platform, stranger)
         set_navigation(
             api,
@@ -68,14 +66,8 @@ class TestPrivateSpace:
                 assert secret_space.id not in str(document)
 
     def test_is_visible_to_its_members_admins_and_editors_of_the_navigation(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        secret_space: CreatedSpace,
-        stranger: Person,
-        operator: Person,
-        grace: Person,
-    ) -> None:
+        self, api, platform, secret_space, stranger, operator, grace
+    ):
         add_platform_member(platform, operator, "editor")
         add_platform_member(platform, stranger)
         addition = api.patch(
@@ -91,9 +83,7 @@ class TestPrivateSpace:
             set_navigation(api, platform, {"type": "space", "target": secret_space.id}, caller=operator)
         ) == ["Label 0"]
 
-    def test_is_visible_to_keys_that_see_it_or_change_the_navigation(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, secret_space: CreatedSpace
-    ) -> None:
+    def test_is_visible_to_keys_that_see_it_or_change_the_navigation(self, api, organization, platform, secret_space):
         set_navigation(api, platform, {"type": "space", "target": secret_space.id})
         visibility_by_scopes = {
             ("read",): False,
@@ -110,9 +100,7 @@ class TestPrivateSpace:
             key = create_api_key(api, organization, scope)
             assert get_labels(api.get(platform.path, caller=key).json) == ["Label 0"]
 
-    def test_is_hidden_at_once_when_it_becomes_private_or_is_renamed(
-        self, api: ApiClient, platform: CreatedPlatform, secret_space: CreatedSpace
-    ) -> None:
+    def test_is_hidden_at_once_when_it_becomes_private_or_is_renamed(self, api, platform, secret_space):
         owner = platform.owner
         set_navigation(api, platform, {"type": "url", "target": "/secret"}, {"type": "url", "target": "/open"})
 
@@ -130,8 +118,8 @@ class TestPrivateSpace:
         assert list_labels() == []
 
     def test_deleted_or_unknown_spaces_are_omitted_and_other_targets_are_not(
-        self, api: ApiClient, platform: CreatedPlatform, secret_space: CreatedSpace, organization: CreatedOrganization
-    ) -> None:
+        self, api, platform, secret_space, organization
+    ):
         other_space = create_space(
             api, create_platform(api, organization, name="Mills"), name="Rooms", visibility="private"
         )
@@ -151,7 +139,7 @@ class TestPrivateSpace:
         config = api.get(f"{platform.path}/config").json
         assert get_labels(config) == ["Label 3", "Label 4", "Label 5", "Label 6", "Label 7"]
 
-    def test_takes_one_parallel_read_once_it_is_cached(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_takes_one_parallel_read_once_it_is_cached(self, api, platform):
         create_space(api, platform, slug="secret", visibility="private")
         set_navigation(api, platform, {"type": "space", "target": "secret"}, {"type": "page", "target": "/about"})
         first, second = (api.get(f"{platform.path}/config").calls.call_names for _ in range(2))
@@ -162,15 +150,8 @@ class TestPrivateSpace:
 class TestDrafts:
     @pytest.mark.parametrize("is_published", [False, True])
     def test_a_draft_site_is_the_home_only_for_its_organization(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        stranger: Person,
-        mary: Person,
-        *,
-        is_published: bool,
-    ) -> None:
+        self, api, organization, platform, stranger, mary, *, is_published
+    ):
         add_platform_member(platform, stranger)
         site = create_site(api, organization, publish=is_published)
         body = {"siteId": site.id}
@@ -186,13 +167,8 @@ class TestDrafts:
         assert {document["home"]["siteId"] for document in public_documents} == {site.id if is_published else None}
 
     def test_draft_pages_are_in_the_navigation_only_for_the_organization(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        stranger: Person,
-        mary: Person,
-    ) -> None:
+        self, api, organization, platform, stranger, mary
+    ):
         add_platform_member(platform, stranger)
         site, draft_site = create_site(api, organization), create_site(api, organization, publish=False, name="Hidden")
         pages = [
@@ -210,9 +186,7 @@ class TestDrafts:
         assert get_labels(api.get(f"{platform.path}/config").json) == []
 
 
-def test_a_disabled_project_block_is_visible_only_to_members(
-    api: ApiClient, platform: CreatedPlatform, mary: Person
-) -> None:
+def test_a_disabled_project_block_is_visible_only_to_members(api, platform, mary):
     blocks = [{"projectBlockId": "off", "title": "Secret", "enabled": False}, {"projectBlockId": "on", "title": "Open"}]
     body = {"projectBlocks": blocks}
     assert api.patch(f"{platform.path}/project-blocks", caller=platform.owner, json=body).status == 200

@@ -7,8 +7,7 @@ import pytest
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.organizations import create_api_key
 from tests.harness.platforms import CreatedPlatform, CreatedSpace, create_platform
 
 CATALOGUE_IDS = list(MODULE_CATALOGUE)
@@ -27,9 +26,7 @@ def change_modules(api: ApiClient, platform: CreatedPlatform, *modules: Json) ->
 
 
 class TestListPlatformModules:
-    def test_the_catalogue_is_listed_with_every_module_enabled(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_the_catalogue_is_listed_with_every_module_enabled(self, api, platform, mary):
         listed = api.get(f"{platform.path}/modules", caller=mary).json
         assert [module["moduleId"] for module in listed["items"]] == CATALOGUE_IDS
         assert listed["nextCursor"] is None
@@ -43,22 +40,18 @@ class TestListPlatformModules:
             "dependsOn": [],
         }
 
-    def test_a_page_can_be_smaller(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_page_can_be_smaller(self, api, platform):
         pages = api.get_pages(f"{platform.path}/modules", caller=platform.owner, query={"limit": 5})
         assert [len(page["items"]) for page in pages] == [5, 5, 2]
         answer = api.get(f"{platform.path}/modules", caller=platform.owner, query={"limit": 0})
         assert answer.errors == {"query/limit": "out_of_range"}
 
-    def test_strangers_do_not_find_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_strangers_do_not_find_the_platform(self, api, platform, stranger):
         assert api.get(f"{platform.path}/modules", caller=stranger).status_and_code == "404 not_found"
 
 
 class TestUpdatePlatformModules:
-    def test_the_given_modules_are_changed_and_all_are_returned(
-        self, api: ApiClient, platform: CreatedPlatform
-    ) -> None:
+    def test_the_given_modules_are_changed_and_all_are_returned(self, api, platform):
         fields = {"moduleId": "events", "enabled": False, "locked": True, "settings": {"view": "month"}}
         modules = change_modules(api, platform, fields)
         assert modules["events"] == {**fields, "name": "Events", "source": "platform", "dependsOn": []}
@@ -66,7 +59,7 @@ class TestUpdatePlatformModules:
         repeated = change_modules(api, platform, {"moduleId": "events", "enabled": True})
         assert repeated["events"] == {**modules["events"], "enabled": True}
 
-    def test_custom_modules_are_listed_last(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_custom_modules_are_listed_last(self, api, platform):
         modules = change_modules(
             api, platform, {"moduleId": "acme.Wiki:v2"}, {"moduleId": "acme.blog", "enabled": False}
         )
@@ -81,7 +74,7 @@ class TestUpdatePlatformModules:
             "dependsOn": [],
         }
 
-    def test_settings_are_merged(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_settings_are_merged(self, api, platform):
         change_modules(api, platform, {"moduleId": "feed", "settings": {"a": {"b": 1, "c": [1]}, "d": 1}})
         modules = change_modules(
             api, platform, {"moduleId": "feed", "settings": {"a": {"b": None, "c": [2]}, "e": True}}
@@ -90,13 +83,13 @@ class TestUpdatePlatformModules:
         modules = change_modules(api, platform, {"moduleId": "feed", "settings": {"d": True}})
         assert modules["feed"]["settings"]["d"] is True  # Python considers 1 and True equal.
 
-    def test_null_resets_a_field_to_its_default(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_null_resets_a_field_to_its_default(self, api, platform):
         change_modules(api, platform, {"moduleId": "feed", "enabled": False, "locked": True, "settings": {"a": 1}})
         modules = change_modules(api, platform, {"moduleId": "feed", "enabled": None, "locked": None})
         assert (modules["feed"]["enabled"], modules["feed"]["locked"]) == (True, False)
         assert (modules["feed"]["settings"], modules["feed"]["source"]) == ({"a": 1}, "platform")
 
-    def test_a_module_with_every_field_reset_is_removed(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_module_with_every_field_reset_is_removed(self, api, platform):
         before = api.get(f"{platform.path}/modules", caller=platform.owner).json
         change_modules(
             api, platform, {"moduleId": "feed", "enabled": False}, {"moduleId": "wiki", "settings": {"a": 1}}
@@ -115,16 +108,14 @@ class TestUpdatePlatformModules:
             ({"moduleId": "unknown", "enabled": None, "locked": None, "settings": None},),
         ],
     )
-    def test_setting_the_current_values_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, modules: tuple[Json, ...]
-    ) -> None:
+    def test_setting_the_current_values_changes_nothing(self, api, organization, platform, modules):
         change_modules(api, platform, {"moduleId": "library", "enabled": False})
         log, record = list_entries(api, organization), api.get(platform.path, caller=platform.owner).json
         change_modules(api, platform, *modules)
         assert list_entries(api, organization) == log
         assert api.get(platform.path, caller=platform.owner).json == record
 
-    def test_one_invalid_module_rejects_the_whole_request(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_one_invalid_module_rejects_the_whole_request(self, api, platform):
         response = patch_modules(
             api,
             platform,
@@ -146,7 +137,7 @@ class TestUpdatePlatformModules:
         listed = api.get(f"{platform.path}/modules", caller=platform.owner).json["items"]
         assert all(module["enabled"] for module in listed)
 
-    def test_the_size_of_settings_is_limited(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_the_size_of_settings_is_limited(self, api, platform):
         change_modules(api, platform, {"moduleId": "feed", "settings": {"a": "x" * 40_000}})
         response = patch_modules(
             api, platform, {"moduleId": "jobs"}, {"moduleId": "feed", "settings": {"b": "x" * 40_000}}
@@ -155,9 +146,7 @@ class TestUpdatePlatformModules:
         large_modules = [{"moduleId": name, "settings": {"a": "x" * 60_000}} for name in CATALOGUE_IDS[2:7]]
         assert patch_modules(api, platform, *large_modules).status_and_code == "409 limit_exceeded"
 
-    def test_a_request_has_at_most_forty_modules_and_a_platform_a_hundred(
-        self, api: ApiClient, platform: CreatedPlatform
-    ) -> None:
+    def test_a_request_has_at_most_forty_modules_and_a_platform_a_hundred(self, api, platform):
         def build_modules(first: int, count: int) -> list[Json]:
             return [{"moduleId": f"own-{n}"} for n in range(first, first + count)]
 
@@ -168,9 +157,7 @@ class TestUpdatePlatformModules:
         page = api.get(f"{platform.path}/modules", caller=platform.owner).json
         assert (len(page["items"]), page["nextCursor"]) == (112, None)
 
-    def test_the_entry_shows_every_changed_module(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_the_entry_shows_every_changed_module(self, api, organization, platform):
         change_modules(api, platform, {"moduleId": "wiki"})
         before = {m["moduleId"]: m for m in api.get(f"{platform.path}/modules", caller=platform.owner).json["items"]}
         after = change_modules(
@@ -191,7 +178,7 @@ class TestUpdatePlatformModules:
         ]
         assert (entry["data"]["version"], entry["data"]["items"]) == (3, [*after.values()])
 
-    def test_a_change_is_a_new_version_of_the_platform(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_change_is_a_new_version_of_the_platform(self, api, platform):
         etag = api.get(platform.path, caller=platform.owner).etag
         assert (
             patch_modules(api, platform, {"moduleId": "feed", "enabled": False}, headers={"If-Match": etag}).status
@@ -200,9 +187,7 @@ class TestUpdatePlatformModules:
         response = patch_modules(api, platform, {"moduleId": "jobs", "enabled": False}, headers={"If-Match": etag})
         assert response.status_and_code == "412 precondition_failed"
 
-    def test_only_admins_change_modules(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, grace: Person, edith: Person
-    ) -> None:
+    def test_only_admins_change_modules(self, api, organization, platform, grace, edith):
         change = {"moduleId": "feed", "enabled": False}
         assert patch_modules(api, platform, change, caller=edith).status_and_code == "403 insufficient_role"
         assert (
@@ -228,7 +213,7 @@ class TestListEffectiveModules:
         )
         assert answer.status in (200, 201)
 
-    def test_a_new_space_has_the_modules_of_the_catalogue(self, api: ApiClient, space: CreatedSpace) -> None:
+    def test_a_new_space_has_the_modules_of_the_catalogue(self, api, space):
         modules = self.list_effective(api, space)
         assert list(modules) == CATALOGUE_IDS
         assert modules["events"] == {
@@ -241,7 +226,7 @@ class TestListEffectiveModules:
             "blockedBy": [],
         }
 
-    def test_the_space_overrides_the_platform(self, api: ApiClient, space: CreatedSpace) -> None:
+    def test_the_space_overrides_the_platform(self, api, space):
         change_modules(
             api, space.platform, {"moduleId": "feed", "enabled": False, "settings": {"a": {"b": 1}, "c": [1]}}
         )
@@ -260,7 +245,7 @@ class TestListEffectiveModules:
         api.delete(f"{space.path}/module-overrides/feed", caller=space.platform.owner)
         assert self.list_effective(api, space)["feed"]["source"] == "platform"
 
-    def test_a_locked_module_cannot_be_overridden(self, api: ApiClient, space: CreatedSpace) -> None:
+    def test_a_locked_module_cannot_be_overridden(self, api, space):
         self.set_override(api, space, "feed", enabled=False, settings={"a": 1})
         change_modules(api, space.platform, {"moduleId": "feed", "enabled": True, "locked": True})
         feed = self.list_effective(api, space)["feed"]
@@ -269,7 +254,7 @@ class TestListEffectiveModules:
         change_modules(api, space.platform, {"moduleId": "feed", "locked": False})
         assert self.list_effective(api, space)["feed"]["source"] == "space"
 
-    def test_a_module_that_the_platform_lacks_is_disabled(self, api: ApiClient, space: CreatedSpace) -> None:
+    def test_a_module_that_the_platform_lacks_is_disabled(self, api, space):
         self.set_override(api, space, "wiki", enabled=True, settings={"a": 1})
         assert list(self.list_effective(api, space)) == [*CATALOGUE_IDS, "wiki"]
         assert not self.list_effective(api, space)["wiki"]["enabled"]
@@ -277,9 +262,7 @@ class TestListEffectiveModules:
         wiki = self.list_effective(api, space)["wiki"]
         assert (wiki["enabled"], wiki["source"], wiki["settings"]) == (True, "space", {"a": 1})
 
-    def test_overrides_apply_to_one_space_and_changes_to_one_platform(
-        self, api: ApiClient, organization: CreatedOrganization, space: CreatedSpace
-    ) -> None:
+    def test_overrides_apply_to_one_space_and_changes_to_one_platform(self, api, organization, space):
         self.set_override(api, space, "feed", enabled=False)
         other = create_platform(api, organization, name="Mills")
         change_modules(api, other, {"moduleId": "jobs", "enabled": False})

@@ -4,13 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import (
-    CreatedPlatform,
     add_platform_member,
     add_space_member,
     create_platform,
@@ -20,40 +16,32 @@ from tests.harness.platforms import (
 
 
 class TestPublishPlatform:
-    def test_an_empty_body_publishes_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, clock: Clock
-    ) -> None:
+    def test_an_empty_body_publishes_the_platform(self, api, platform, clock):
         timestamp = clock.freeze()
         answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
         assert (answer.json["status"], answer.json["publishedAt"]) == ("published", timestamp)
 
-    def test_publishing_twice_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_publishing_twice_changes_nothing(self, api, organization, platform):
         first = api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
         repeated = api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": True})
         assert repeated.json == first.json
         types = [entry["type"] for entry in list_entries(api, organization)]
         assert types.count("platform.published") == 1
 
-    def test_a_published_platform_can_become_a_draft_again(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_a_published_platform_can_become_a_draft_again(self, api, organization, platform):
         api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
         answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": False})
         assert (answer.json["status"], answer.json["publishedAt"]) == ("draft", None)
         assert list_entries(api, organization)[0]["type"] == "platform.unpublished"
 
-    def test_editors_cannot_publish_a_platform(self, api: ApiClient, platform: CreatedPlatform, edith: Person) -> None:
+    def test_editors_cannot_publish_a_platform(self, api, platform, edith):
         add_platform_member(platform, edith, "editor")
         answer = api.patch(f"{platform.path}/publish", caller=edith, json={})
         assert answer.status_and_code == "403 insufficient_role"
 
 
 class TestUpdatePlatformTheme:
-    def test_the_theme_is_merged_and_the_platform_is_returned(
-        self, api: ApiClient, platform: CreatedPlatform, edith: Person
-    ) -> None:
+    def test_the_theme_is_merged_and_the_platform_is_returned(self, api, platform, edith):
         add_platform_member(platform, edith, "editor")
         path = f"{platform.path}/theme"
         first = {"mode": "dark", "colors": {"text": "#FFF", "brand": "#1a1a1a"}, "logoUrl": "https://example.com/l.svg"}
@@ -69,9 +57,7 @@ class TestUpdatePlatformTheme:
         }
         assert api.get(platform.path, caller=edith).json == answer.json
 
-    def test_colours_with_low_contrast_are_stored_with_a_warning(
-        self, api: ApiClient, platform: CreatedPlatform
-    ) -> None:
+    def test_colours_with_low_contrast_are_stored_with_a_warning(self, api, platform):
         body = {"colors": {"text": "#999999", "background": "#ffffff", "onPrimary": "#ffffff", "primary": "#0000aa"}}
         answer = api.patch(f"{platform.path}/theme", caller=platform.owner, json=body)
         (warning,) = answer.json["warnings"]
@@ -95,9 +81,7 @@ class TestUpdatePlatformTheme:
             ({"colours": {}}, {"/colours": "unknown_field"}),
         ],
     )
-    def test_an_invalid_theme_is_rejected(
-        self, api: ApiClient, platform: CreatedPlatform, body: Json, faults: dict[str, str]
-    ) -> None:
+    def test_an_invalid_theme_is_rejected(self, api, platform, body, faults):
         answer = api.patch(f"{platform.path}/theme", caller=platform.owner, json=body)
         assert (answer.status_and_code, answer.errors) == ("422 validation_failed", faults)
 
@@ -108,7 +92,7 @@ def build_item(item_id: str, *children: Json, **fields: Any) -> Json:
 
 
 class TestUpdatePlatformNavigation:
-    def test_the_items_are_replaced(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_the_items_are_replaced(self, api, platform):
         path = f"{platform.path}/navigation"
         items = [
             build_item("a", build_item("b", build_item("c", type="url", target="/start"))),
@@ -140,20 +124,18 @@ class TestUpdatePlatformNavigation:
             ([build_item("a", type="url", target="/\\evil.example")], {"/items/0/target": "malformed"}),
         ],
     )
-    def test_invalid_items_are_rejected(
-        self, api: ApiClient, platform: CreatedPlatform, items: list[Json], faults: dict[str, str]
-    ) -> None:
+    def test_invalid_items_are_rejected(self, api, platform, items, faults):
         answer = api.patch(f"{platform.path}/navigation", caller=platform.owner, json={"items": items})
         assert (answer.status_and_code, answer.errors) == ("422 validation_failed", faults)
 
     @pytest.mark.parametrize("target", ["/", "/a/b?c#d", "https://example.com", "mailto:a@example.com", "#top"])
-    def test_a_valid_url_is_accepted(self, api: ApiClient, platform: CreatedPlatform, target: str) -> None:
+    def test_a_valid_url_is_accepted(self, api, platform, target):
         items = [build_item("a", type="url", target=target)]
         assert api.patch(f"{platform.path}/navigation", caller=platform.owner, json={"items": items}).status == 200
 
 
 class TestUpdatePlatformHome:
-    def test_the_home_is_merged_and_its_blocks_are_replaced(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_the_home_is_merged_and_its_blocks_are_replaced(self, api, platform):
         path, block = f"{platform.path}/home", {"id": "hello", "type": "hero", "settings": {"title": "Hi"}}
         api.patch(path, caller=platform.owner, json={"layout": "wide", "blocks": [block]})
         space = create_space(api, platform)
@@ -164,12 +146,12 @@ class TestUpdatePlatformHome:
         assert answer.json["home"]["blocks"] == [{**blocks[0], "settings": {}}]
         assert answer.json["home"]["layout"] is None
 
-    def test_a_repeated_block_id_is_rejected(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_repeated_block_id_is_rejected(self, api, platform):
         blocks = [{"id": "a", "type": "hero"}, {"id": "a", "type": "list"}]
         answer = api.patch(f"{platform.path}/home", caller=platform.owner, json={"blocks": blocks})
         assert answer.errors == {"/blocks/1/id": "repeated"}
 
-    def test_a_home_has_at_most_64_kib(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_home_has_at_most_64_kib(self, api, platform):
         blocks = [{"id": str(n), "type": "text", "settings": {"text": "x" * 20_000}} for n in range(4)]
         answer = api.patch(f"{platform.path}/home", caller=platform.owner, json={"blocks": blocks})
         assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"": "too_large"})
@@ -177,8 +159,8 @@ class TestUpdatePlatformHome:
         assert answer.status == 200
 
     def test_the_home_space_is_one_of_the_platform_and_only_visible_to_those_who_see_it(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, edith: Person, mary: Person
-    ) -> None:
+        self, api, organization, platform, edith, mary
+    ):
         add_platform_member(platform, edith, "editor")
         private_space = create_space(api, platform, visibility="private")
         foreign_space = create_space(api, create_platform(api, organization))
@@ -215,8 +197,6 @@ class TestUpdatePlatformHome:
         ("home", {"layout": None}),
     ],
 )
-def test_setting_the_defaults_of_a_new_platform_changes_nothing(
-    api: ApiClient, platform: CreatedPlatform, part: str, body: Json
-) -> None:
+def test_setting_the_defaults_of_a_new_platform_changes_nothing(api, platform, part, body):
     answer = api.patch(f"{platform.path}/{part}", caller=platform.owner, json=body)
     assert (answer.status, answer.json) == (200, platform.record)

@@ -3,9 +3,8 @@
 import pytest
 
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
-from tests.conftest import SettingsOverride
 from tests.harness.api import ApiClient, Json
-from tests.harness.callers import Caller, Person
+from tests.harness.callers import Caller
 from tests.harness.domains import get_custom_domain, set_domain_state
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import (
@@ -50,9 +49,7 @@ def get_config(api: ApiClient, platform: CreatedPlatform, caller: Caller | None 
 
 
 class TestGetPlatformConfig:
-    def test_the_config_has_all_parts_of_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_the_config_has_all_parts_of_the_platform(self, api, platform, mary):
         set_domain_state(platform, "verified")
         document, record = get_config(api, platform, mary), api.get(platform.path, caller=mary).json
         assert list(document) == [
@@ -95,14 +92,12 @@ class TestGetPlatformConfig:
             "records": records,
         }
 
-    def test_the_config_takes_two_round_trips(self, api: ApiClient, platform: CreatedPlatform, mary: Person) -> None:
+    def test_the_config_takes_two_round_trips(self, api, platform, mary):
         api.get(platform.path, caller=mary)
         response = api.get(f"{platform.path}/config", caller=mary)
         assert response.calls.call_names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
 
-    def test_the_version_grows_with_every_change_of_the_config(
-        self, api: ApiClient, platform: CreatedPlatform, organization: CreatedOrganization
-    ) -> None:
+    def test_the_version_grows_with_every_change_of_the_config(self, api, platform, organization):
         ada, versions, etags = organization.owner, [0], [""]
         changes: list[tuple[str, Json]] = [
             ("", {"name": "Mills"}),
@@ -123,9 +118,7 @@ class TestGetPlatformConfig:
 
 
 class TestPublicConfig:
-    def test_the_public_config_omits_internal_fields(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_the_public_config_omits_internal_fields(self, api, platform, mary):
         set_domain_state(platform, "verified")
         member_config, public_config = get_config(api, platform, mary), get_config(api, platform)
         assert public_config["customDomain"] == {"domain": "shop.example.com", "status": "verified"}
@@ -137,24 +130,18 @@ class TestPublicConfig:
         assert "of off" not in str(public_config)
 
     @pytest.mark.parametrize("status", ["pending", "failed", "lapsed"])
-    def test_the_public_config_omits_an_unverified_domain(
-        self, api: ApiClient, platform: CreatedPlatform, status: str
-    ) -> None:
+    def test_the_public_config_omits_an_unverified_domain(self, api, platform, status):
         set_domain_state(platform, status)
         assert get_config(api, platform)["customDomain"] is None
 
-    def test_callers_without_a_membership_get_the_public_config(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person, operator: Person
-    ) -> None:
+    def test_callers_without_a_membership_get_the_public_config(self, api, platform, stranger, operator):
         key = create_api_key(api, create_organization(api, stranger, name="Rivals"), "admin")
         public = get_config(api, platform)
         assert [get_config(api, platform, caller) for caller in (stranger, operator, key)] == [public] * 3
         add_platform_member(platform, stranger)
         assert get_config(api, platform, stranger) != public
 
-    def test_the_config_of_a_draft_is_not_found(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person, mary: Person
-    ) -> None:
+    def test_the_config_of_a_draft_is_not_found(self, api, platform, stranger, mary):
         api.patch(f"{platform.path}/publish", caller=platform.owner, json={"published": False})
         rejected = [api.get(f"{platform.path}/config", caller=caller) for caller in (None, stranger)]
         missing = api.get("/platforms/01939d3c-0000-7000-8000-0000000000ff/config")
@@ -162,9 +149,7 @@ class TestPublicConfig:
         assert missing.status_and_code == "404 not_found"
         assert get_config(api, platform, mary)["platform"]["status"] == "draft"
 
-    def test_the_public_config_omits_a_private_home_space(
-        self, api: ApiClient, platform: CreatedPlatform, organization: CreatedOrganization, mary: Person
-    ) -> None:
+    def test_the_public_config_omits_a_private_home_space(self, api, platform, organization, mary):
         space = create_space(api, platform)
         api.patch(f"{platform.path}/home", caller=organization.owner, json={"spaceId": space.id})
         assert get_config(api, platform)["home"]["spaceId"] == space.id
@@ -175,9 +160,7 @@ class TestPublicConfig:
 
 
 class TestCaching:
-    def test_caches_may_store_the_public_config(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_caches_may_store_the_public_config(self, api, platform, stranger):
         response = api.get(f"{platform.path}/config")
         assert response.headers["Cache-Control"] == "public, max-age=60"
         assert response.headers["Vary"] == "Authorization"
@@ -188,16 +171,12 @@ class TestCaching:
         assert authenticated.headers["Cache-Control"] == "private, no-cache"
         assert authenticated.headers["Vary"] == "Authorization"
 
-    def test_vary_lists_authorization_and_origin(
-        self, api: ApiClient, platform: CreatedPlatform, configure: SettingsOverride
-    ) -> None:
+    def test_vary_lists_authorization_and_origin(self, api, platform, configure):
         configure(cors_origins="https://app.example")
         response = api.get(f"{platform.path}/config", headers={"Origin": "https://app.example"})
         assert response.headers["Vary"] == "Authorization, Origin"
 
-    def test_the_etag_of_the_public_config_does_not_match_the_members_config(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_the_etag_of_the_public_config_does_not_match_the_members_config(self, api, platform, mary):
         publish_platform(api, platform)
         public_etag = api.get(f"{platform.path}/config").etag
         assert api.get(f"{platform.path}/config", caller=mary, headers={"If-None-Match": public_etag}).status == 200

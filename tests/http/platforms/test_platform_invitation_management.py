@@ -4,14 +4,10 @@ import pytest
 
 from chalicelib.kernel.execution.context import Context
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import keys_of_items_containing
 from tests.harness.invitations import (
     REVOKED_PROBLEM,
     SOPHIE_EMAIL,
-    CreatedInvitation,
     accept_invitation,
     create_invitation,
     get_invitation_status,
@@ -19,21 +15,14 @@ from tests.harness.invitations import (
     list_invitation_ids,
     open_invitation,
 )
-from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform, set_member_role
-from tests.harness.workers import AwaitCleanup, Workers
+from tests.harness.organizations import create_organization
+from tests.harness.platforms import add_platform_member, create_platform, set_member_role
 
 
 class TestManagement:
     def test_platform_admins_list_only_invitations_to_their_platforms(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        emmy: Person,
-        invitation: CreatedInvitation,
-    ) -> None:
+        self, api, organization, platform, other_platform, emmy, invitation
+    ):
         own_ids = [invitation.id]
         for n in range(3):
             create_invitation(api, organization, f"{n}@example.org")
@@ -51,14 +40,8 @@ class TestManagement:
         assert listed_ids == sorted(listed_ids)
 
     def test_organization_admins_list_all_invitations_and_filter_by_platform(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-    ) -> None:
+        self, api, organization, platform, grace, stranger, invitation
+    ):
         other = create_invitation(api, organization, SOPHIE_EMAIL)
         foreign_platform = create_platform(api, create_organization(api, stranger))
         create_invitation(api, foreign_platform, SOPHIE_EMAIL)
@@ -70,14 +53,8 @@ class TestManagement:
         assert answer.errors == {"query/platformId": "malformed"}
 
     def test_platform_admins_resend_and_revoke_only_invitations_to_their_platforms(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        other_platform: CreatedPlatform,
-        emmy: Person,
-        invitation: CreatedInvitation,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, other_platform, emmy, invitation, clock
+    ):
         others = [create_invitation(api, container, SOPHIE_EMAIL) for container in (organization, other_platform)]
         clock.shift(minutes=2)
         for other in others:
@@ -101,14 +78,8 @@ class TestManagement:
         ]
 
     def test_organization_members_who_are_platform_admins_manage_its_invitations(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        mary: Person,
-        edith: Person,
-        invitation: CreatedInvitation,
-    ) -> None:
+        self, api, organization, platform, mary, edith, invitation
+    ):
         other = create_invitation(api, organization, SOPHIE_EMAIL)
         add_platform_member(platform, mary, "admin")
         add_platform_member(platform, edith, "editor")
@@ -117,37 +88,20 @@ class TestManagement:
         for person, path in ((mary, other.path), (edith, invitation.path), (edith, f"{organization.path}/invitations")):
             assert api.get(path, caller=person).status_and_code == "403 insufficient_role"
 
-    def test_strangers_and_former_admins_get_not_found(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        emmy: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-    ) -> None:
+    def test_strangers_and_former_admins_get_not_found(self, api, organization, platform, emmy, stranger, invitation):
         assert api.post(f"{platform.path}/leave", caller=emmy).status == 204
         for person in (emmy, stranger):
             for path in (invitation.path, f"{organization.path}/invitations"):
                 assert api.get(path, caller=person).status_and_code == "404 not_found"
 
-    def test_invitations_of_a_deleted_organization_are_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, emmy: Person, invitation: CreatedInvitation
-    ) -> None:
+    def test_invitations_of_a_deleted_organization_are_not_found(self, api, organization, emmy, invitation):
         assert api.delete(organization.path, caller=organization.owner).status == 204
         for path in (invitation.path, f"{organization.path}/invitations"):
             assert api.get(path, caller=emmy).status_and_code == "404 not_found"
 
     def test_an_organization_admin_resends_an_invitation_while_its_inviter_is_an_admin(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        emmy: Person,
-        invitation: CreatedInvitation,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, platform, grace, emmy, invitation, clock
+    ):
         clock.shift(minutes=2)
         resent = api.post(f"{invitation.path}/resend", caller=grace)
         assert (resent.status, len(resent.calls.read_names)) == (200, 3)
@@ -160,17 +114,8 @@ class TestManagement:
 class TestDepartureOfTheInviter:
     @pytest.mark.parametrize("index_lags", [False, True])
     def test_the_invitation_is_rejected_at_once_and_stays_revoked_when_the_inviter_returns(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        invitation: CreatedInvitation,
-        emmy: Person,
-        await_cleanup: AwaitCleanup,
-        monkeypatch: pytest.MonkeyPatch,
-        *,
-        index_lags: bool,
-    ) -> None:
+        self, api, organization, platform, invitation, emmy, await_cleanup, monkeypatch, *, index_lags
+    ):
         if index_lags:
             monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
         assert api.delete(f"{platform.path}/members/{emmy.id}", caller=organization.owner).status == 204
@@ -184,13 +129,8 @@ class TestDepartureOfTheInviter:
         )
 
     def test_leaving_the_organization_revokes_invitations_to_its_platforms(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        await_cleanup: AwaitCleanup,
-    ) -> None:
+        self, api, organization, platform, grace, await_cleanup
+    ):
         invitation = create_invitation(api, platform, SOPHIE_EMAIL, caller=grace)
         assert api.post(f"{organization.path}/leave", caller=grace).status == 204
         assert open_invitation(api, invitation).status_and_code == REVOKED_PROBLEM
@@ -199,13 +139,8 @@ class TestDepartureOfTheInviter:
         assert invitation_events(api, organization, invitation) == ["platform.invitation.created"]
 
     def test_leaving_the_platform_keeps_invitations_sent_as_an_organization_admin(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        await_cleanup: AwaitCleanup,
-    ) -> None:
+        self, api, organization, platform, grace, await_cleanup
+    ):
         add_platform_member(platform, grace, "admin")
         invitation = create_invitation(api, platform, SOPHIE_EMAIL, caller=grace)
         assert api.post(f"{platform.path}/leave", caller=grace).status == 204
@@ -215,15 +150,8 @@ class TestDepartureOfTheInviter:
 
 
 def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_count(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    platform: CreatedPlatform,
-    other_platform: CreatedPlatform,
-    emmy: Person,
-    stranger: Person,
-    workers: Workers,
-    clock: Clock,
-) -> None:
+    api, organization, platform, other_platform, emmy, stranger, workers, clock
+):
     accept_invitation(api, create_invitation(api, platform, stranger), stranger)
     for n in range(30):
         create_invitation(api, platform, f"{n}@example.org", caller=emmy)
@@ -239,9 +167,7 @@ def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_cou
     assert [key for key in keys_of_items_containing(platform.id) if key[0].startswith(("O#", "P#", "U#"))] == []
 
 
-def test_the_expiry_of_an_invitation_to_a_platform_has_its_own_event(
-    api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, workers: Workers, clock: Clock
-) -> None:
+def test_the_expiry_of_an_invitation_to_a_platform_has_its_own_event(api, organization, invitation, workers, clock):
     clock.shift(days=7, seconds=1)
     assert open_invitation(api, invitation).status_and_code == "410 invitation_expired"
     workers.run_until_idle()

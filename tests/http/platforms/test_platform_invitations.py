@@ -5,14 +5,11 @@ from dataclasses import replace
 import pytest
 
 from chalicelib.features.tenancy.invitations.entities import Invitation
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Issuer, Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import (
     ACCEPTANCE_PATH,
     SOPHIE_EMAIL,
-    CreatedInvitation,
     accept_invitation,
     create_invitation,
     decide_on_invitation,
@@ -23,22 +20,14 @@ from tests.harness.invitations import (
     post_invitation,
     run_before_next_transaction,
 )
-from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform, create_space, set_member_role
-from tests.harness.workers import Workers
+from tests.harness.organizations import create_api_key
+from tests.harness.platforms import add_platform_member, create_platform, create_space, set_member_role
 
 
 class TestInviteToPlatform:
     def test_an_invitation_to_a_platform_is_one_of_the_organizations_invitations(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        emmy: Person,
-        invitation: CreatedInvitation,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, platform, emmy, invitation, stranger
+    ):
         assert invitation.path == f"{organization.path}/invitations/{invitation.id}"
         record = api.get(invitation.path, caller=emmy).json
         assert record == {**invitation.record, "acceptUrl": None}
@@ -55,20 +44,15 @@ class TestInviteToPlatform:
         assert entry["data"] == record
 
     def test_an_address_has_one_invitation_to_each_container(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, platform, other_platform, stranger
+    ):
         for container in (organization, platform, other_platform):
             create_invitation(api, container, stranger)
             assert post_invitation(api, container, stranger).errors == {"/email": "already_exists"}
 
     def test_members_of_the_organization_can_be_invited_and_members_of_the_platform_cannot(
-        self, api: ApiClient, platform: CreatedPlatform, emmy: Person, mary: Person
-    ) -> None:
+        self, api, platform, emmy, mary
+    ):
         assert post_invitation(api, platform, emmy).errors == {"/email": "already_member"}
         assert (
             accept_invitation(api, create_invitation(api, platform, mary, role="admin"), mary)["membership"]["role"]
@@ -77,28 +61,15 @@ class TestInviteToPlatform:
         assert post_invitation(api, platform, mary).status_and_code == "409 already_member"
 
     def test_invitations_to_platforms_count_toward_the_limit_of_the_organization(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization, platform, monkeypatch
+    ):
         monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=2))
         for container in (organization, platform):
             create_invitation(api, container, f"{container.id}@example.org")
         for container in (organization, platform):
             assert post_invitation(api, container, SOPHIE_EMAIL).status_and_code == "409 limit_exceeded"
 
-    def test_admins_invite_with_roles_up_to_their_own(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        emmy: Person,
-        edith: Person,
-        stranger: Person,
-    ) -> None:
+    def test_admins_invite_with_roles_up_to_their_own(self, api, organization, platform, grace, emmy, edith, stranger):
         add_platform_member(platform, edith, "editor")
         assert post_invitation(api, platform, SOPHIE_EMAIL, caller=edith).status_and_code == "403 insufficient_role"
         assert post_invitation(api, platform, SOPHIE_EMAIL, caller=stranger).status_and_code == "404 not_found"
@@ -119,9 +90,7 @@ class TestInviteToPlatform:
             == admin_key.id
         )
 
-    def test_the_email_names_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, emmy: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_the_email_names_the_platform(self, api, platform, emmy, mailbox, workers):
         create_invitation(api, platform, SOPHIE_EMAIL, caller=emmy)
         workers.deliver()
         (letter,) = mailbox.emails
@@ -129,9 +98,7 @@ class TestInviteToPlatform:
 
 
 class TestAcceptance:
-    def test_the_link_describes_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, emmy: Person, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_the_link_describes_the_platform(self, api, platform, emmy, invitation, stranger):
         answer = open_invitation(api, invitation)
         record = platform.record
         assert answer.json == {
@@ -150,15 +117,7 @@ class TestAcceptance:
         assert len(answer.calls.call_names) == 2
 
     @pytest.mark.parametrize("method", ["GET", "POST"])
-    def test_accepting_twice_creates_one_member(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        invitation: CreatedInvitation,
-        stranger: Person,
-        method: str,
-    ) -> None:
+    def test_accepting_twice_creates_one_member(self, api, organization, platform, invitation, stranger, method):
         def accept() -> Json:
             if method == "GET":
                 return accept_invitation(api, invitation, stranger)
@@ -177,24 +136,14 @@ class TestAcceptance:
             "platform.invitation.accepted",
         ]
 
-    def test_only_the_invited_person_accepts_or_declines(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        invitation: CreatedInvitation,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_only_the_invited_person_accepts_or_declines(self, api, organization, platform, invitation, mary, stranger):
         assert decide_on_invitation(api, invitation, mary).status_and_code == "403 email_mismatch"
         assert decline_invitation(api, invitation, stranger)["status"] == "declined"
         assert decide_on_invitation(api, invitation, stranger).status_and_code == "410 invitation_used"
         assert api.get(platform.path, caller=stranger).status_and_code == "404 not_found"
         assert invitation_events(api, organization, invitation)[-1] == "platform.invitation.declined"
 
-    def test_an_existing_member_is_not_promoted_and_is_told_how_to_leave(
-        self, api: ApiClient, platform: CreatedPlatform, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_an_existing_member_is_not_promoted_and_is_told_how_to_leave(self, api, platform, invitation, stranger):
         add_platform_member(platform, stranger)
         response = decide_on_invitation(api, invitation, stranger)
         assert response.status_and_code == "409 already_member"
@@ -206,23 +155,14 @@ class TestAcceptance:
             in open_invitation(api, invitation, stranger, decision="decline").json["detail"]
         )
 
-    def test_an_accepted_invitation_is_used_up_when_the_member_has_left(
-        self, api: ApiClient, platform: CreatedPlatform, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_an_accepted_invitation_is_used_up_when_the_member_has_left(self, api, platform, invitation, stranger):
         accept_invitation(api, invitation, stranger)
         assert api.post(f"{platform.path}/leave", caller=stranger).status == 204
         assert decide_on_invitation(api, invitation, stranger).status_and_code == "410 invitation_used"
 
     def test_the_link_is_not_found_when_the_platform_or_the_organization_is_deleted(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        invitation: CreatedInvitation,
-        stranger: Person,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, platform, other_platform, invitation, stranger, clock
+    ):
         other = create_invitation(api, other_platform, stranger)
         clock.shift(minutes=2)
         assert api.delete(platform.path, caller=organization.owner).status == 204
@@ -235,14 +175,7 @@ class TestAcceptance:
 
 
 class TestJoin:
-    def test_joining_accepts_an_invitation_even_to_a_draft(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        invitation: CreatedInvitation,
-        stranger: Person,
-    ) -> None:
+    def test_joining_accepts_an_invitation_even_to_a_draft(self, api, organization, platform, invitation, stranger):
         answer = api.post(f"{platform.path}/join", caller=stranger)
         assert (answer.status, answer.json["role"]) == (200, "editor")
         assert len(answer.calls.read_names) <= 3  # The platform is not yet cached.
@@ -254,25 +187,14 @@ class TestJoin:
         assert accept_invitation(api, invitation, stranger)["membership"] == answer.json
         assert api.post(f"{platform.path}/join", caller=stranger).json == answer.json
 
-    def test_joining_an_open_platform_grants_the_invitations_role(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, mary: Person
-    ) -> None:
+    def test_joining_an_open_platform_grants_the_invitations_role(self, api, organization, stranger, mary):
         open_platform = create_platform(api, organization, publish=True, joinPolicy="open")
         for person, role in ((stranger, "admin"), (mary, "editor")):
             create_invitation(api, open_platform, person, role=role)
             assert api.post(f"{open_platform.path}/join", caller=person).json["role"] == role
 
     @pytest.mark.parametrize("reason", ["revoked", "declined", "expired", "inviter demoted"])
-    def test_joining_needs_a_valid_invitation(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        emmy: Person,
-        invitation: CreatedInvitation,
-        stranger: Person,
-        clock: Clock,
-        reason: str,
-    ) -> None:
+    def test_joining_needs_a_valid_invitation(self, api, platform, emmy, invitation, stranger, clock, reason):
         match reason:
             case "revoked":
                 api.delete(invitation.path, caller=emmy)
@@ -286,27 +208,15 @@ class TestJoin:
 
     @pytest.mark.usefixtures("invitation")
     def test_joining_needs_an_invitation_to_this_platform_and_a_verified_address(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        issuer: Issuer,
-        stranger: Person,
-    ) -> None:
+        self, api, platform, other_platform, issuer, stranger
+    ):
         assert api.post(f"{other_platform.path}/join", caller=stranger).status_and_code == "404 not_found"
         unverified = issuer.create_person("other", "Other", email=stranger.email, email_verified=False)
         assert api.post(f"{platform.path}/join", caller=unverified).status_and_code == "404 not_found"
 
     def test_joining_during_the_revocation_is_rejected(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        emmy: Person,
-        invitation: CreatedInvitation,
-        stranger: Person,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization, platform, emmy, invitation, stranger, monkeypatch
+    ):
         run_before_next_transaction(monkeypatch, lambda: api.delete(invitation.path, caller=emmy))
         assert api.post(f"{platform.path}/join", caller=stranger).status_and_code == "404 not_found"
         assert get_invitation_status(api, organization, invitation) == "revoked"

@@ -37,16 +37,7 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     assert missing_operation_ids == set()
 
 
-def test_lifecycle_of_a_platform(
-    api: ApiClient,
-    workers: Workers,
-    clock: Clock,
-    nameserver: Nameserver,
-    ada: Person,
-    grace: Person,
-    edith: Person,
-    mary: Person,
-) -> None:
+def test_lifecycle_of_a_platform(api, workers, clock, nameserver, ada, grace, edith, mary):
     platform = _create_platform(api, ada)
     _design(api, platform, ada)
     _invite_members(api, platform, ada, grace, edith)

@@ -62,9 +62,7 @@ def platform_in_former_schema(api: ApiClient, organization: CreatedOrganization)
 
 
 class TestPlatformList:
-    def test_neither_reads_nor_decodes_home_pages(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person
-    ) -> None:
+    def test_neither_reads_nor_decodes_home_pages(self, api, organization, mary):
         store_platforms(organization, EMPTY_HOME)
         small_answer, shortest_seconds = list_platforms_timed(api, mary)
         store_platforms(organization, LARGE_HOME)
@@ -75,24 +73,18 @@ class TestPlatformList:
         assert large_answer.calls.bytes_read <= small_answer.calls.bytes_read + 2000
         assert large_seconds <= 4 * shortest_seconds
 
-    def test_contains_platforms_of_the_former_schema(
-        self, api: ApiClient, platform_in_former_schema: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_contains_platforms_of_the_former_schema(self, api, platform_in_former_schema, mary):
         assert [item["id"] for item in api.get_items("/platforms", caller=mary)] == [platform_in_former_schema.id]
 
 
 class TestPlatform:
-    def test_rejects_an_unauthorized_caller_without_reading_the_home(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
-    ) -> None:
+    def test_rejects_an_unauthorized_caller_without_reading_the_home(self, api, organization, stranger):
         (platform, *_) = store_platforms(organization, LARGE_HOME)
         answer = api.get(f"/platforms/{platform.id}", caller=stranger)
         assert answer.status_and_code == "404 not_found"
         assert answer.calls.bytes_read < 40_000
 
-    def test_of_the_former_schema_is_readable_and_converted_by_its_next_change(
-        self, api: ApiClient, platform_in_former_schema: CreatedPlatform
-    ) -> None:
+    def test_of_the_former_schema_is_readable_and_converted_by_its_next_change(self, api, platform_in_former_schema):
         path, owner = platform_in_former_schema.path, platform_in_former_schema.owner
         record = api.get(path, caller=owner).json
         assert record["home"]["blocks"] == LARGE_HOME["blocks"]

@@ -45,8 +45,8 @@ def list_usernames(api: ApiClient, platform: CreatedPlatform, caller: Caller, li
 
 class TestListPlatformMembers:
     def test_members_with_an_own_membership_are_listed_in_the_order_they_joined(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, mary: Person, edith: Person, stranger: Person
-    ) -> None:
+        self, api, platform, ada, mary, edith, stranger
+    ):
         assert list_usernames(api, platform, mary) == []
         for person in (stranger, mary, edith):
             join(api, platform, person)
@@ -54,9 +54,7 @@ class TestListPlatformMembers:
             assert list_usernames(api, platform, mary, limit) == ["stranger", "mary", "edith"]
         assert ada.username not in list_usernames(api, platform, ada)
 
-    def test_email_addresses_are_visible_to_admins_and_their_owners(
-        self, api: ApiClient, platform: CreatedPlatform, grace: Person, mary: Person, stranger: Person
-    ) -> None:
+    def test_email_addresses_are_visible_to_admins_and_their_owners(self, api, platform, grace, mary, stranger):
         for person in (mary, stranger):
             join(api, platform, person)
         for caller, emails in ((grace, [mary.email, stranger.email]), (mary, [mary.email, None])):
@@ -67,9 +65,7 @@ class TestListPlatformMembers:
             stranger.email,
         ]
 
-    def test_strangers_do_not_find_the_list(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person, operator: Person
-    ) -> None:
+    def test_strangers_do_not_find_the_list(self, api, platform, stranger, operator):
         for person in (stranger, operator):
             assert api.get(f"{platform.path}/members", caller=person).status_and_code == "404 not_found"
 
@@ -79,9 +75,7 @@ class TestGetPlatformMember:
     def membership(self, api: ApiClient, platform: CreatedPlatform, mary: Person) -> Json:
         return join(api, platform, mary)
 
-    def test_a_member_is_found_by_id_and_by_username_in_any_case(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, mary: Person, membership: Json
-    ) -> None:
+    def test_a_member_is_found_by_id_and_by_username_in_any_case(self, api, platform, ada, mary, membership):
         paths = [mary.id, f"by-user/{mary.id}", "by-username/mary", "by-username/MaRy"]
         for path in paths:
             assert api.get(f"{platform.path}/members/{path}", caller=ada).json == membership
@@ -100,20 +94,14 @@ class TestGetPlatformMember:
             "by-username/%EF%B7%BA",
         ],
     )
-    def test_an_unknown_member_is_not_found(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, path: str
-    ) -> None:
+    def test_an_unknown_member_is_not_found(self, api, platform, ada, path):
         assert api.get(f"{platform.path}/members/{path}", caller=ada).status_and_code == "404 not_found"
 
-    def test_members_of_the_organization_are_not_found_until_they_join(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person
-    ) -> None:
+    def test_members_of_the_organization_are_not_found_until_they_join(self, api, platform, ada):
         for path in (ada.id, f"by-user/{ada.id}", "by-username/ada"):
             assert api.get(f"{platform.path}/members/{path}", caller=ada).status_and_code == "404 not_found"
 
-    def test_a_username_of_another_platform_is_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, membership: Json
-    ) -> None:
+    def test_a_username_of_another_platform_is_not_found(self, api, organization, ada, membership):
         other = create_platform(api, organization)
         assert (
             api.get(f"{other.path}/members/by-username/{membership['username']}", caller=ada).status_and_code
@@ -128,13 +116,8 @@ class TestUsernames:
         return issuer.create_person("MARY", "Mary Cartwright")
 
     def test_a_username_is_unique_in_a_platform_and_the_next_member_gets_a_suffix(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        mary: Person,
-        namesake: Person,
-    ) -> None:
+        self, api, organization, platform, mary, namesake
+    ):
         join(api, platform, mary)
         second = join(api, platform, namesake)
         assert re.fullmatch("MARY-[0-9a-f]{4}", second["username"])
@@ -147,9 +130,7 @@ class TestUsernames:
         assert join(api, other, namesake)["username"] == "MARY"
 
     @pytest.mark.parametrize("case", ["promoted", "invited", "accepts", "has a long name"])
-    def test_a_taken_username_prevents_no_membership(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, issuer: Issuer, case: str
-    ) -> None:
+    def test_a_taken_username_prevents_no_membership(self, api, organization, platform, issuer, case):
         name = "m" * 255 if case == "has a long name" else "mary"
         first, second = (issuer.create_person(f"{n}{case}", "Mary", preferred_username=name) for n in (1, 2))
         join(api, platform, first)
@@ -169,15 +150,7 @@ class TestUsernames:
         assert len(member["username"]) <= 255
         assert api.get(f"{platform.path}/members/{second.id}", caller=second).json["username"] == member["username"]
 
-    def test_platform_admins_change_a_username_with_an_entry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        mary: Person,
-        namesake: Person,
-        ada: Person,
-    ) -> None:
+    def test_platform_admins_change_a_username_with_an_entry(self, api, organization, platform, mary, namesake, ada):
         join(api, platform, mary)
         suffixed_username, path = join(api, platform, namesake)["username"], f"{platform.path}/members"
         conflict = api.patch(f"{path}/{namesake.id}", caller=ada, json={"username": "Mary"})
@@ -192,9 +165,7 @@ class TestUsernames:
         assert api.get(f"{path}/by-username/{suffixed_username}", caller=ada).status_and_code == "404 not_found"
         assert api.patch(f"{path}/{namesake.id}", caller=ada, json={"username": "Mary"}).json == response.json
 
-    def test_only_admins_change_a_username_and_only_to_a_valid_one(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person, ada: Person
-    ) -> None:
+    def test_only_admins_change_a_username_and_only_to_a_valid_one(self, api, platform, mary, ada):
         join(api, platform, mary)
         path = f"{platform.path}/members/{mary.id}"
         assert api.patch(path, caller=mary, json={"username": "owner"}).status_and_code == "403 insufficient_role"
@@ -203,26 +174,20 @@ class TestUsernames:
         assert api.patch(path, caller=ada, json={"role": "editor"}).json["username"] == "mary"
         assert api.patch(path, caller=ada, json={"username": None}).json["username"] is None
 
-    def test_a_username_is_free_when_its_member_has_left(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person, namesake: Person
-    ) -> None:
+    def test_a_username_is_free_when_its_member_has_left(self, api, platform, mary, namesake):
         join(api, platform, mary)
         assert api.post(f"{platform.path}/leave", caller=mary).status == 204
         join(api, platform, namesake)
         assert api.get(f"{platform.path}/members/by-username/mary", caller=mary).json["userId"] == namesake.id
 
-    def test_a_person_without_a_username_can_join(
-        self, api: ApiClient, platform: CreatedPlatform, issuer: Issuer
-    ) -> None:
+    def test_a_person_without_a_username_can_join(self, api, platform, issuer):
         people = [issuer.create_person(name, "X", preferred_username="") for name in ("n1", "n2")]
         for person in people:
             assert join(api, platform, person)["username"] is None
 
 
 class TestUpdatePlatformMember:
-    def test_a_new_role_applies_to_the_next_request(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_a_new_role_applies_to_the_next_request(self, api, organization, platform, stranger):
         membership = join(api, platform, stranger)
         for role, status in (("admin", 200), ("member", 403), ("editor", 403)):
             answer = set_role(api, platform, stranger, role)
@@ -239,9 +204,7 @@ class TestUpdatePlatformMember:
             [{"field": "role", "from": "member", "to": "editor"}],
         )
 
-    def test_a_member_of_the_organization_is_added(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, grace: Person, mary: Person
-    ) -> None:
+    def test_a_member_of_the_organization_is_added(self, api, organization, platform, grace, mary):
         answer = set_role(api, platform, mary, "editor", caller=grace)
         assert (answer.status, answer.json["version"], answer.json["username"]) == (200, 1, "mary")
         assert api.patch(f"{platform.path}/theme", caller=mary, json={"mode": "dark"}).status == 200
@@ -249,9 +212,7 @@ class TestUpdatePlatformMember:
         assert (entry["type"], entry["changes"], entry["data"]) == ("platform.member.added", [], answer.json)
         assert entry["target"] == {"type": "platform.member", "id": answer.json["id"], "name": mary.name}
 
-    def test_strangers_cannot_be_added(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, stranger: Person
-    ) -> None:
+    def test_strangers_cannot_be_added(self, api, platform, ada, stranger):
         for body in ({"role": "member"}, {}, {"role": "king"}):
             assert api.patch(member_path(platform, stranger), caller=ada, json=body).status_and_code == "404 not_found"
         assert (
@@ -259,30 +220,19 @@ class TestUpdatePlatformMember:
             == "404 not_found"
         )
 
-    def test_adding_a_member_needs_a_role(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, mary: Person
-    ) -> None:
+    def test_adding_a_member_needs_a_role(self, api, platform, ada, mary):
         assert api.patch(member_path(platform, mary), caller=ada, json={}).errors == {"/role": "required"}
         join(api, platform, mary)
         assert api.patch(member_path(platform, mary), caller=ada, json={}).json["role"] == "member"
 
-    def test_a_precondition_on_a_missing_membership_fails(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, mary: Person
-    ) -> None:
+    def test_a_precondition_on_a_missing_membership_fails(self, api, platform, ada, mary):
         for tag in ("*", '"anything"'):
             headers = {"If-Match": tag}
             answer = api.patch(member_path(platform, mary), caller=ada, json={"role": "member"}, headers=headers)
             assert answer.status_and_code == "412 precondition_failed"
         assert list_usernames(api, platform, ada) == []
 
-    def test_roles_are_granted_up_to_the_callers_own(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_roles_are_granted_up_to_the_callers_own(self, api, organization, platform, mary, stranger):
         join(api, platform, stranger)
         assert set_role(api, platform, stranger, "owner").errors == {"/role": "not_one_of"}
         assert set_role(api, platform, mary, "editor", caller=stranger).status_and_code == "403 insufficient_role"
@@ -298,14 +248,7 @@ class TestUpdatePlatformMember:
 
 
 class TestRemovePlatformMember:
-    def test_removing_a_member_revokes_only_that_membership(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_removing_a_member_revokes_only_that_membership(self, api, organization, platform, mary, stranger):
         for person in (mary, stranger):
             join(api, platform, person)
             set_role(api, platform, person, "editor")
@@ -322,9 +265,7 @@ class TestRemovePlatformMember:
 
 
 class TestJoinPlatform:
-    def test_everyone_joins_an_open_platform_once(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_everyone_joins_an_open_platform_once(self, api, organization, platform, stranger):
         first = join(api, platform, stranger)
         assert (first["role"], first["email"], first["userId"]) == ("member", stranger.email, stranger.id)
         before = list_entries(api, organization)
@@ -333,16 +274,14 @@ class TestJoinPlatform:
         assert list_entries(api, organization) == before
         assert api.get(platform.path, caller=stranger).status == 200
 
-    def test_members_of_the_organization_get_a_membership_of_the_platform(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, mary: Person
-    ) -> None:
+    def test_members_of_the_organization_get_a_membership_of_the_platform(self, api, platform, ada, mary):
         for person in (ada, mary):
             assert join(api, platform, person)["role"] == "member"
         assert api.patch(platform.path, caller=ada, json={"name": "Still Ada's"}).status == 200
 
     def test_a_platform_by_invitation_is_forbidden_if_published_and_otherwise_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person, stranger: Person
-    ) -> None:
+        self, api, organization, mary, stranger
+    ):
         closed = create_platform(api, organization, publish=True)
         draft = create_platform(api, organization, joinPolicy="open")
         for person in (mary, stranger):
@@ -350,22 +289,16 @@ class TestJoinPlatform:
             assert api.post(f"{draft.path}/join", caller=person).status_and_code == "404 not_found"
         assert api.post(f"/platforms/{UNKNOWN_ID}/join", caller=stranger).status_and_code == "404 not_found"
 
-    def test_a_platform_of_a_deleted_organization_cannot_be_joined(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_a_platform_of_a_deleted_organization_cannot_be_joined(self, api, organization, platform, stranger):
         assert api.delete(organization.path, caller=organization.owner).status == 204
         assert api.post(f"{platform.path}/join", caller=stranger).status_and_code == "404 not_found"
 
-    def test_keys_can_neither_join_nor_leave(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_keys_can_neither_join_nor_leave(self, api, organization, platform):
         key = create_api_key(api, organization, "admin")
         for action in ("join", "leave"):
             assert api.post(f"{platform.path}/{action}", caller=key).status_and_code == "403 forbidden"
 
-    def test_concurrent_requests_create_one_membership(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_concurrent_requests_create_one_membership(self, api, organization, platform, stranger):
         with ThreadPoolExecutor(4) as threads:
             memberships = list(threads.map(lambda _: join(api, platform, stranger), range(4)))
         assert all(membership == memberships[0] for membership in memberships)
@@ -373,24 +306,18 @@ class TestJoinPlatform:
 
 
 class TestLeavePlatform:
-    def test_leaving_removes_the_membership_and_the_access(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_leaving_removes_the_membership_and_the_access(self, api, organization, platform, stranger):
         join(api, platform, stranger)
         assert api.post(f"{platform.path}/leave", caller=stranger).status == 204
         assert api.get(platform.path, caller=stranger).status_and_code == "404 not_found"
         (entry, *_) = list_entries(api, organization)
         assert (entry["type"], entry["actor"]["id"]) == ("platform.member.removed", stranger.id)
 
-    def test_leaving_needs_an_own_membership(
-        self, api: ApiClient, platform: CreatedPlatform, ada: Person, mary: Person, stranger: Person
-    ) -> None:
+    def test_leaving_needs_an_own_membership(self, api, platform, ada, mary, stranger):
         for person in (ada, mary, stranger):
             assert api.post(f"{platform.path}/leave", caller=person).status_and_code == "404 not_found"
 
-    def test_a_former_member_joins_again_as_a_new_member(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_a_former_member_joins_again_as_a_new_member(self, api, platform, stranger):
         ids = set()
         for _ in range(3):
             ids.add(join(api, platform, stranger)["id"])

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Caller, Person
+from tests.harness.callers import Caller
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform
 
@@ -26,7 +26,7 @@ def list_blocks(api: ApiClient, platform: CreatedPlatform) -> list[Json]:
 
 
 class TestUpdateProjectBlocks:
-    def test_the_blocks_are_replaced_in_the_given_order(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_the_blocks_are_replaced_in_the_given_order(self, api, platform):
         full_block = build_block("Show.case:1", title="What we weave", enabled=False, settings={"columns": 3})
         answer = patch_blocks(api, platform, {"projectBlockId": "zebra"}, full_block, {"projectBlockId": "ant"})
         assert answer.json == {"items": [build_block("zebra"), full_block, build_block("ant")], "nextCursor": None}
@@ -35,8 +35,8 @@ class TestUpdateProjectBlocks:
         assert response.json["items"] == [build_block("ant"), build_block("zebra")] == list_blocks(api, platform)
 
     def test_an_empty_list_or_null_removes_all_blocks_and_an_empty_body_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+        self, api, organization, platform
+    ):
         patch_blocks(api, platform, {"projectBlockId": "ant"})
         log = list_entries(api, organization)
         path, ada = f"{platform.path}/project-blocks", platform.owner
@@ -49,7 +49,7 @@ class TestUpdateProjectBlocks:
             assert api.patch(path, caller=ada, json={"projectBlocks": empty_list}).json["items"] == []
             assert list_blocks(api, platform) == []
 
-    def test_an_invalid_request_changes_nothing(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_an_invalid_request_changes_nothing(self, api, platform):
         patch_blocks(api, platform, {"projectBlockId": "ant"})
         answer = patch_blocks(
             api, platform, {"projectBlockId": "!"}, {"title": " "}, {"projectBlockId": "b", "position": 1}
@@ -70,14 +70,12 @@ class TestUpdateProjectBlocks:
         assert response.status_and_code == "409 limit_exceeded"
         assert list_blocks(api, platform) == [build_block("ant")]
 
-    def test_forty_blocks_replace_forty_others(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_forty_blocks_replace_forty_others(self, api, platform):
         for prefix in ("one", "other"):
             answer = patch_blocks(api, platform, *({"projectBlockId": f"{prefix}-{n}"} for n in range(40)))
             assert [item["projectBlockId"] for item in answer.json["items"]] == [f"{prefix}-{n}" for n in range(40)]
 
-    def test_the_target_of_the_entry_is_the_list(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_the_target_of_the_entry_is_the_list(self, api, organization, platform):
         patch_blocks(api, platform, {"projectBlockId": "ant"})
         patch_blocks(api, platform, {"projectBlockId": "bee"}, {"projectBlockId": "ant"})
         entry = list_entries(api, organization)[0]
@@ -88,9 +86,7 @@ class TestUpdateProjectBlocks:
             {"field": "items.bee", "from": None, "to": build_block("bee")},
         ]
 
-    def test_only_admins_change_project_blocks(
-        self, api: ApiClient, platform: CreatedPlatform, grace: Person, edith: Person
-    ) -> None:
+    def test_only_admins_change_project_blocks(self, api, platform, grace, edith):
         assert patch_blocks(api, platform, caller=edith).status_and_code == "403 insufficient_role"
         assert patch_blocks(api, platform, {"projectBlockId": "ant"}, caller=grace).status == 200
 
@@ -109,13 +105,8 @@ class TestListProjectBlockPlatforms:
         return platforms
 
     def test_platforms_of_the_callers_organizations_are_listed_in_order_of_creation(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, platform, mary, stranger
+    ):
         assert platform.record["name"] == "Engines"
         self.create_platforms(api, organization, "Looms", "Mills", "Cards")
         self.create_platforms(api, create_organization(api, stranger, name="Rivals"), "Theirs")
@@ -129,8 +120,8 @@ class TestListProjectBlockPlatforms:
         ]
 
     def test_platforms_with_an_own_membership_are_listed_while_they_use_the_block(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+        self, api, organization, platform, stranger
+    ):
         (looms, mills) = self.create_platforms(api, organization, "Looms", "Mills")
         add_platform_member(looms, stranger)
         add_platform_member(platform, stranger)
@@ -139,7 +130,7 @@ class TestListProjectBlockPlatforms:
         assert self.list_platform_names(api, stranger) == []
         assert self.list_platform_names(api, mills.owner) == ["Mills"]
 
-    def test_an_unused_block_has_no_platforms(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_an_unused_block_has_no_platforms(self, api, organization):
         self.create_platforms(api, organization, "Looms")
         for block_id in ("Showcase", "nobodys", "1-showcase"):
             assert self.list_platform_names(api, organization.owner, block_id) == []
@@ -147,7 +138,7 @@ class TestListProjectBlockPlatforms:
             answer = api.get(f"/project-blocks/{malformed_id}/platforms", caller=organization.owner)
             assert answer.status_and_code == "404 not_found"
 
-    def test_a_deleted_platform_is_not_listed(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_a_deleted_platform_is_not_listed(self, api, organization):
         looms, _ = self.create_platforms(api, organization, "Looms", "Mills")
         api.delete(looms.path, caller=organization.owner)
         assert self.list_platform_names(api, organization.owner) == ["Mills"]

@@ -5,9 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from chalicelib.features.platforms.domains.logic import dns_check
-from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.domains import (
     CHALLENGE_NAME,
@@ -21,9 +19,6 @@ from tests.harness.domains import (
     stored_custom_domain,
     verify_domain,
 )
-from tests.harness.nameserver import Nameserver
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.platforms import CreatedPlatform
 from tests.harness.workers import Workers
 
 AdvanceTime = Callable[..., None]
@@ -51,14 +46,8 @@ def advance_time(clock: Clock, workers: Workers) -> AdvanceTime:
 
 class TestScheduledChecks:
     def test_a_claimed_domain_is_checked_by_the_schedule(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        claimed_domain: Json,
-        nameserver: Nameserver,
-        advance_time: AdvanceTime,
-    ) -> None:
+        self, api, organization, platform, claimed_domain, nameserver, advance_time
+    ):
         advance_time(seconds=30)
         assert nameserver.questions == []
         advance_time(seconds=31)
@@ -74,12 +63,8 @@ class TestScheduledChecks:
         assert inventory_entry(api, organization, platform)[:2] == (SHOP_DOMAIN, "verified")
 
     def test_an_unchanged_result_updates_the_time_of_the_check_without_an_entry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        advance_time: AdvanceTime,
-    ) -> None:
+        self, api, organization, verified_platform, advance_time
+    ):
         before = get_custom_domain(api, verified_platform)
         advance_time(hours=20)
         assert get_custom_domain(api, verified_platform) == before
@@ -96,13 +81,8 @@ class TestScheduledChecks:
 
     @pytest.mark.usefixtures("claimed_domain")
     def test_a_claim_fails_after_seven_days_and_is_pending_again_after_a_request(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        nameserver: Nameserver,
-        advance_time: AdvanceTime,
-    ) -> None:
+        self, api, organization, platform, nameserver, advance_time
+    ):
         advance_time(days=6, hours=23)
         assert get_custom_domain(api, platform)["status"] == "pending"
         advance_time(hours=2)
@@ -123,14 +103,8 @@ class TestScheduledChecks:
         assert get_custom_domain(api, platform)["status"] == "verified"
 
     def test_a_domain_lapses_after_three_days_without_its_proof(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        nameserver: Nameserver,
-        advance_time: AdvanceTime,
-    ) -> None:
+        self, api, organization, verified_platform, other_platform, nameserver, advance_time
+    ):
         second_claim = claim_domain(api, other_platform)
         nameserver.set_replies(CHALLENGE_NAME, [second_claim["records"][0]["expected"]], record_type="TXT")
         advance_time(hours=27)
@@ -150,8 +124,8 @@ class TestScheduledChecks:
         assert (rechecked["status"], rechecked["lastError"]) == ("pending", "DOMAIN_TAKEN")
 
     def test_a_domain_whose_proof_returns_in_time_stays_verified(
-        self, api: ApiClient, verified_platform: CreatedPlatform, nameserver: Nameserver, advance_time: AdvanceTime
-    ) -> None:
+        self, api, verified_platform, nameserver, advance_time
+    ):
         proof = get_custom_domain(api, verified_platform)["records"][0]["expected"]
         for texts in ([], [proof]) * 3:
             nameserver.set_replies(CHALLENGE_NAME, texts, record_type="TXT")
@@ -160,9 +134,7 @@ class TestScheduledChecks:
             assert get_custom_domain(api, verified_platform)["status"] == "verified"
         assert stored_custom_domain(verified_platform).missing_since is None
 
-    def test_a_domain_with_another_cname_stays_verified(
-        self, api: ApiClient, verified_platform: CreatedPlatform, nameserver: Nameserver, advance_time: AdvanceTime
-    ) -> None:
+    def test_a_domain_with_another_cname_stays_verified(self, api, verified_platform, nameserver, advance_time):
         nameserver.set_replies(SHOP_DOMAIN, ["elsewhere.example.net"], record_type="CNAME")
         for _ in range(5):
             advance_time(hours=27)
@@ -172,14 +144,8 @@ class TestScheduledChecks:
         ]
 
     def test_a_requested_check_can_find_the_domain_lapsed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        nameserver: Nameserver,
-        clock: Clock,
-        grace: Person,
-    ) -> None:
+        self, api, organization, verified_platform, nameserver, clock, grace
+    ):
         nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
         assert verify_domain(api, verified_platform).json["status"] == "verified"
         clock.shift(hours=72)
@@ -191,13 +157,8 @@ class TestScheduledChecks:
 
     @pytest.mark.usefixtures("claimed_domain")
     def test_removed_domains_and_deleted_platforms_are_not_checked(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        other_platform: CreatedPlatform,
-        nameserver: Nameserver,
-        advance_time: AdvanceTime,
-    ) -> None:
+        self, api, platform, other_platform, nameserver, advance_time
+    ):
         claim_domain(api, other_platform)
         api.delete(custom_domain_path(platform), caller=platform.owner)
         api.delete(other_platform.path, caller=other_platform.owner)
@@ -206,13 +167,8 @@ class TestScheduledChecks:
 
     @pytest.mark.usefixtures("short_dns_timeout")
     def test_a_domain_does_not_lapse_while_dns_times_out(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        verified_platform: CreatedPlatform,
-        nameserver: Nameserver,
-        advance_time: AdvanceTime,
-    ) -> None:
+        self, api, organization, verified_platform, nameserver, advance_time
+    ):
         nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
         advance_time(hours=27)
         assert get_custom_domain(api, verified_platform)["lastError"] == "TXT_NOT_FOUND"

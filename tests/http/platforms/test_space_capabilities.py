@@ -5,7 +5,7 @@ import pytest
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.organizations import create_api_key
 from tests.harness.platforms import CreatedSpace, create_space
 
 
@@ -27,9 +27,7 @@ def put_capabilities(api: ApiClient, path: str, caller: Person, *keys: str, **op
 
 
 class TestAddSpaceCapability:
-    def test_a_new_capability_is_listed_last(
-        self, api: ApiClient, space: CreatedSpace, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_a_new_capability_is_listed_last(self, api, space, capabilities_path, ada):
         response = api.post(
             capabilities_path, caller=ada, json={"capabilityKey": "video-calls", "settings": {"most": 3}}
         )
@@ -45,7 +43,7 @@ class TestAddSpaceCapability:
         assert api.post(capabilities_path, caller=ada, json={"capabilityKey": "chat"}).json["settings"] == {}
         assert capability_keys(api, capabilities_path, ada) == ["video-calls", "chat"]
 
-    def test_a_duplicate_key_is_rejected(self, api: ApiClient, capabilities_path: str, ada: Person) -> None:
+    def test_a_duplicate_key_is_rejected(self, api, capabilities_path, ada):
         api.post(capabilities_path, caller=ada, json={"capabilityKey": "chat"})
         duplicate = api.post(capabilities_path, caller=ada, json={"capabilityKey": "chat", "settings": {"a": 1}})
         assert (duplicate.status_and_code, duplicate.errors) == (
@@ -54,7 +52,7 @@ class TestAddSpaceCapability:
         )
         assert api.post(capabilities_path, caller=ada, json={"capabilityKey": "Chat"}).status == 201
 
-    def test_a_space_has_at_most_forty_capabilities(self, api: ApiClient, capabilities_path: str, ada: Person) -> None:
+    def test_a_space_has_at_most_forty_capabilities(self, api, capabilities_path, ada):
         put_capabilities(api, capabilities_path, ada, *(f"own-{n}" for n in range(40)))
         assert (
             api.post(capabilities_path, caller=ada, json={"capabilityKey": "more"}).status_and_code
@@ -62,17 +60,13 @@ class TestAddSpaceCapability:
         )
         assert len(capability_keys(api, capabilities_path, ada)) == 40
 
-    def test_the_entry_is_about_the_capability(
-        self, api: ApiClient, organization: CreatedOrganization, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_the_entry_is_about_the_capability(self, api, organization, capabilities_path, ada):
         response = api.post(capabilities_path, caller=ada, json={"capabilityKey": "chat"})
         entry = list_entries(api, organization)[0]
         assert (entry["type"], entry["data"]) == ("space.capability.added", response.json)
         assert entry["target"] == {"type": "space.capability", "id": response.json["id"], "name": "chat"}
 
-    def test_only_admins_and_keys_with_the_scope_may_add(
-        self, api: ApiClient, organization: CreatedOrganization, capabilities_path: str, edith: Person
-    ) -> None:
+    def test_only_admins_and_keys_with_the_scope_may_add(self, api, organization, capabilities_path, edith):
         body = {"capabilityKey": "chat"}
         assert api.post(capabilities_path, caller=edith, json=body).status_and_code == "403 insufficient_role"
         assert (
@@ -82,9 +76,7 @@ class TestAddSpaceCapability:
 
 
 class TestReplaceSpaceCapabilities:
-    def test_the_set_is_replaced_and_unchanged_capabilities_stay(
-        self, api: ApiClient, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_the_set_is_replaced_and_unchanged_capabilities_stay(self, api, capabilities_path, ada):
         put_capabilities(api, capabilities_path, ada, "chat", "polls")
         first = {item["capabilityKey"]: item for item in api.get(capabilities_path, caller=ada).json["items"]}
         response = put_capabilities(api, capabilities_path, ada, "maps", "polls")
@@ -92,23 +84,14 @@ class TestReplaceSpaceCapabilities:
         assert capability_keys(api, capabilities_path, ada) == ["polls", "maps"]
         assert response.json["items"][0] == first["polls"]
 
-    def test_the_same_set_changes_and_logs_nothing(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        space: CreatedSpace,
-        capabilities_path: str,
-        ada: Person,
-    ) -> None:
+    def test_the_same_set_changes_and_logs_nothing(self, api, organization, space, capabilities_path, ada):
         put_capabilities(api, capabilities_path, ada, "chat", "polls")
         log, record = list_entries(api, organization), api.get(space.path, caller=ada).json
         assert put_capabilities(api, capabilities_path, ada, "polls", "chat").status == 200
         assert list_entries(api, organization) == log
         assert api.get(space.path, caller=ada).json == record
 
-    def test_a_repeated_key_or_too_many_keys_are_rejected(
-        self, api: ApiClient, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_a_repeated_key_or_too_many_keys_are_rejected(self, api, capabilities_path, ada):
         assert put_capabilities(api, capabilities_path, ada, "a", "b", "a").errors == {
             "/capabilities/2/capabilityKey": "repeated"
         }
@@ -117,9 +100,7 @@ class TestReplaceSpaceCapabilities:
         }
         assert api.put(capabilities_path, caller=ada, json={}).errors == {"/capabilities": "required"}
 
-    def test_if_match_compares_the_etag_of_the_space(
-        self, api: ApiClient, space: CreatedSpace, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_if_match_compares_the_etag_of_the_space(self, api, space, capabilities_path, ada):
         etag = api.get(space.path, caller=ada).etag
         assert put_capabilities(api, capabilities_path, ada, "chat", headers={"If-Match": etag}).status == 200
         assert (
@@ -130,18 +111,14 @@ class TestReplaceSpaceCapabilities:
 
 
 class TestRemoveSpaceCapability:
-    def test_a_removed_capability_is_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_a_removed_capability_is_not_found(self, api, organization, capabilities_path, ada):
         put_capabilities(api, capabilities_path, ada, "chat", "polls")
         assert api.delete(f"{capabilities_path}/chat", caller=ada).status == 204
         assert capability_keys(api, capabilities_path, ada) == ["polls"]
         assert list_entries(api, organization)[0]["type"] == "space.capability.removed"
         assert api.delete(f"{capabilities_path}/chat", caller=ada).status_and_code == "404 not_found"
 
-    def test_if_match_compares_the_etag_of_the_capability(
-        self, api: ApiClient, capabilities_path: str, ada: Person
-    ) -> None:
+    def test_if_match_compares_the_etag_of_the_capability(self, api, capabilities_path, ada):
         etag = api.post(capabilities_path, caller=ada, json={"capabilityKey": "chat"}).etag
         api.put(capabilities_path, caller=ada, json={"capabilities": [{"capabilityKey": "chat", "settings": {"a": 1}}]})
         path = f"{capabilities_path}/chat"
@@ -152,8 +129,8 @@ class TestRemoveSpaceCapability:
 
 class TestListSpaceCapabilities:
     def test_the_capabilities_of_a_space_are_visible_with_the_space(
-        self, api: ApiClient, space: CreatedSpace, capabilities_path: str, ada: Person, mary: Person, stranger: Person
-    ) -> None:
+        self, api, space, capabilities_path, ada, mary, stranger
+    ):
         put_capabilities(api, capabilities_path, ada, "chat")
         private_space = create_space(api, space.platform, name="Mills", visibility="private")
         put_capabilities(api, f"{private_space.path}/capabilities", ada, "polls")

@@ -53,9 +53,7 @@ def join(api: ApiClient, space: CreatedSpace, person: Person) -> Json:
 
 
 class TestJoinSpace:
-    def test_members_of_the_platform_join_an_open_space_once(
-        self, api: ApiClient, organization: CreatedOrganization, space: CreatedSpace, mary: Person, stranger: Person
-    ) -> None:
+    def test_members_of_the_platform_join_an_open_space_once(self, api, organization, space, mary, stranger):
         for person in (stranger, mary):
             first = join(api, space, person)
             assert (first["role"], first["email"]) == ("member", person.email)
@@ -64,22 +62,12 @@ class TestJoinSpace:
             assert join(api, space, person) == first
             assert list_entries(api, organization) == log_before
 
-    def test_others_cannot_join(
-        self, api: ApiClient, organization: CreatedOrganization, space: CreatedSpace, operator: Person
-    ) -> None:
+    def test_others_cannot_join(self, api, organization, space, operator):
         assert api.post(f"{space.path}/join", caller=operator).status_and_code == "404 not_found"
         key = create_api_key(api, organization, "admin")
         assert api.post(f"{space.path}/join", caller=key).status_and_code == "403 forbidden"
 
-    def test_only_members_and_admins_join_a_private_space(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        private_space: CreatedSpace,
-        grace: Person,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_only_members_and_admins_join_a_private_space(self, api, platform, private_space, grace, mary, stranger):
         for person in (mary, stranger):
             assert api.post(f"{private_space.path}/join", caller=person).status_and_code == "404 not_found"
         assert join(api, private_space, grace)["role"] == "member"
@@ -90,9 +78,7 @@ class TestJoinSpace:
 
 
 class TestListSpaceMembers:
-    def test_is_in_order_of_joining_with_email_addresses_for_admins(
-        self, api: ApiClient, space: CreatedSpace, grace: Person, mary: Person, stranger: Person
-    ) -> None:
+    def test_is_in_order_of_joining_with_email_addresses_for_admins(self, api, space, grace, mary, stranger):
         for person in (stranger, mary):
             join(api, space, person)
         path = f"{space.path}/members"
@@ -104,14 +90,7 @@ class TestListSpaceMembers:
         assert [member["email"] for member in api.get_items(path, caller=mary)] == [None, None, mary.email]
         assert None not in [member["email"] for member in api.get_items(path, caller=grace)]
 
-    def test_of_a_private_space_requires_access_to_it(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        private_space: CreatedSpace,
-        grace: Person,
-        mary: Person,
-    ) -> None:
+    def test_of_a_private_space_requires_access_to_it(self, api, organization, private_space, grace, mary):
         path = f"{private_space.path}/members"
         assert api.get(path, caller=mary).status_and_code == "404 not_found"
         assert api.get(path, caller=grace).status == 200
@@ -123,9 +102,7 @@ class TestListSpaceMembers:
 
 
 class TestGetSpaceMember:
-    def test_returns_the_member_with_an_etag(
-        self, api: ApiClient, space: CreatedSpace, mary: Person, stranger: Person
-    ) -> None:
+    def test_returns_the_member_with_an_etag(self, api, space, mary, stranger):
         member = join(api, space, mary)
         answer = api.get(member_path(space, mary), caller=mary)
         assert (answer.json, bool(answer.etag)) == (member, True)
@@ -134,14 +111,8 @@ class TestGetSpaceMember:
 
 class TestUpdateSpaceMember:
     def test_changes_a_role_and_adds_members_of_the_platform(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        private_space: CreatedSpace,
-        grace: Person,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, private_space, grace, mary, stranger
+    ):
         for person in (mary, stranger):
             addition = set_role(api, private_space, person, "member", caller=grace)
             assert (addition.status, addition.json["version"], addition.json["name"]) == (200, 1, person.name)
@@ -151,18 +122,10 @@ class TestUpdateSpaceMember:
             assert list_entries(api, organization)[0]["type"] == "space.member.updated"
             assert api.patch(private_space.path, caller=person, json={}).status == 200
 
-    def test_does_not_add_others(self, api: ApiClient, space: CreatedSpace, operator: Person) -> None:
+    def test_does_not_add_others(self, api, space, operator):
         assert set_role(api, space, operator, "member").status_and_code == "404 not_found"
 
-    def test_requires_an_admin(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        space: CreatedSpace,
-        mary: Person,
-        edith: Person,
-        stranger: Person,
-    ) -> None:
+    def test_requires_an_admin(self, api, organization, space, mary, edith, stranger):
         assert set_role(api, space, mary, "member", caller=edith).status_and_code == "403 insufficient_role"
         add_space_member(space, stranger, "admin")
         assert set_role(api, space, mary, "admin", caller=stranger).status == 200
@@ -173,14 +136,7 @@ class TestUpdateSpaceMember:
 
 
 class TestRemoveSpaceMember:
-    def test_revokes_only_the_access_of_the_membership(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        space: CreatedSpace,
-        private_space: CreatedSpace,
-        stranger: Person,
-    ) -> None:
+    def test_revokes_only_the_access_of_the_membership(self, api, organization, space, private_space, stranger):
         for each_space, status in ((space, 200), (private_space, 404)):
             set_role(api, each_space, stranger, "admin")
             assert api.delete(member_path(each_space, stranger), caller=each_space.platform.owner).status == 204
@@ -193,14 +149,7 @@ class TestRemoveSpaceMember:
 
 
 class TestLeaveSpace:
-    def test_ends_the_membership(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        private_space: CreatedSpace,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+    def test_ends_the_membership(self, api, organization, private_space, mary, stranger):
         add_space_member(private_space, stranger)
         assert api.post(f"{private_space.path}/leave", caller=stranger).status == 204
         assert api.get(private_space.path, caller=stranger).status_and_code == "404 not_found"

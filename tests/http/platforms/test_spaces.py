@@ -2,8 +2,8 @@
 
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Caller, Issuer, Person
-from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.callers import Caller
+from tests.harness.organizations import create_api_key
 from tests.harness.platforms import (
     CreatedPlatform,
     add_platform_member,
@@ -20,7 +20,7 @@ def list_names(api: ApiClient, platform: CreatedPlatform, caller: Caller, limit:
 
 
 class TestCreateSpace:
-    def test_defaults_to_an_open_space_in_last_position(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_defaults_to_an_open_space_in_last_position(self, api, platform):
         records = [create_space(api, platform, name=name).record for name in ("Looms", "Mills")]
         fields = {field: value for field, value in records[1].items() if field not in ("id", "createdAt", "updatedAt")}
         assert fields == {
@@ -34,18 +34,14 @@ class TestCreateSpace:
         }
         assert records[0]["position"] == 0
 
-    def test_editors_create_spaces_and_become_their_admins(
-        self, api: ApiClient, platform: CreatedPlatform, edith: Person, mary: Person
-    ) -> None:
+    def test_editors_create_spaces_and_become_their_admins(self, api, platform, edith, mary):
         add_platform_member(platform, edith, "editor")
         space = create_space(api, platform, caller=edith, visibility="private")
         assert api.patch(space.path, caller=edith, json={"name": "Edith's"}).status == 200
         body = {"platformId": platform.id, "name": "Looms"}
         assert api.post("/spaces", caller=mary, json=body).status_and_code == "403 insufficient_role"
 
-    def test_a_key_cannot_create_a_private_space_that_it_would_not_see(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_a_key_cannot_create_a_private_space_that_it_would_not_see(self, api, organization, platform):
         body = {"platformId": platform.id, "name": "Office", "visibility": "private"}
         forbidden = api.post("/spaces", caller=create_api_key(api, organization, "write"), json=body)
         assert (forbidden.status_and_code, set(forbidden.errors)) == ("403 insufficient_scope", {"/visibility"})
@@ -53,18 +49,14 @@ class TestCreateSpace:
         creation = api.post("/spaces", caller=key, json=body)
         assert api.get(creation.location, caller=key).json == creation.json
 
-    def test_a_slug_is_unique_in_its_platform(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_a_slug_is_unique_in_its_platform(self, api, organization, platform):
         create_space(api, platform, slug="looms")
         body = {"platformId": platform.id, "name": "Looms", "slug": "looms"}
         assert api.post("/spaces", caller=platform.owner, json=body).status_and_code == "409 slug_taken"
         assert create_space(api, platform, name="Looms").record["slug"].startswith("looms-")
         assert create_space(api, create_platform(api, organization), slug="looms").record["slug"] == "looms"
 
-    def test_rejects_an_inaccessible_or_missing_platform(
-        self, api: ApiClient, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_rejects_an_inaccessible_or_missing_platform(self, api, platform, stranger):
         for body in ({"platformId": platform.id, "name": "X"}, {"platformId": platform.id.upper(), "name": "X"}):
             assert api.post("/spaces", caller=stranger, json=body).status_and_code == "404 not_found"
         without_platform = api.post("/spaces", caller=platform.owner, json={"name": "X"})
@@ -72,7 +64,7 @@ class TestCreateSpace:
 
 
 class TestListPlatformSpaces:
-    def test_spaces_are_ordered_by_position(self, api: ApiClient, platform: CreatedPlatform, mary: Person) -> None:
+    def test_spaces_are_ordered_by_position(self, api, platform, mary):
         for name, position in (("C", 5), ("A", 1), ("B", 1)):
             create_space(api, platform, name=name, position=position)
         for caller in (platform.owner, mary):
@@ -80,14 +72,8 @@ class TestListPlatformSpaces:
                 assert list_names(api, platform, caller, limit) == ["A", "B", "C"]
 
     def test_private_spaces_are_listed_for_their_members_and_for_admins(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        grace: Person,
-        mary: Person,
-        edith: Person,
-    ) -> None:
+        self, api, organization, platform, grace, mary, edith
+    ):
         for n in range(6):
             space = create_space(api, platform, name=str(n), visibility="private" if n % 2 else "open")
             if n in (2, 3):
@@ -103,9 +89,7 @@ class TestListPlatformSpaces:
                 == ["0", "2", "4"]
             )
 
-    def test_a_cursor_continues_after_a_change_of_role(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person, grace: Person
-    ) -> None:
+    def test_a_cursor_continues_after_a_change_of_role(self, api, platform, mary, grace):
         for n in range(4):
             create_space(api, platform, name=str(n), visibility="private" if n % 2 else "open")
         path, spaces = f"{platform.path}/spaces", {}
@@ -121,24 +105,14 @@ class TestListPlatformSpaces:
 
 
 class TestGetSpace:
-    def test_an_open_space_is_visible_to_all_members_of_its_platform(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person, stranger: Person, issuer: Issuer
-    ) -> None:
+    def test_an_open_space_is_visible_to_all_members_of_its_platform(self, api, platform, mary, stranger, issuer):
         space, guest = create_space(api, platform), issuer.create_person("guest", "Guest")
         add_platform_member(platform, guest)
         for person in (mary, guest):
             assert api.get(space.path, caller=person).json == space.record
         assert api.get(space.path, caller=stranger).status_and_code == "404 not_found"
 
-    def test_a_private_space_is_invisible_to_others(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        edith: Person,
-        mary: Person,
-        grace: Person,
-    ) -> None:
+    def test_a_private_space_is_invisible_to_others(self, api, organization, platform, edith, mary, grace):
         space = create_space(api, platform, visibility="private")
         add_space_member(space, mary)
         add_platform_member(platform, edith, "editor")
@@ -162,35 +136,31 @@ class TestGetSpace:
 
 
 class TestUpdateSpace:
-    def test_changes_only_the_given_fields(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_changes_only_the_given_fields(self, api, platform):
         space = create_space(api, platform, description="Old")
         change = {"name": "Mills", "slug": "mills", "visibility": "private", "position": 9}
         answer = api.patch(space.path, caller=platform.owner, json=change)
         assert answer.json == {**space.record, **change, "version": 2, "updatedAt": answer.json["updatedAt"]}
 
-    def test_null_position_moves_it_to_the_end(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_null_position_moves_it_to_the_end(self, api, platform):
         first, second = create_space(api, platform), create_space(api, platform, name="Mills")
         assert api.patch(first.path, caller=platform.owner, json={"position": None}).json["position"] == 2
         assert list_names(api, platform, platform.owner) == [second.record["name"], first.record["name"]]
 
-    def test_making_it_private_excludes_non_members_at_once(
-        self, api: ApiClient, platform: CreatedPlatform, mary: Person
-    ) -> None:
+    def test_making_it_private_excludes_non_members_at_once(self, api, platform, mary):
         space = create_space(api, platform)
         assert api.get(space.path, caller=mary).status == 200
         api.patch(space.path, caller=platform.owner, json={"visibility": "private"})
         assert api.get(space.path, caller=mary).status_and_code == "404 not_found"
 
-    def test_members_and_editors_may_not_update(self, api: ApiClient, platform: CreatedPlatform, mary: Person) -> None:
+    def test_members_and_editors_may_not_update(self, api, platform, mary):
         space = create_space(api, platform)
         add_space_member(space, mary, "editor")
         assert api.patch(space.path, caller=mary, json={"name": "X"}).status_and_code == "403 insufficient_role"
 
 
 class TestDeleteSpace:
-    def test_requires_an_admin_of_its_platform(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, edith: Person, mary: Person
-    ) -> None:
+    def test_requires_an_admin_of_its_platform(self, api, organization, platform, edith, mary):
         space = create_space(api, platform)
         add_space_member(space, edith, "admin")
         assert api.delete(space.path, caller=edith).status_and_code == "403 insufficient_role"

@@ -3,15 +3,10 @@ from itertools import count
 import pytest
 
 from tests.harness import snapshots
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import verify_integrity
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.erasures import create_erasure, finish_erasures, keys_of_items_containing
 from tests.harness.faults import run_before_call
 from tests.harness.invitations import SOPHIE_EMAIL
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.workers import Workers
 
 
 class TestConcurrentRequests:
@@ -19,15 +14,8 @@ class TestConcurrentRequests:
 
     @pytest.mark.parametrize("method", ["PATCH", "POST keys", "POST invite", "PATCH member", "POST leave"])
     def test_a_request_interrupted_by_the_erasure_leaves_nothing(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        mary: Person,
-        workers: Workers,
-        clock: Clock,
-        method: str,
-    ) -> None:
+        self, api, organization, grace, mary, workers, clock, method
+    ):
         verb, resource = method.partition(" ")[::2]
         path, body = {
             "": (organization.path, {"name": "Late"}),

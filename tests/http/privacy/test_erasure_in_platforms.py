@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.privacy.erasures import tasks
 from tests.harness.api import ApiClient, Json
-from tests.harness.callers import Issuer, Person
+from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import (
     complete_erasure,
@@ -57,16 +57,7 @@ def member_usernames(api: ApiClient, container: CreatedPlatform | CreatedSpace) 
 
 class TestMembersOfPlatformsAndSpaces:
     @pytest.mark.parametrize("field", ["email", "userId"])
-    def test_the_person_is_removed_and_other_members_stay(
-        self,
-        api: ApiClient,
-        platforms: list[CreatedPlatform],
-        spaces: list[CreatedSpace],
-        mary: Person,
-        stranger: Person,
-        erase: Erase,
-        field: str,
-    ) -> None:
+    def test_the_person_is_removed_and_other_members_stay(self, api, platforms, spaces, mary, stranger, erase, field):
         for person in (mary, stranger):
             join_all(api, person, platforms, spaces)
         identity = {"email": stranger.email, "userId": stranger.id}
@@ -78,14 +69,8 @@ class TestMembersOfPlatformsAndSpaces:
         assert api.get(platforms[0].path, caller=stranger).status_and_code == "404 not_found"
 
     def test_an_admin_of_the_organization_and_of_platforms_is_removed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platforms: list[CreatedPlatform],
-        spaces: list[CreatedSpace],
-        grace: Person,
-        erase: Erase,
-    ) -> None:
+        self, api, organization, platforms, spaces, grace, erase
+    ):
         join_all(api, grace, platforms, spaces)
         create_invitation(api, platforms[0], SOPHIE_EMAIL, caller=grace)
         set_member_role(api, platforms[1], grace, "admin")
@@ -96,9 +81,7 @@ class TestMembersOfPlatformsAndSpaces:
         assert post_invitation(api, platforms[0], SOPHIE_EMAIL).status == 201
 
     @pytest.mark.usefixtures("spaces")
-    def test_invited_people_are_removed(
-        self, api: ApiClient, platforms: list[CreatedPlatform], stranger: Person, erase: Erase, clock: Clock
-    ) -> None:
+    def test_invited_people_are_removed(self, api, platforms, stranger, erase, clock):
         accept_invitation(api, create_invitation(api, platforms[0], stranger), stranger)
         create_invitation(api, platforms[1], stranger, expiresInDays=1)
         clock.shift(days=1, seconds=1)
@@ -107,14 +90,8 @@ class TestMembersOfPlatformsAndSpaces:
         assert keys_of_items_containing(stranger.email, stranger.id) == []
 
     def test_the_guard_of_an_expired_invitation_does_not_name_the_inviter(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platforms: list[CreatedPlatform],
-        grace: Person,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, platforms, grace, workers, clock
+    ):
         create_invitation(api, platforms[0], SOPHIE_EMAIL, caller=grace, expiresInDays=1)
         workers.deliver()
         clock.shift(days=1, seconds=1)
@@ -126,16 +103,8 @@ class TestMembersOfPlatformsAndSpaces:
         assert keys_of_items_containing(grace.id) == []
 
     def test_an_interrupted_erasure_of_many_memberships_is_completed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platforms: list[CreatedPlatform],
-        spaces: list[CreatedSpace],
-        stranger: Person,
-        workers: Workers,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization, platforms, spaces, stranger, workers, clock, monkeypatch
+    ):
         join_all(api, stranger, platforms, spaces)
         workers.run_until_idle()
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 2)
@@ -156,9 +125,7 @@ class TestMembersOfPlatformsAndSpaces:
 
 
 class TestTexts:
-    def test_texts_of_platforms_and_spaces_are_redacted(
-        self, api: ApiClient, organization: CreatedOrganization, platforms: list[CreatedPlatform], erase: Erase
-    ) -> None:
+    def test_texts_of_platforms_and_spaces_are_redacted(self, api, organization, platforms, erase):
         platform, owner = platforms[0], organization.owner
         text = f"Ask {SOPHIE_EMAIL}."
         api.patch(platform.path, caller=owner, json={"name": text, "description": text})
@@ -176,9 +143,7 @@ class TestTexts:
         (entry, *_) = api.get_items(f"{organization.path}/domains/inventory", caller=owner)
         assert entry["platformName"] == "Ask …."
 
-    def test_nodes_of_a_taxonomy_are_redacted_and_found_by_the_remaining_text(
-        self, api: ApiClient, platforms: list[CreatedPlatform], erase: Erase
-    ) -> None:
+    def test_nodes_of_a_taxonomy_are_redacted_and_found_by_the_remaining_text(self, api, platforms, erase):
         texts: dict[str, Any] = {
             "description": f"Ask {SOPHIE_EMAIL}.",
             "altLabels": [f"{SOPHIE_EMAIL}'s", f"About {SOPHIE_EMAIL}"],
@@ -190,9 +155,7 @@ class TestTexts:
         assert (record["name"], record["altLabels"]) == ("Notes of …", ["…'s", "About …"])
         assert resolve_node(api, platforms[0], slug="about …").json["node"]["id"] == node.id
 
-    def test_usernames_that_are_the_erased_email_address_are_removed(
-        self, api: ApiClient, platforms: list[CreatedPlatform], issuer: Issuer, erase: Erase
-    ) -> None:
+    def test_usernames_that_are_the_erased_email_address_are_removed(self, api, platforms, issuer, erase):
         members = [issuer.create_person(f"{n}@example.org", f"Person {n}", email=f"{n}@example.com") for n in range(2)]
         for member in members:
             assert api.post(f"{platforms[0].path}/join", caller=member).status == 200
@@ -201,9 +164,7 @@ class TestTexts:
         assert member_usernames(api, platforms[0]) == [None, None]
 
 
-def test_a_former_member_whose_memberships_are_not_all_removed_yet_is_erased(
-    api: ApiClient, platforms: list[CreatedPlatform], stranger: Person, erase: Erase
-) -> None:
+def test_a_former_member_whose_memberships_are_not_all_removed_yet_is_erased(api, platforms, stranger, erase):
     spaces = [create_space(api, platforms[0], name=f"Room {n}") for n in range(42)]
     join_all(api, stranger, platforms[:1], spaces)
     assert api.post(f"{platforms[0].path}/leave", caller=stranger).status == 204

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.harness.api import ApiClient, Json
-from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
 from tests.harness.menus import page_item, put_menu, url_item
@@ -52,9 +51,7 @@ def erase(api: ApiClient, organization: CreatedOrganization, workers: Workers, c
 
 
 class TestTexts:
-    def test_texts_of_sites_and_pages_are_redacted(
-        self, api: ApiClient, site: CreatedSite, page: CreatedPage, erase: Any
-    ) -> None:
+    def test_texts_of_sites_and_pages_are_redacted(self, api, site, page, erase):
         for from_path, to_path in (
             (f"/{SOPHIE}", "/"),
             ("/ask", f"https://example.org/?q={SOPHIE}"),
@@ -78,7 +75,7 @@ class TestTexts:
         assert [each["id"] for each in found_pages] == [page.id]
         assert [each["fromPath"] for each in api.get_items(f"{site.path}/redirects", caller=site.owner)] == ["/old"]
 
-    def test_menus_are_redacted(self, api: ApiClient, site: CreatedSite, page: CreatedPage, erase: Any) -> None:
+    def test_menus_are_redacted(self, api, site, page, erase):
         put_menu(api, site, page_item(page, TEXT, url_item(f"mailto:{SOPHIE}", "Mail")), name=TEXT)
         erase(email=SOPHIE)
         assert keys_of_items_containing(SOPHIE) == []
@@ -87,9 +84,7 @@ class TestTexts:
         assert (menu["name"], item["label"], item["path"]) == (REDACTED, REDACTED, "/")
         assert item["children"][0]["url"] == "mailto:…"
 
-    def test_pages_of_an_erased_author_stay_without_their_author(
-        self, api: ApiClient, site: CreatedSite, edith: Person, erase: Any
-    ) -> None:
+    def test_pages_of_an_erased_author_stay_without_their_author(self, api, site, edith, erase):
         created = api.post(f"{site.path}/pages", caller=edith, json={"title": "Hers"})
         assert created.status == 201
         path = f"{site.path}/pages/{created.json['id']}"

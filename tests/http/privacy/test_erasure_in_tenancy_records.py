@@ -25,7 +25,6 @@ from tests.harness.invitations import (
     open_invitation,
     post_invitation,
 )
-from tests.harness.mailbox import Mailbox
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.workers import Workers
 
@@ -74,9 +73,7 @@ class TestMember:
 
     @pytest.mark.usefixtures("invitation")
     @pytest.mark.parametrize("identified_by", ["email", "userId", "both"])
-    def test_the_member_is_removed_by_any_identification(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, erase: PersonEraser, identified_by: str
-    ) -> None:
+    def test_the_member_is_removed_by_any_identification(self, api, organization, grace, erase, identified_by):
         key = create_api_key(api, organization, "admin", caller=grace)
         identity = {"email": grace.email.upper(), "userId": grace.id.upper()}
         assert keys_of_items_containing(grace.id, grace.email)
@@ -86,15 +83,7 @@ class TestMember:
         assert api.get(organization.path, caller=grace).status_and_code == "404 not_found"
         assert api.get(organization.path, caller=key).status_and_code == "401 api_key_revoked"
 
-    def test_keys_and_invitations_of_the_member_are_revoked(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        grace: Person,
-        erase: PersonEraser,
-    ) -> None:
+    def test_keys_and_invitations_of_the_member_are_revoked(self, api, organization, invitation, ada, grace, erase):
         key = create_api_key(api, organization, "admin", caller=grace)
         erase(userId=grace.id)
         key_record = api.get(f"{organization.api_keys_path}/{key.id}", caller=ada).json
@@ -104,9 +93,7 @@ class TestMember:
         assert open_invitation(api, invitation).status_and_code == "410 invitation_revoked"
         assert post_invitation(api, organization, SOPHIE).status == 201
 
-    def test_an_erased_member_can_be_invited_again(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_an_erased_member_can_be_invited_again(self, api, organization, grace, workers, clock):
         path = create_erasure(api, organization, userId=grace.id)
         workers.deliver()
         assert get_erasure(api, organization, path)["status"] == "completed"
@@ -123,9 +110,7 @@ class TestMember:
         assert api.get(invitation.path, caller=grace).json["status"] == "pending"
         assert [entry["sequence"] for entry in list_entries(api, organization) if "erased" in entry] == [2]
 
-    def test_the_membership_of_another_organization_stays(
-        self, api: ApiClient, grace: Person, ada: Person, erase: PersonEraser
-    ) -> None:
+    def test_the_membership_of_another_organization_stays(self, api, grace, ada, erase):
         other_organization = create_organization(api, grace, name="Harvard")
         create_invitation(api, other_organization, ada)
         before = {key for key in keys_of_items_containing(grace.id, grace.email) if other_organization.id in str(key)}
@@ -133,9 +118,7 @@ class TestMember:
         assert {*keys_of_items_containing(grace.id, grace.email)} == before
         assert api.get(other_organization.path, caller=grace).status == 200
 
-    def test_a_member_whose_invitations_are_not_all_revoked_yet_is_removed(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, grace: Person, erase: PersonEraser
-    ) -> None:
+    def test_a_member_whose_invitations_are_not_all_revoked_yet_is_removed(self, api, organization, ada, grace, erase):
         for n in range(41):
             create_invitation(api, organization, f"{n}@example.org", caller=grace)
         api.delete(f"{organization.path}/members/{grace.id}", caller=ada)
@@ -143,9 +126,7 @@ class TestMember:
         assert keys_of_items_containing(grace.id, grace.email) == []
         assert {i["status"] for i in list_invitations(api, organization)} == {"revoked"}
 
-    def test_downloads_and_filters_of_audit_exports_are_removed(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, erase: PersonEraser, workers: Workers
-    ) -> None:
+    def test_downloads_and_filters_of_audit_exports_are_removed(self, api, organization, grace, erase, workers):
         export = create_export(api, organization)
         export_about_grace = create_export(api, organization, filters={"actorId": grace.id})
         workers.run_until_idle()
@@ -161,16 +142,8 @@ class TestMember:
 class TestFormerMember:
     @pytest.mark.parametrize("identified_by", ["email", "userId"])
     def test_a_former_member_is_found_by_the_log(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        mary: Person,
-        stranger: Person,
-        erase: PersonEraser,
-        workers: Workers,
-        clock: Clock,
-        identified_by: str,
-    ) -> None:
+        self, api, organization, mary, stranger, erase, workers, clock, identified_by
+    ):
         create_invitation(api, organization, stranger)
         api.post(f"{organization.path}/leave", caller=mary)
         clock.shift(minutes=1)
@@ -181,15 +154,8 @@ class TestFormerMember:
 
     @pytest.mark.parametrize("identified_by", ["first", "second", "third", "id"])
     def test_a_member_who_rejoined_with_other_addresses_is_found_by_each(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        issuer: Issuer,
-        erase: PersonEraser,
-        workers: Workers,
-        identified_by: str,
-    ) -> None:
+        self, api, organization, ada, issuer, erase, workers, identified_by
+    ):
         emmys = [issuer.create_person("emmy", "Emmy Noether", email=f"emmy@{n}.example.org") for n in range(3)]
         for emmy in emmys:
             accept_invitation(api, create_invitation(api, organization, emmy), emmy)
@@ -204,16 +170,8 @@ class TestFormerMember:
 
     @pytest.mark.parametrize("has_left", [False, True])
     def test_the_creator_is_found_although_no_entry_holds_their_address(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        grace: Person,
-        workers: Workers,
-        clock: Clock,
-        *,
-        has_left: bool,
-    ) -> None:
+        self, api, organization, ada, grace, workers, clock, *, has_left
+    ):
         api.patch(organization.path, caller=ada, json={"name": "Engines"})
         api.post(f"{organization.path}/transfer-ownership", caller=ada, json={"newOwnerId": grace.id})
         if has_left:
@@ -224,15 +182,7 @@ class TestFormerMember:
 
 
 class TestInvitedPerson:
-    def test_invitations_in_every_status_are_removed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        stranger: Person,
-        erase: PersonEraser,
-        clock: Clock,
-    ) -> None:
+    def test_invitations_in_every_status_are_removed(self, api, organization, ada, stranger, erase, clock):
         decline_invitation(api, create_invitation(api, organization, stranger), stranger)
         api.delete(create_invitation(api, organization, stranger).path, caller=ada)
         create_invitation(api, organization, stranger, expiresInDays=1)
@@ -246,15 +196,8 @@ class TestInvitedPerson:
 
     @pytest.mark.parametrize("expiry_recorded", [False, True])
     def test_the_guard_of_an_expired_invitation_is_removed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        erase: PersonEraser,
-        clock: Clock,
-        workers: Workers,
-        *,
-        expiry_recorded: bool,
-    ) -> None:
+        self, api, organization, erase, clock, workers, *, expiry_recorded
+    ):
         create_invitation(api, organization, SOPHIE, expiresInDays=1)
         workers.deliver()
         clock.shift(days=1, seconds=1)
@@ -263,9 +206,7 @@ class TestInvitedPerson:
         erase(email=SOPHIE)
         assert keys_of_items_containing(SOPHIE) == []
 
-    def test_removed_invitations_do_not_count(
-        self, api: ApiClient, organization: CreatedOrganization, erase: PersonEraser
-    ) -> None:
+    def test_removed_invitations_do_not_count(self, api, organization, erase):
         create_invitation(api, organization, SOPHIE)
         (counter,) = [item for item in memory_aws.all_items() if item["sk"] == "COUNT#pending invitations"]
         assert counter["n"] == 1
@@ -273,9 +214,7 @@ class TestInvitedPerson:
         (counter,) = [item for item in memory_aws.all_items() if item["sk"] == "COUNT#pending invitations"]
         assert counter["n"] == 0
 
-    def test_unsent_mail_is_not_sent(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, erase: PersonEraser
-    ) -> None:
+    def test_unsent_mail_is_not_sent(self, api, organization, mailbox, erase):
         create_invitation(api, organization, SOPHIE)
         memory_aws.discard_queued_messages()  # so that the sweep finds the mail later
         erase(email=SOPHIE)
@@ -285,7 +224,7 @@ class TestInvitedPerson:
 
 class TestOtherPeople:
     @pytest.mark.usefixtures("organization")
-    def test_the_erasure_of_an_unknown_person_changes_nothing(self, erase: PersonEraser, workers: Workers) -> None:
+    def test_the_erasure_of_an_unknown_person_changes_nothing(self, erase, workers):
         workers.run_until_idle()
         before = {key: item for key, item in snapshots.items_by_key().items() if item.get("kind")}
         assert erase(email="nobody@example.org", userId="01939d3c-0000-4000-8000-00000000000a") == (0, 0)
@@ -307,14 +246,8 @@ class TestOtherPeople:
         ],
     )
     def test_a_longer_address_that_contains_the_erased_address_stays(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        clock: Clock,
-        workers: Workers,
-        other_address: str,
-    ) -> None:
+        self, api, organization, grace, clock, workers, other_address
+    ):
         owned_by_grace = replace(organization, owner=grace)
         api.post(f"{organization.path}/transfer-ownership", caller=organization.owner, json={"newOwnerId": grace.id})
         invitation = create_invitation(api, owned_by_grace, other_address)
@@ -327,9 +260,7 @@ class TestOtherPeople:
         assert api.get(invitation.path, caller=grace).json["status"] == "pending"
         assert api.get(organization.path, caller=grace).json["supportEmail"] == other_address
 
-    def test_an_address_with_a_prefix_of_special_characters_is_another_address(
-        self, api: ApiClient, organization: CreatedOrganization, erase: PersonEraser
-    ) -> None:
+    def test_an_address_with_a_prefix_of_special_characters_is_another_address(self, api, organization, erase):
         other_addresses = ["to=sophie@example.org", "x/sophie@example.org", "!sophie@example.org"]
         for other_address in other_addresses:
             create_invitation(api, organization, other_address)
@@ -337,26 +268,15 @@ class TestOtherPeople:
         assert [i["email"] for i in list_invitations(api, organization)] == other_addresses
 
     def test_a_later_holder_of_the_address_stays_a_member_if_only_the_id_is_given(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        members_with_same_address: tuple[Person, Person],
-        erase: PersonEraser,
-    ) -> None:
+        self, api, organization, ada, members_with_same_address, erase
+    ):
         former_member, current_member = members_with_same_address
         erase(userId=former_member.id)
         assert keys_of_items_containing(former_member.id, former_member.email) == []
         record = api.get(f"{organization.path}/members/{current_member.id}", caller=ada).json
         assert (record["name"], record["role"], record["email"]) == ("Lise", "member", None)
 
-    def test_an_address_erases_all_its_holders(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        members_with_same_address: tuple[Person, Person],
-        erase: PersonEraser,
-    ) -> None:
+    def test_an_address_erases_all_its_holders(self, api, organization, members_with_same_address, erase):
         former_member, current_member = members_with_same_address
         erase(email="press@example.org")
         assert keys_of_items_containing(former_member.id, current_member.id, former_member.email) == []

@@ -4,7 +4,6 @@ from typing import Final
 import pytest
 
 from tests.harness.api import ApiClient
-from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.erasures import (
     PersonEraser,
@@ -28,9 +27,7 @@ def erase(api: ApiClient, organization: CreatedOrganization, workers: Workers, c
 
 class TestTexts:
     @pytest.mark.parametrize("address", ["josé@example.org", "зоя@example.org", 'a"b\\c@example.org'])
-    def test_an_address_is_removed_in_any_encoding_and_case(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, erase: PersonEraser, address: str
-    ) -> None:
+    def test_an_address_is_removed_in_any_encoding_and_case(self, api, organization, ada, erase, address):
         upper_case_address = "".join(letter.upper() if letter.isascii() else letter for letter in address)
         create_invitation(api, organization, upper_case_address, message=f"For you ({upper_case_address})!")
         api.patch(organization.path, caller=ada, json={"companyAddress": f"c/o {address}"})
@@ -40,9 +37,7 @@ class TestTexts:
             == []
         )
 
-    def test_only_the_address_is_redacted_in_a_text(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, stranger: Person, erase: PersonEraser
-    ) -> None:
+    def test_only_the_address_is_redacted_in_a_text(self, api, organization, ada, stranger, erase):
         text = "Ask SOPHIE@Example.org, or sophie@example.org.\nNot anna-sophie@example.org."
         api.patch(
             organization.path,
@@ -81,9 +76,7 @@ class TestTexts:
         assert invitation_record["email"] == stranger.email
         assert accept_invitation(api, invitation, stranger)["membership"]
 
-    def test_a_user_id_is_redacted_in_a_text_too(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person, erase: PersonEraser
-    ) -> None:
+    def test_a_user_id_is_redacted_in_a_text_too(self, api, organization, ada, mary, erase):
         api.patch(
             organization.path, caller=ada, json={"companyAddress": f"https://example.org/people/{mary.id.upper()}/"}
         )

@@ -68,9 +68,7 @@ def erased_form(entry: Json, current: Json) -> Json:
 
 
 class TestEntries:
-    def test_erased_entries_keep_their_sequence_and_others_are_unchanged(
-        self, entries_before: list[Json], entries_after: list[Json]
-    ) -> None:
+    def test_erased_entries_keep_their_sequence_and_others_are_unchanged(self, entries_before, entries_after):
         *entries, last = entries_after
         assert entries == [
             erased_form(entry, current) if entry["sequence"] in ERASED_SEQUENCES else entry
@@ -79,26 +77,17 @@ class TestEntries:
         assert last["type"] == "organization.person_erased"
         assert "erased" not in last
 
-    def test_long_bodies_of_erased_entries_are_removed(
-        self, organization: CreatedOrganization, entries_after: list[Json]
-    ) -> None:
+    def test_long_bodies_of_erased_entries_are_removed(self, organization, entries_after):
         long_body_ids = [item["sk"] for item in memory_aws.all_items() if item["pk"] == f"B#{organization.id}"]
         assert long_body_ids == [entry["id"] for entry in entries_after if entry["changes"] and entry["sequence"] == 9]
 
-    def test_erased_entries_are_paginated(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, entries_after: list[Json]
-    ) -> None:
+    def test_erased_entries_are_paginated(self, api, organization, ada, entries_after):
         pages = api.get_pages(f"{organization.path}/audit-log", caller=ada, query={"limit": 1})
         assert [page["items"] for page in pages if page["items"]] == [[entry] for entry in entries_after[::-1]]
 
     def test_erased_entries_are_found_only_by_type_and_time(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        entries_before: list[Json],
-        entries_after: list[Json],
-    ) -> None:
+        self, api, organization, grace, entries_before, entries_after
+    ):
         target = entries_before[7]["target"]["id"]
         assert (
             list_entries(api, organization, actorId=grace.id) == list_entries(api, organization, targetId=target) == []
@@ -108,24 +97,14 @@ class TestEntries:
         time_range = {"from": entries_after[6]["occurredAt"], "to": entries_after[7]["occurredAt"]}
         assert [entry["sequence"] for entry in list_entries(api, organization, **time_range)] == [8, 7]
 
-    def test_pending_entries_are_erased_too(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_pending_entries_are_erased_too(self, api, organization, grace, workers, clock):
         create_api_key(api, organization, caller=grace)
         assert {entry["sequence"] for entry in list_entries(api, organization)} == {None}
         assert complete_erasure(api, workers, clock, organization, email=grace.email)["erasedEntries"] == 2
         assert keys_of_items_containing(grace.id, grace.email) == []
         assert verify_integrity(api, organization)["valid"]
 
-    def test_an_entry_that_names_two_people_is_erased_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        mary: Person,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+    def test_an_entry_that_names_two_people_is_erased_once(self, api, organization, grace, mary, workers, clock):
         api.patch(f"{organization.path}/members/{mary.id}", caller=grace, json={"role": "editor"})
         counts = [
             complete_erasure(api, workers, clock, organization, userId=person.id)["erasedEntries"]
@@ -134,24 +113,14 @@ class TestEntries:
         assert counts == [2, 1, 0]
         assert keys_of_items_containing(grace.id, mary.id, grace.email, mary.email) == []
 
-    def test_concurrent_erasures_count_each_entry_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        mary: Person,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+    def test_concurrent_erasures_count_each_entry_once(self, api, organization, grace, mary, workers, clock):
         api.patch(f"{organization.path}/members/{mary.id}", caller=grace, json={"role": "editor"})
         paths = [create_erasure(api, organization, userId=person.id) for person in (grace, mary)]
         finish_erasures(workers, clock)
         assert sum(get_erasure(api, organization, path)["erasedEntries"] for path in paths) == 3
         assert keys_of_items_containing(grace.id, mary.id, grace.email, mary.email) == []
 
-    def test_the_id_of_an_organization_erases_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_id_of_an_organization_erases_nothing(self, api, organization, workers, clock):
         api.patch(organization.path, caller=create_api_key(api, organization, "admin"), json={"name": "Engines"})
         workers.deliver()
         log = list_entries(api, organization)
@@ -163,14 +132,8 @@ class TestEntries:
 
     @pytest.mark.parametrize("identified_by", ["email", "userId"])
     def test_entries_of_an_api_key_whose_name_holds_the_person_are_erased(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        workers: Workers,
-        clock: Clock,
-        identified_by: str,
-    ) -> None:
+        self, api, organization, grace, workers, clock, identified_by
+    ):
         personal_value = {"email": grace.email, "userId": grace.id}[identified_by]
         key_named_after_person, other_key = (
             create_api_key(api, organization, "admin", name=name) for name in (f"For {personal_value}", "For all")
@@ -190,9 +153,7 @@ class TestEntries:
         )
         assert verify_integrity(api, organization)["valid"]
 
-    def test_more_entries_than_fit_in_a_transaction_are_erased(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_more_entries_than_fit_in_a_transaction_are_erased(self, api, organization, grace, workers, clock):
         for n in range(60):
             api.patch(organization.path, caller=grace, json={"name": f"Name {n}"})
         workers.run_until_idle()
@@ -202,14 +163,7 @@ class TestEntries:
 
 
 class TestProofs:
-    def test_the_tree_is_unchanged(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        checkpoint_before: str,
-        entries_before: list[Json],
-        entries_after: list[Json],
-    ) -> None:
+    def test_the_tree_is_unchanged(self, api, organization, checkpoint_before, entries_before, entries_after):
         for entries in (entries_before, entries_after[:9]):
             leaves = [bytes.fromhex(entry["integrity"]["leafHash"]) for entry in entries]
             rfc6962.check_checkpoint(checkpoint_before, organization.id, leaves, PUBLIC_KEY)
@@ -217,14 +171,8 @@ class TestProofs:
 
     @pytest.mark.usefixtures("entries_after")
     def test_the_log_verifies_against_earlier_checkpoints(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        edith: Person,
-        checkpoint_before: str,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, edith, checkpoint_before, workers, clock
+    ):
         checkpoint_between = str(verify_integrity(api, organization)["checkpoint"])
         complete_erasure(api, workers, clock, organization, userId=edith.id)
         for checkpoint in (
@@ -238,9 +186,7 @@ class TestProofs:
 
 @pytest.mark.usefixtures("entries_after")
 class TestExports:
-    def test_an_inline_export_equals_the_list_and_is_verified_offline(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, entries_after: list[Json]
-    ) -> None:
+    def test_an_inline_export_equals_the_list_and_is_verified_offline(self, api, organization, ada, entries_after):
         text = api.get(f"{organization.path}/audit-log/export", caller=ada).text
         assert [json.loads(line) for line in text.splitlines()] == entries_after
         checkpoint = str(verify_integrity(api, organization)["checkpoint"])
@@ -249,20 +195,11 @@ class TestExports:
         assert "10 of 10 entries are proven to be in the signed tree" in proven
         assert "6 unaltered, 4 erased" in proven
 
-    def test_an_async_export_equals_the_list(
-        self, api: ApiClient, organization: CreatedOrganization, entries_after: list[Json], workers: Workers
-    ) -> None:
+    def test_an_async_export_equals_the_list(self, api, organization, entries_after, workers):
         record = create_completed_export(api, workers, organization)
         assert read_ndjson_entries(record)[:10] == entries_after
 
-    def test_export_filters_find_erased_entries_only_by_type(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        entries_after: list[Json],
-        workers: Workers,
-    ) -> None:
+    def test_export_filters_find_erased_entries_only_by_type(self, api, organization, grace, entries_after, workers):
         by_type = create_completed_export(api, workers, organization, filters={"type": "organization.api_key.created"})
         assert read_ndjson_entries(by_type) == [entries_after[7]]
         assert (
@@ -270,9 +207,7 @@ class TestExports:
             == []
         )
 
-    def test_csv_marks_erased_entries(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, entries_after: list[Json]
-    ) -> None:
+    def test_csv_marks_erased_entries(self, api, organization, ada, entries_after):
         text = api.get(f"{organization.path}/audit-log/export", caller=ada, query={"format": "csv"}).text
         cells = [(row["sequence"], row["type"], row["actorId"], row["erased"]) for row in parse_csv(text)]
         assert cells[7] == ("8", "organization.api_key.created", "", "true")

@@ -7,7 +7,7 @@ import pytest
 from tests.harness import snapshots
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
-from tests.harness.clock import Clock, backdate
+from tests.harness.clock import backdate
 from tests.harness.erasures import (
     complete_erasure,
     create_erasure,
@@ -17,7 +17,6 @@ from tests.harness.erasures import (
 )
 from tests.harness.invitations import accept_invitation, create_invitation
 from tests.harness.organizations import CreatedOrganization, add_organization_member
-from tests.harness.workers import Workers
 
 OWNER_ERROR = (
     "This person owns the organization. Transfer the ownership to another member, then create the erasure again."
@@ -44,28 +43,21 @@ class TestErasureOfTheOwner:
         return replace(organization, owner=ada_with_new_email)
 
     def test_the_former_email_address_of_the_owner_does_not_erase_them(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        owned_by_returned_ada: CreatedOrganization,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, owned_by_returned_ada, workers, clock
+    ):
         path = create_erasure(api, owned_by_returned_ada, email="ada@example.com")
         finish_erasures(workers, clock)
         self._assert_failed(api, organization, path)
 
-    def test_a_member_who_becomes_the_owner_is_not_erased(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_member_who_becomes_the_owner_is_not_erased(self, api, organization, grace, workers, clock):
         path = create_erasure(api, organization, userId=grace.id)
         transfer_ownership(api, organization, grace)
         finish_erasures(workers, clock)
         self._assert_failed(api, replace(organization, owner=grace), path)
 
     def test_an_owner_who_joined_during_the_completion_stays_and_the_erasure_reports_it(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, clock: Clock
-    ) -> None:
+        self, api, organization, grace, workers, clock
+    ):
         path = create_erasure(api, organization, userId=grace.id)
         workers.deliver()
         with backdate(minutes=1):
@@ -76,14 +68,8 @@ class TestErasureOfTheOwner:
         assert (record["status"], record["error"]) == ("completed", OWNER_ERROR)
 
     def test_another_user_with_the_former_email_address_of_the_owner_can_be_erased(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        owned_by_returned_ada: CreatedOrganization,
-        issuer: Issuer,
-        workers: Workers,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, owned_by_returned_ada, issuer, workers, clock
+    ):
         emmy = issuer.create_person("emmy", "Emmy Noether", email="ada@example.com")
         accept_invitation(api, create_invitation(api, owned_by_returned_ada, emmy), emmy)
         path = create_erasure(api, owned_by_returned_ada, email=emmy.email)

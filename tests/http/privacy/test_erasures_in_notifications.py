@@ -7,7 +7,6 @@ from chalicelib.kernel.storage import table
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.channels import create_channel
-from tests.harness.clock import Clock
 from tests.harness.erasures import (
     complete_erasure,
     create_erasure,
@@ -17,8 +16,7 @@ from tests.harness.erasures import (
 )
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import SOPHIE_EMAIL
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
     CreatedWebhook,
     create_webhook,
@@ -27,7 +25,6 @@ from tests.harness.webhooks import (
     rename_organization,
     update_webhook,
 )
-from tests.harness.workers import Workers
 
 UPDATED = "organization.updated"
 CHILD_PREFIXES = ("V#", "N#", "F#")
@@ -46,9 +43,7 @@ def list_response_bodies(api: ApiClient, webhook: CreatedWebhook) -> list[str | 
 
 
 class TestErasure:
-    def test_removes_a_person_from_stored_responses(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_removes_a_person_from_stored_responses(self, api, organization, workers, receiver, clock):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         for body in (f"Who is {SOPHIE_EMAIL.upper()}?", "Fine."):
             receiver.default_reply = Reply(status=200, body=body.encode())
@@ -64,9 +59,7 @@ class TestErasure:
         assert deliveries_after[2:] == deliveries_before[2:]
         assert [event_delivery["status"] for event_delivery in deliveries_after] == ["succeeded"] * 4
 
-    def test_removes_a_person_from_the_webhook_itself(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_removes_a_person_from_the_webhook_itself(self, api, organization, workers, receiver, clock):
         described_webhook = create_webhook(
             api, organization, receiver, events=[UPDATED], description=f"Ask {SOPHIE_EMAIL}."
         )
@@ -91,15 +84,7 @@ class TestErasure:
         ).json
         assert (reenabled_webhook["status"], reenabled_webhook["disabledReason"]) == ("active", None)
 
-    def test_continues_after_interruptions(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_continues_after_interruptions(self, api, organization, workers, receiver, clock, monkeypatch):
         receiver.default_reply = Reply(status=200, body=f"Hello, {SOPHIE_EMAIL}!".encode())
         webhooks = [create_webhook(api, organization, receiver, events=[UPDATED]) for _ in range(3)]
         for n in range(5):
@@ -122,9 +107,7 @@ class TestErasure:
             assert list_response_bodies(api, webhook) == ["Hello, …!"] * 5
         assert keys_of_items_containing(SOPHIE_EMAIL) == []
 
-    def test_leaves_later_responses(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, receiver: Receiver, clock: Clock
-    ) -> None:
+    def test_leaves_later_responses(self, api, organization, workers, receiver, clock):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         workers.deliver()
         create_erasure(api, organization, email=SOPHIE_EMAIL)
@@ -137,15 +120,7 @@ class TestErasure:
 
 
 class TestPurge:
-    def test_removes_pending_work_too(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_removes_pending_work_too(self, api, organization, workers, receiver, clock, monkeypatch):
         create_webhook(api, organization, receiver)
         create_webhook(api, organization, receiver, enabled=False)
         create_channel(api, organization, receiver)
@@ -163,15 +138,7 @@ class TestPurge:
             clock.shift(minutes=10)
         assert [item for item in memory_aws.all_items() if item["pk"][:2] in (*CHILD_PREFIXES, "O#")] == []
 
-    def test_continues_after_an_interruption(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        receiver: Receiver,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_continues_after_an_interruption(self, api, organization, workers, receiver, clock, monkeypatch):
         create_webhook(api, organization, receiver)
         for n in range(5):
             rename_organization(api, organization, f"Name {n}")

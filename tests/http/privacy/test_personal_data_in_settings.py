@@ -29,16 +29,16 @@ def build_records(settings: dict[str, Any]) -> list[Entity]:
 
 
 @pytest.mark.parametrize("record", build_records(SETTINGS), ids=lambda record: record.kind)
-def test_personal_data_in_settings_is_redacted(record: Entity) -> None:
+def test_personal_data_in_settings_is_redacted(record):
     assert record.redaction_changes_or_none_to_delete(SOPHIE) == {"settings": REDACTED_SETTINGS}
 
 
 @pytest.mark.parametrize("record", build_records({"most": 3}), ids=lambda record: record.kind)
-def test_settings_without_personal_data_stay(record: Entity) -> None:
+def test_settings_without_personal_data_stay(record):
     assert record.redaction_changes_or_none_to_delete(SOPHIE) == {}
 
 
-def test_personal_data_in_a_title_is_redacted() -> None:
+def test_personal_data_in_a_title_is_redacted():
     block = ProjectBlock(
         **new_id_and_time_fields(now()), **IN_PLATFORM, project_block_id="b", position=0, title="By sophie@example.org"
     )

@@ -25,7 +25,7 @@ def find_names(api: ApiClient, kind: str, **query: object) -> list[str]:
 
 
 class TestListCountries:
-    def test_all_countries_are_listed_by_id(self, cached_api: ApiClient) -> None:
+    def test_all_countries_are_listed_by_id(self, cached_api):
         ids = [
             country["id"]
             for page in cached_api.get_pages("/reference/countries", query={"limit": 100})
@@ -35,7 +35,7 @@ class TestListCountries:
         assert len(ids) == 249
 
     @pytest.mark.parametrize("q", ["switz", "SWITZ", "schweiz", "suisse", "Swiss Conf", "che", "756"])
-    def test_a_country_is_found_by_each_of_its_names_and_codes(self, cached_api: ApiClient, q: str) -> None:
+    def test_a_country_is_found_by_each_of_its_names_and_codes(self, cached_api, q):
         assert "Switzerland" in find_names(cached_api, "countries", q=q)
 
     @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ class TestListCountries:
             ("Democratic Republic of the Congo", "CD"),
         ],
     )
-    def test_a_country_is_found_by_common_names(self, cached_api: ApiClient, q: str, code: str) -> None:
+    def test_a_country_is_found_by_common_names(self, cached_api, q, code):
         assert code in [country["id"] for country in cached_api.get_items("/reference/countries", query={"q": q})]
 
-    def test_a_query_without_a_match_finds_nothing(self, cached_api: ApiClient) -> None:
+    def test_a_query_without_a_match_finds_nothing(self, cached_api):
         assert find_names(cached_api, "countries", q="?!") == find_names(cached_api, "countries", q="zzz") == []
 
 
 class TestGetCountry:
-    def test_a_country_has_every_field(self, cached_api: ApiClient) -> None:
+    def test_a_country_has_every_field(self, cached_api):
         country = cached_api.get("/reference/countries/CH").json
         assert {name: country[name] for name in country if name not in ("createdAt", "updatedAt", "attribution")} == {
             "id": "CH",
@@ -88,14 +88,14 @@ class TestGetCountry:
         }
         assert "Unicode-3.0" in country["attribution"]
 
-    def test_a_country_is_found_by_its_code_in_any_case(self, cached_api: ApiClient) -> None:
+    def test_a_country_is_found_by_its_code_in_any_case(self, cached_api):
         assert cached_api.get("/reference/countries/ch").json["id"] == "CH"
         for unknown_code in ("XX", "CHE", "756", "%20", "é", "x" * 500):
             assert cached_api.get(f"/reference/countries/{unknown_code}").status_and_code == "404 not_found"
 
 
 class TestListCurrencies:
-    def test_currencies_are_found_by_country_and_by_name(self, cached_api: ApiClient) -> None:
+    def test_currencies_are_found_by_country_and_by_name(self, cached_api):
         assert find_names(cached_api, "currencies", countryId="pa") == ["Balboa", "US Dollar"]
         assert (
             find_names(cached_api, "currencies", countryId="AQ")
@@ -109,7 +109,7 @@ class TestListCurrencies:
         assert find_names(cached_api, "currencies", q="zł") == ["Zloty"]
         assert find_names(cached_api, "currencies", q="€") == []  # Signs are not indexed.
 
-    def test_a_country_code_has_two_letters(self, cached_api: ApiClient) -> None:
+    def test_a_country_code_has_two_letters(self, cached_api):
         for country_code in ("CHE", "", "1"):
             response = cached_api.get("/reference/currencies", query={"countryId": country_code})
             assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", ["query/countryId"])
@@ -117,17 +117,17 @@ class TestListCurrencies:
 
 class TestGetCurrency:
     @pytest.mark.parametrize(("code", "units"), [("EUR", 2), ("JPY", 0), ("KWD", 3), ("CLF", 4), ("XAU", None)])
-    def test_a_currency_has_its_number_of_decimals(self, cached_api: ApiClient, code: str, units: int | None) -> None:
+    def test_a_currency_has_its_number_of_decimals(self, cached_api, code, units):
         assert cached_api.get(f"/reference/currencies/{code}").json["minorUnits"] == units
 
-    def test_a_currency_has_its_number_as_text_and_its_symbol(self, cached_api: ApiClient) -> None:
+    def test_a_currency_has_its_number_as_text_and_its_symbol(self, cached_api):
         albanian, euro = (cached_api.get(f"/reference/currencies/{code}").json for code in ("all", "EUR"))
         assert (albanian["id"], albanian["numeric"]) == ("ALL", "008")
         assert (euro["symbol"], euro["name"]) == ("€", "Euro")
 
 
 class TestListLanguages:
-    def test_languages_are_found_by_country_and_by_name(self, cached_api: ApiClient) -> None:
+    def test_languages_are_found_by_country_and_by_name(self, cached_api):
         assert set(find_names(cached_api, "languages", countryId="CH")) == {"German", "French", "Italian", "Romansh"}
         assert "French" in find_names(cached_api, "languages", q="franc")
         assert "Spanish" in find_names(cached_api, "languages", q="espan")
@@ -137,7 +137,7 @@ class TestListLanguages:
         )
         assert "Norwegian Bokmål" in find_names(cached_api, "languages", q="bokmal")
 
-    def test_all_languages_of_iso_639_3_are_listed(self, cached_api: ApiClient) -> None:
+    def test_all_languages_of_iso_639_3_are_listed(self, cached_api):
         assert (
             sum(len(page["items"]) for page in cached_api.get_pages("/reference/languages", query={"limit": 100}))
             > 7_800
@@ -145,14 +145,14 @@ class TestListLanguages:
 
 
 class TestGetLanguage:
-    def test_a_language_has_its_native_name(self, cached_api: ApiClient) -> None:
+    def test_a_language_has_its_native_name(self, cached_api):
         german, ghotuo = (cached_api.get(f"/reference/languages/{code}").json for code in ("deu", "AAA"))
         assert (german["alpha2"], german["name"], german["nativeName"]) == ("de", "German", "Deutsch")
         assert (ghotuo["alpha2"], ghotuo["name"], ghotuo["nativeName"]) == (None, "Ghotuo", None)
 
 
 class TestListTimezones:
-    def test_time_zones_are_found_by_country_by_name_and_by_city(self, cached_api: ApiClient) -> None:
+    def test_time_zones_are_found_by_country_by_name_and_by_city(self, cached_api):
         assert find_names(cached_api, "timezones", countryId="DE") == [
             "Europe/Berlin",
             "Europe/Busingen",
@@ -163,7 +163,7 @@ class TestListTimezones:
             assert find_names(cached_api, "timezones", q=q) == [f"America/{name}"]
         assert find_names(cached_api, "timezones", q="berl") == ["Europe/Berlin"]
 
-    def test_time_zones_have_their_offsets_at_a_given_time(self, cached_api: ApiClient) -> None:
+    def test_time_zones_have_their_offsets_at_a_given_time(self, cached_api):
         query = {"countryId": "DE", "at": "2026-03-29T01:00:00Z"}
         assert [zone["offset"] for zone in cached_api.get_items("/reference/timezones", query=query)] == ["+02:00"] * 3
         assert {zone["offset"] for zone in cached_api.get_items("/reference/timezones", query={"countryId": "DE"})} == {
@@ -173,7 +173,7 @@ class TestListTimezones:
 
 class TestGetTimezone:
     @pytest.mark.parametrize("name", ["Europe.Berlin", "Europe%2FBerlin", "europe.berlin"])
-    def test_a_time_zone_is_found_by_id_or_by_name(self, cached_api: ApiClient, name: str) -> None:
+    def test_a_time_zone_is_found_by_id_or_by_name(self, cached_api, name):
         zone = cached_api.get(f"/reference/timezones/{name}").json
         assert (zone["id"], zone["name"], zone["countries"][0]) == ("Europe.Berlin", "Europe/Berlin", "DE")
 
@@ -189,9 +189,7 @@ class TestGetTimezone:
             ("Pacific.Chatham", "+12:45", "+13:45"),
         ],
     )
-    def test_a_time_zone_has_its_offsets_in_the_next_12_months(
-        self, cached_api: ApiClient, name: str, standard_offset: str, dst_offset: str | None
-    ) -> None:
+    def test_a_time_zone_has_its_offsets_in_the_next_12_months(self, cached_api, name, standard_offset, dst_offset):
         zone = cached_api.get(f"/reference/timezones/{name}").json
         assert (zone["utcOffset"], zone["dstOffset"]) == (standard_offset, dst_offset)
 
@@ -209,8 +207,8 @@ class TestGetTimezone:
         ],
     )
     def test_a_time_zone_has_its_offsets_in_the_12_months_after_a_given_time(
-        self, cached_api: ApiClient, name: str, at: str, standard_offset: str, dst_offset: str | None
-    ) -> None:
+        self, cached_api, name, at, standard_offset, dst_offset
+    ):
         zone = cached_api.get(f"/reference/timezones/{name}", query={"at": at}).json
         assert (zone["utcOffset"], zone["dstOffset"]) == (standard_offset, dst_offset)
 
@@ -225,11 +223,11 @@ class TestGetTimezone:
             ("2037-12-31T23:59:59Z", "+01:00"),
         ],
     )
-    def test_a_time_zone_has_its_offset_at_a_given_time(self, cached_api: ApiClient, at: str, offset: str) -> None:
+    def test_a_time_zone_has_its_offset_at_a_given_time(self, cached_api, at, offset):
         assert cached_api.get("/reference/timezones/Europe.Berlin", query={"at": at}).json["offset"] == offset
 
     @pytest.mark.parametrize("at", ["1999-12-31T23:59:59Z", "2038-01-01T00:00:00Z", "2026-03-29T01:00:00", "now"])
-    def test_a_time_outside_the_data_is_rejected(self, cached_api: ApiClient, at: str) -> None:
+    def test_a_time_outside_the_data_is_rejected(self, cached_api, at):
         response = cached_api.get("/reference/timezones/Europe.Berlin", query={"at": at})
         assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", ["query/at"])
 
@@ -257,12 +255,10 @@ class TestListCities:
             ("den haag", "The Hague"),
         ],
     )
-    def test_a_city_is_found_by_a_prefix_of_its_name_in_any_spelling(
-        self, cached_api: ApiClient, q: str, name: str
-    ) -> None:
+    def test_a_city_is_found_by_a_prefix_of_its_name_in_any_spelling(self, cached_api, q, name):
         assert name in find_names(cached_api, "cities", q=q)
 
-    def test_the_largest_cities_are_listed_first(self, cached_api: ApiClient) -> None:
+    def test_the_largest_cities_are_listed_first(self, cached_api):
         for query in ({"limit": 100}, {"q": "san", "limit": 100}, {"q": "b", "countryId": "DE"}, {"countryId": "CH"}):
             populations = [
                 city["population"] for city in cached_api.get("/reference/cities", query=query).json["items"]
@@ -272,14 +268,14 @@ class TestListCities:
         assert find_names(cached_api, "cities", q="b", countryId="DE", limit=1) == ["Berlin"]
         assert find_names(cached_api, "cities", countryId="CH", limit=1) == ["Zürich"]
 
-    def test_pages_of_a_query_have_no_duplicates(self, cached_api: ApiClient) -> None:
+    def test_pages_of_a_query_have_no_duplicates(self, cached_api):
         pages = cached_api.get_pages("/reference/cities", query={"q": "spring", "countryId": "US", "limit": 6})
         ids = [city["id"] for page in pages for city in page["items"]]
         assert len(set(ids)) == len(ids) > 10
 
 
 class TestGetCity:
-    def test_a_city_has_every_field(self, cached_api: ApiClient) -> None:
+    def test_a_city_has_every_field(self, cached_api):
         city = cached_api.get("/reference/cities/2657896").json
         assert {name: city[name] for name in city if name not in ("createdAt", "updatedAt", "population")} == {
             "id": "2657896",
@@ -306,7 +302,7 @@ def get_first(api: ApiClient, kind: str, **options: object) -> tuple[ApiResponse
 
 @EACH_KIND
 class TestEveryKind:
-    def test_records_are_cached_for_a_day_and_have_an_attribution(self, cached_api: ApiClient, kind: str) -> None:
+    def test_records_are_cached_for_a_day_and_have_an_attribution(self, cached_api, kind):
         listed, record = get_first(cached_api, kind)
         for answer in (listed, record):
             assert answer.headers["Cache-Control"] == "public, max-age=86400"
@@ -315,7 +311,7 @@ class TestEveryKind:
         assert record.json == listed.json["items"][0]
         assert record.json["createdAt"] == record.json["updatedAt"] == f"{LATEST_VERSION}T00:00:00.000Z"
 
-    def test_an_unchanged_record_is_not_sent_again(self, cached_api: ApiClient, kind: str) -> None:
+    def test_an_unchanged_record_is_not_sent_again(self, cached_api, kind):
         for answer in get_first(cached_api, kind):
             response = cached_api.get(answer.path, query={"limit": 1}, headers={"If-None-Match": answer.etag})
             assert (response.status, response.text, response.etag) == (304, "", answer.etag)
@@ -323,7 +319,7 @@ class TestEveryKind:
         other = cached_api.get(f"/reference/{kind}", query={"limit": 2})
         assert other.etag != get_first(cached_api, kind)[0].etag
 
-    def test_the_documentation_has_the_same_attribution_and_example(self, cached_api: ApiClient, kind: str) -> None:
+    def test_the_documentation_has_the_same_attribution_and_example(self, cached_api, kind):
         paths = cached_api.get("/openapi.json").json["paths"]
         documented = [
             path_item["get"] for path, path_item in sorted(paths.items()) if path.startswith(f"/reference/{kind}")
@@ -336,13 +332,13 @@ class TestEveryKind:
         record = cached_api.get(f"/reference/{kind}/{example['id']}").json
         assert example == {**record, **{name: example[name] for name in ("createdAt", "updatedAt")}}
 
-    def test_records_are_read_in_two_round_trips_and_then_served_from_memory(self, api: ApiClient, kind: str) -> None:
+    def test_records_are_read_in_two_round_trips_and_then_served_from_memory(self, api, kind):
         load_small_dataset()
         cold, warm = get_first(api, kind)
         assert cold.calls.call_names == ["dynamodb:GetItem", "dynamodb:BatchGetItem"]
         assert warm.calls.call_names == []
 
-    def test_records_are_unavailable_until_the_migrations_have_run(self, api: ApiClient, kind: str) -> None:
+    def test_records_are_unavailable_until_the_migrations_have_run(self, api, kind):
         response = api.get(f"/reference/{kind}")
         assert response.status_and_code == "503 unavailable"
         assert "migrations" in response.json["detail"]
@@ -351,16 +347,14 @@ class TestEveryKind:
 
 
 class TestNewerDataset:
-    def test_a_process_with_an_older_dataset_looks_for_the_newest(
-        self, api: ApiClient, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_process_with_an_older_dataset_looks_for_the_newest(self, api, monkeypatch):
         load_small_dataset()
         assert get_first(api, "countries")[1].calls.call_names == []
         monkeypatch.setattr(cache, "LATEST_VERSION", "2027-01-01")
         monkeypatch.setattr(cache, "_REFRESH_AFTER_SECONDS", 0)
         assert api.get("/reference/countries/AD").calls.call_names == ["dynamodb:GetItem"]
 
-    def test_a_cursor_of_the_former_dataset_is_rejected(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cursor_of_the_former_dataset_is_rejected(self, api, monkeypatch):
         load_small_dataset()
         cursor = api.get("/reference/countries", query={"limit": 1}).json["nextCursor"]
         (dataset_item,) = [item for item in memory_aws.all_items() if item["pk"] == "DATA"]

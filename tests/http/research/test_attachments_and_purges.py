@@ -7,7 +7,6 @@ from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.platforms import CreatedPlatform
 from tests.harness.research_sources import FakeSources, ResearchClient, build_works
@@ -41,9 +40,7 @@ def attach_node(
 
 
 class TestTaxonomyAttachments:
-    def test_attach_nodes_to_research_of_the_organization(
-        self, organization_library: ResearchClient, node: CreatedNode
-    ) -> None:
+    def test_attach_nodes_to_research_of_the_organization(self, organization_library, node):
         for record_type in ("output", "artefact"):
             (record, *_) = organization_library.list_records(f"{record_type}s")
             assert attach_node(node, f"research-{record_type}", record["id"], organization_library).status == 201
@@ -51,14 +48,8 @@ class TestTaxonomyAttachments:
         assert {attachment["entityType"] for attachment in attachments} == {"research-output", "research-artefact"}
 
     def test_reject_research_of_other_libraries(
-        self,
-        api: ApiClient,
-        workers: Workers,
-        organization_library: ResearchClient,
-        research_sources: FakeSources,
-        stranger: Person,
-        node: CreatedNode,
-    ) -> None:
+        self, api, workers, organization_library, research_sources, stranger, node
+    ):
         research_sources.set_works(build_works(1))
         user_library = ResearchClient(api, workers, stranger)
         user_library.import_works()
@@ -73,9 +64,7 @@ class TestTaxonomyAttachments:
             "/entityId": "unknown"
         }
 
-    def test_are_purged_with_the_organization(
-        self, organization_library: ResearchClient, node: CreatedNode, clock: Clock, organization: CreatedOrganization
-    ) -> None:
+    def test_are_purged_with_the_organization(self, organization_library, node, clock, organization):
         (output,) = organization_library.list_records("outputs")
         attach_node(node, "research-output", output["id"], organization_library)
         organization_library.api.delete(organization.path, caller=organization.owner)
@@ -87,8 +76,8 @@ class TestTaxonomyAttachments:
 
 class TestOrganizationPurge:
     def test_removes_all_research_of_the_organization_and_none_of_others(
-        self, organization_library: ResearchClient, organization: CreatedOrganization, clock: Clock, grace: Person
-    ) -> None:
+        self, organization_library, organization, clock, grace
+    ):
         user_library = ResearchClient(organization_library.api, organization_library.workers, grace)
         user_library.import_works()
         organization_library.api.delete(organization.path, caller=organization.owner)

@@ -7,12 +7,8 @@ import pytest
 
 from chalicelib.features.research.logic import source_client
 from local.server.stub_sources import Work
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
-from tests.harness.research_sources import CARBERRY, POTTER, FakeSources, ResearchClient, build_works
+from tests.harness.research_sources import CARBERRY, POTTER, FakeSources, build_works
 
 CREATED = {"created": 0, "updated": 0, "unchanged": 0, "conflicts": 0}
 
@@ -34,7 +30,7 @@ def without_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestImport:
-    def test_starts_a_job_to_poll(self, api: ApiClient, ada: Person) -> None:
+    def test_starts_a_job_to_poll(self, api, ada):
         answer = api.post("/research/import", caller=ada, json={"researcherId": CARBERRY.orcid})
         job = answer.json
         assert answer.status == 202
@@ -57,9 +53,7 @@ class TestImport:
         }
         assert api.get(answer.location, caller=ada).json == job
 
-    def test_by_orcid_id_fetches_works_from_orcid_and_openalex(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_by_orcid_id_fetches_works_from_orcid_and_openalex(self, research_client, research_sources):
         job = research_client.import_works()
         assert (job["status"], job["error"], job["counts"]) == ("completed", None, counts(created=6))
         artefacts = research_client.list_records("artefacts")
@@ -84,9 +78,7 @@ class TestImport:
         }
         assert research_sources.requested_paths == [f"/v3.0/{CARBERRY.orcid}/works", "/works"]
 
-    def test_repeated_import_reports_unchanged_and_updated_works(
-        self, research_client: ResearchClient, research_sources: FakeSources, clock: Clock
-    ) -> None:
+    def test_repeated_import_reports_unchanged_and_updated_works(self, research_client, research_sources, clock):
         research_client.import_works()
         artefacts_before = research_client.list_records("artefacts")
         clock.shift(days=1)
@@ -103,18 +95,14 @@ class TestImport:
         assert changed_artefact["fetchedAt"] > artefacts_before[2]["fetchedAt"]
         assert changed_artefact["contentHash"] != artefacts_before[2]["contentHash"]
 
-    def test_follows_cursors_to_the_last_page(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_follows_cursors_to_the_last_page(self, research_client, research_sources):
         research_sources.set_works(build_works(7), page_size=2)
         assert research_client.import_works()["counts"] == counts(created=14)
         cursors = [parse_qs(urlsplit(r.path).query).get("cursor") for r in research_sources.receiver.requests[1:]]
         assert cursors[0] == ["*"]
         assert len(cursors) == len({str(cursor) for cursor in cursors}) == 4
 
-    def test_by_openalex_author_fetches_works_from_orcid_too(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_by_openalex_author_fetches_works_from_orcid_too(self, research_client, research_sources):
         research_sources.set_works(build_works(2), merged={"A5000000001": CARBERRY.author_id})
         job = research_client.import_works("https://openalex.org/a5000000001")
         assert (job["status"], job["counts"]) == ("completed", counts(created=4))
@@ -123,8 +111,8 @@ class TestImport:
         assert research_sources.requested_paths[:2] == ["/authors/A5000000001", f"/authors/{CARBERRY.author_id}"]
 
     def test_identifies_the_service_and_sends_each_token_only_to_its_source(
-        self, research_client: ResearchClient, research_sources: FakeSources, configure: SettingsOverride
-    ) -> None:
+        self, research_client, research_sources, configure
+    ):
         configure(orcid_token="told-to-orcid-only", openalex_api_key="told-to-openalex-only")
         research_client.import_works()
         orcid_request, openalex_request = research_sources.receiver.requests
@@ -136,9 +124,7 @@ class TestImport:
         for request in (orcid_request, openalex_request):
             assert request.headers["User-Agent"] == "Atrium/0.1.0 (mailto:library@example.org)"
 
-    def test_observes_the_configured_request_rates(
-        self, research_client: ResearchClient, research_sources: FakeSources, configure: SettingsOverride, clock: Clock
-    ) -> None:
+    def test_observes_the_configured_request_rates(self, research_client, research_sources, configure, clock):
         clock.freeze()
         configure(openalex_rate="0.1")
         research_sources.set_works(build_works(3), page_size=1)
@@ -154,16 +140,12 @@ class TestImport:
 
 class TestImportOfAnUnknownResearcher:
     @pytest.mark.parametrize("unknown", ["0000-0002-1825-0098", "somebody", "W123", "x" * 128, "A0"])
-    def test_fails_without_a_request_to_a_source(
-        self, research_client: ResearchClient, research_sources: FakeSources, unknown: str
-    ) -> None:
+    def test_fails_without_a_request_to_a_source(self, research_client, research_sources, unknown):
         job = research_client.import_works(unknown)
         assert (job["status"], job["error"], research_sources.requested_paths) == ("failed", "unknown_researcher", [])
 
     @pytest.mark.parametrize("unknown", [POTTER.orcid, POTTER.author_id])
-    def test_fails_if_the_source_does_not_know_the_researcher(
-        self, research_client: ResearchClient, research_sources: FakeSources, unknown: str
-    ) -> None:
+    def test_fails_if_the_source_does_not_know_the_researcher(self, research_client, research_sources, unknown):
         job = research_client.import_works(unknown)
         assert (job["status"], job["error"], len(research_sources.requested_paths)) == (
             "failed",
@@ -172,7 +154,7 @@ class TestImportOfAnUnknownResearcher:
         )
 
     @pytest.mark.parametrize("wrong", ["", " ", "x" * 129, 7])
-    def test_rejects_an_invalid_researcher_id(self, api: ApiClient, ada: Person, wrong: object) -> None:
+    def test_rejects_an_invalid_researcher_id(self, api, ada, wrong):
         answer = api.post("/research/import", caller=ada, json={"researcherId": wrong})
         assert list(answer.errors) == ["/researcherId"]
 
@@ -183,18 +165,11 @@ class TestFailingSource:
         "reply",
         [Reply(500), Reply(429, {"Retry-After": "0"}), Reply(503), Reply(closes_connection=True, raw_response=b"")],
     )
-    def test_is_retried_at_once_after_a_transient_failure(
-        self,
-        research_client: ResearchClient,
-        research_sources: FakeSources,
-        reply: Reply,
-    ) -> None:
+    def test_is_retried_at_once_after_a_transient_failure(self, research_client, research_sources, reply):
         reply_once_each("/works", reply, reply, world=research_sources)
         assert research_client.import_works()["counts"] == counts(created=6)
 
-    def test_is_not_requested_before_its_retry_after(
-        self, research_client: ResearchClient, research_sources: FakeSources, clock: Clock
-    ) -> None:
+    def test_is_not_requested_before_its_retry_after(self, research_client, research_sources, clock):
         clock.freeze()
         reply_once_each("/v3.0", Reply(429, {"Retry-After": "120"}), world=research_sources)
         job_answer = research_client.post_job("/research/import", {"researcherId": CARBERRY.orcid})
@@ -212,12 +187,7 @@ class TestFailingSource:
             == "completed"
         )
 
-    def test_fails_the_job_after_hours_of_errors(
-        self,
-        research_client: ResearchClient,
-        research_sources: FakeSources,
-        clock: Clock,
-    ) -> None:
+    def test_fails_the_job_after_hours_of_errors(self, research_client, research_sources, clock):
         research_sources.reply_override = lambda request: Reply(500) if "/works?" in request.path else None
         job_answer = research_client.post_job("/research/import", {"researcherId": CARBERRY.orcid})
         for _ in range(7):
@@ -226,13 +196,7 @@ class TestFailingSource:
         job = research_client.complete_job(job_answer)
         assert (job["status"], job["error"], job["counts"]) == ("failed", "source_unavailable", counts(created=3))
 
-    def test_times_out(
-        self,
-        research_client: ResearchClient,
-        research_sources: FakeSources,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_times_out(self, research_client, research_sources, clock, monkeypatch):
         monkeypatch.setattr(source_client, "READ_SECONDS", 0.2)
         source_client.reset_connections()
         reply_once_each("/works?", NO_REPLY, NO_REPLY, NO_REPLY, world=research_sources)
@@ -246,15 +210,13 @@ class TestFailingSource:
         "body",
         [b"<html>", b"[]", b"{}", b'{"meta": {}}', b'{"results": {}}', b'{"results": [], "meta": {"next_cursor": 7}}'],
     )
-    def test_fails_the_job_if_a_page_is_malformed(
-        self, research_client: ResearchClient, research_sources: FakeSources, body: bytes
-    ) -> None:
+    def test_fails_the_job_if_a_page_is_malformed(self, research_client, research_sources, body):
         reply_once_each("/works?", Reply(200, body=body), world=research_sources)
         job = research_client.import_works()
         assert (job["status"], job["error"], job["counts"]["created"]) == ("failed", "malformed_answer", 3)
         assert job["detail"].startswith("OpenAlex sent")
 
-    def test_skips_only_malformed_records(self, research_client: ResearchClient, research_sources: FakeSources) -> None:
+    def test_skips_only_malformed_records(self, research_client, research_sources):
         results = [
             7,
             {"id": "https://openalex.org/W9"},
@@ -281,24 +243,20 @@ class TestFailingSource:
         ],
     )
     def test_fails_the_job_if_it_rejects_or_redirects_the_request(
-        self, research_client: ResearchClient, research_sources: FakeSources, reply: Reply, error: str
-    ) -> None:
+        self, research_client, research_sources, reply, error
+    ):
         research_sources.reply_override = lambda request: reply if "/works?" in request.path else None
         job = research_client.import_works()
         assert (job["status"], job["error"]) == ("failed", error)
 
-    def test_response_size_is_limited(
-        self, research_client: ResearchClient, research_sources: FakeSources, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_response_size_is_limited(self, research_client, research_sources, monkeypatch):
         monkeypatch.setattr(source_client, "MAX_RESPONSE_BYTES", 1000)
         reply_once_each("/works?", Reply(200, body=b" " * 200_000), world=research_sources)
         assert research_client.import_works()["error"] == "malformed_answer"
 
 
 class TestInterruptedImport:
-    def test_continues_after_the_last_stored_page(
-        self, research_client: ResearchClient, research_sources: FakeSources, clock: Clock
-    ) -> None:
+    def test_continues_after_the_last_stored_page(self, research_client, research_sources, clock):
         research_sources.set_works(build_works(6), page_size=2)
         paths: list[str] = []
 
@@ -317,9 +275,7 @@ class TestInterruptedImport:
 
 
 class TestListArtefacts:
-    def test_filters_by_researcher_and_source(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_filters_by_researcher_and_source(self, research_client, research_sources):
         theirs = [Work(f"Glazes {n}", 2020, [POTTER], put_code=50 + n, openalex=f"W{50 + n}") for n in range(3)]
         research_sources.set_works(build_works(2), theirs)
         research_client.import_works()
@@ -339,7 +295,7 @@ class TestListArtefacts:
         assert [count_artefacts(CARBERRY.author_id, source) for source in sources] == [2, 0, 2, 0]
         assert [count_artefacts(POTTER.orcid, source) for source in sources] == [6, 3, 3, 0]
 
-    def test_rejects_an_unknown_source(self, research_client: ResearchClient) -> None:
+    def test_rejects_an_unknown_source(self, research_client):
         answer = research_client.api.get(
             "/research/artefacts", caller=research_client.caller, query={"source": "crossref"}
         )

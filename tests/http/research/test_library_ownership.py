@@ -1,18 +1,12 @@
 """Test who may import works, whose library they go to, and who may read it."""
 
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
-from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
-from tests.harness.research_sources import CARBERRY, FakeSources, ResearchClient, build_works
-from tests.harness.workers import Workers
+from tests.harness.organizations import create_api_key, create_organization
+from tests.harness.research_sources import CARBERRY, ResearchClient, build_works
 
 
 class TestOwnership:
-    def test_a_users_library_is_invisible_to_others(
-        self, research_client: ResearchClient, research_sources: FakeSources, grace: Person
-    ) -> None:
+    def test_a_users_library_is_invisible_to_others(self, research_client, research_sources, grace):
         research_sources.set_works(build_works(1))
         job_answer = research_client.post_job("/research/import", {"researcherId": CARBERRY.orcid})
         research_client.complete_job(job_answer)
@@ -23,15 +17,8 @@ class TestOwnership:
         assert research_client.api.get("/research/artefacts", caller=grace).json["items"] == []
 
     def test_an_organizations_library_is_visible_to_its_members_and_keys(
-        self,
-        api: ApiClient,
-        workers: Workers,
-        research_sources: FakeSources,
-        organization: CreatedOrganization,
-        edith: Person,
-        mary: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, workers, research_sources, organization, edith, mary, stranger
+    ):
         research_sources.set_works(build_works(1))
         ResearchClient(api, workers, edith, organization.id).import_works()
         artefact_lists = [
@@ -49,8 +36,8 @@ class TestOwnership:
         assert ResearchClient(api, workers, mary).list_records("artefacts") == []
 
     def test_an_import_by_a_key_goes_to_its_organizations_library_and_log(
-        self, api: ApiClient, workers: Workers, research_sources: FakeSources, organization: CreatedOrganization
-    ) -> None:
+        self, api, workers, research_sources, organization
+    ):
         research_sources.set_works(build_works(1))
         job = ResearchClient(api, workers, create_api_key(api, organization, "research:write")).import_works()
         assert job["organizationId"] == organization.id
@@ -58,9 +45,7 @@ class TestOwnership:
         assert event_types == ["research.import.completed", "research.import.requested"]
         assert len(ResearchClient(api, workers, organization.owner).list_records("artefacts")) == 2
 
-    def test_members_below_editor_import_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person, stranger: Person
-    ) -> None:
+    def test_members_below_editor_import_nothing(self, api, organization, mary, stranger):
         body = {"researcherId": CARBERRY.orcid, "organizationId": organization.id}
         assert api.post("/research/import", caller=mary, json=body).status_and_code == "403 insufficient_role"
         forbidden_organization = api.post("/research/import", caller=stranger, json=body)
@@ -72,9 +57,7 @@ class TestOwnership:
             == "403 insufficient_role"
         )
 
-    def test_a_former_member_gets_no_idempotent_replay(
-        self, api: ApiClient, organization: CreatedOrganization, edith: Person
-    ) -> None:
+    def test_a_former_member_gets_no_idempotent_replay(self, api, organization, edith):
         body, headers = {"researcherId": "nobody", "organizationId": organization.id}, {"Idempotency-Key": "once"}
         first_answer = api.post("/research/import", caller=edith, json=body, headers=headers)
         assert first_answer.status == 202
@@ -83,7 +66,7 @@ class TestOwnership:
         assert api.post("/research/import", caller=edith, json=body, headers=headers).status_and_code == "404 not_found"
         assert api.get(first_answer.location, caller=edith).status_and_code == "404 not_found"
 
-    def test_a_user_starts_at_most_ten_an_hour(self, api: ApiClient, ada: Person, grace: Person, clock: Clock) -> None:
+    def test_a_user_starts_at_most_ten_an_hour(self, api, ada, grace, clock):
         body = {"researcherId": "nobody"}
         answers = [api.post("/research/import", caller=ada, json=body) for _ in range(11)]
         assert [answer.status for answer in answers] == [202] * 10 + [429]

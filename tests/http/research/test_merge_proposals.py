@@ -35,8 +35,8 @@ class TestWorkWithoutAuthors:
         ids=["listed later", "listed first"],
     )
     def test_is_proposed_with_one_of_the_same_title_and_researcher(
-        self, research_client: ResearchClient, research_sources: FakeSources, first: Work, second: Work
-    ) -> None:
+        self, research_client, research_sources, first, second
+    ):
         research_sources.set_works([first])
         research_client.import_works()
         assert research_client.reconcile()["counts"]["conflicts"] == 0
@@ -67,8 +67,8 @@ class TestWorkWithoutAuthors:
         ],
     )
     def test_is_proposed_only_within_a_year_and_for_the_same_researcher(
-        self, research_client: ResearchClient, research_sources: FakeSources, other: Work, expected_conflicts: int
-    ) -> None:
+        self, research_client, research_sources, other, expected_conflicts
+    ):
         research_sources.set_works([WITHOUT_AUTHORS, other])
         research_client.import_works()
         research_client.import_works(POTTER.orcid or "")
@@ -79,9 +79,7 @@ class TestWorkWithoutAuthors:
             "conflicts": expected_conflicts,
         }
 
-    def test_counts_the_merges_that_would_unite_several_works(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_counts_the_merges_that_would_unite_several_works(self, research_client, research_sources):
         by_both = [CARBERRY, POTTER]
         research_sources.set_works(
             [
@@ -95,18 +93,14 @@ class TestWorkWithoutAuthors:
         research_client.import_works(POTTER.orcid or "")
         assert research_client.reconcile()["counts"] == {"created": 4, "updated": 0, "unchanged": 0, "conflicts": 3}
 
-    def test_is_proposed_with_each_of_two_works_of_other_authors(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_is_proposed_with_each_of_two_works_of_other_authors(self, research_client, research_sources):
         research_sources.set_works(
             [WITHOUT_AUTHORS, WITH_AUTHORS, Work("On Kilns: a Study", 2022, [TERRA, CARBERRY], openalex="W2")]
         )
         research_client.import_works()
         assert research_client.reconcile()["counts"]["conflicts"] == 2
 
-    def test_is_no_longer_proposed_once_a_source_lists_its_authors(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_is_no_longer_proposed_once_a_source_lists_its_authors(self, research_client, research_sources):
         research_sources.set_works([WITHOUT_AUTHORS, Work("On Kilns: a Study", 2021, [TERRA, CARBERRY], openalex="W1")])
         research_client.import_works()
         assert research_client.reconcile()["counts"]["conflicts"] == 1
@@ -131,7 +125,7 @@ class TestOutputsStoredBeforeProposals:
             memory_aws.put_item({name: row[name] for name in ("pk", "sk", "id")})
         return research_client
 
-    def test_are_compared_by_their_fields_and_afterwards_by_their_rows(self, older_library: ResearchClient) -> None:
+    def test_are_compared_by_their_fields_and_afterwards_by_their_rows(self, older_library):
         expected_rows = expected_comparison_rows()
         assert comparison_rows() != expected_rows
         assert older_library.reconcile()["counts"] == {"created": 0, "updated": 0, "unchanged": 5, "conflicts": 1}
@@ -141,9 +135,7 @@ class TestOutputsStoredBeforeProposals:
             assert count_outputs_and_proposals(older_library.caller.id) == (5, 1)
         assert recorded_calls.call_names == ["dynamodb:Query"]
 
-    def test_concurrent_changes_of_rows_are_not_overwritten(
-        self, older_library: ResearchClient, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_concurrent_changes_of_rows_are_not_overwritten(self, older_library, monkeypatch):
         get_all, expected_rows = table.get_all, expected_comparison_rows()
         first, *other_rows = expected_rows
         changed_row = {**first, "researcher_ids": ["A1"]}
@@ -161,7 +153,7 @@ class TestOutputsStoredBeforeProposals:
         count_outputs_and_proposals(older_library.caller.id)
         assert comparison_rows() == [changed_row, *other_rows]
 
-    def test_deleted_outputs_are_no_longer_compared(self, older_library: ResearchClient) -> None:
+    def test_deleted_outputs_are_no_longer_compared(self, older_library):
         (deleted_output,) = [
             item for item in older_library.list_records("outputs") if item["title"] == WITH_AUTHORS.title
         ]

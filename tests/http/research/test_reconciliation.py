@@ -25,9 +25,7 @@ def sorted_titles(outputs: list[Json]) -> list[str]:
 
 
 class TestReconcile:
-    def test_builds_one_output_from_artefacts_with_a_common_identifier(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_builds_one_output_from_artefacts_with_a_common_identifier(self, research_client, research_sources):
         research_sources.set_works(
             [
                 build_work("By ORCID", doi="10.5555/ABC", put_code=1),
@@ -60,9 +58,7 @@ class TestReconcile:
             research_client.api.get(f"/research/outputs/{output['id']}", caller=research_client.caller).json == output
         )
 
-    def test_takes_each_field_from_the_preferred_source_that_has_it(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_takes_each_field_from_the_preferred_source_that_has_it(self, research_client, research_sources):
         research_sources.set_works(
             [
                 build_work("By ORCID", doi="10.5555/a", put_code=1, venue="NIPS"),
@@ -82,18 +78,14 @@ class TestReconcile:
         [{"doi": "10.5555/a"}, {"arxiv": "2501.00001"}, {"pmid": "12345"}],
         ids=lambda identifier: str(*identifier),
     )
-    def test_joins_artefacts_by_each_identifier(
-        self, research_client: ResearchClient, research_sources: FakeSources, identifier: Json
-    ) -> None:
+    def test_joins_artefacts_by_each_identifier(self, research_client, research_sources, identifier):
         research_sources.set_works(
             [build_work("One", put_code=1, **identifier), build_work("Other", openalex="W1", **identifier)]
         )
         research_client.import_works()
         assert research_client.reconcile()["counts"]["created"] == 1
 
-    def test_joins_two_artefacts_through_a_third(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_joins_two_artefacts_through_a_third(self, research_client, research_sources):
         research_sources.set_works(
             [
                 build_work("One", put_code=1, doi="10.5555/a"),
@@ -104,9 +96,7 @@ class TestReconcile:
         research_client.import_works()
         assert research_client.reconcile()["counts"]["created"] == 1
 
-    def test_joins_a_preprint_by_the_doi_that_arxiv_assigns(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_joins_a_preprint_by_the_doi_that_arxiv_assigns(self, research_client, research_sources):
         research_sources.set_works(
             [
                 build_work("One", put_code=1, doi="10.48550/arXiv.2501.00001"),
@@ -116,9 +106,7 @@ class TestReconcile:
         research_client.import_works()
         assert research_client.reconcile()["counts"]["created"] == 1
 
-    def test_only_proposes_to_merge_similar_works(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_only_proposes_to_merge_similar_works(self, research_client, research_sources):
         research_sources.set_works(
             [
                 build_work("Über Kilns: a Study", openalex="W1"),
@@ -131,9 +119,7 @@ class TestReconcile:
         assert research_client.reconcile()["counts"] == {"created": 4, "updated": 0, "unchanged": 0, "conflicts": 1}
         assert research_client.reconcile()["counts"] == {"created": 0, "updated": 0, "unchanged": 4, "conflicts": 1}
 
-    def test_repeated_reconcile_changes_nothing(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_repeated_reconcile_changes_nothing(self, research_client, research_sources):
         research_sources.set_works(build_works(5))
         research_client.import_works()
         research_client.reconcile()
@@ -143,9 +129,7 @@ class TestReconcile:
         assert research_client.reconcile()["counts"]["unchanged"] == 5
         assert (research_client.list_records("outputs"), research_client.list_records("artefacts")) == records_before
 
-    def test_joins_more_artefacts_than_one_transaction_holds(
-        self, research_client: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_joins_more_artefacts_than_one_transaction_holds(self, research_client, research_sources):
         research_sources.set_works([build_work(f"Name {n}", doi="10.5555/a", put_code=n + 1) for n in range(45)])
         research_client.import_works()
         research_client.reconcile()
@@ -156,9 +140,7 @@ class TestReconcile:
 
 
 class TestChangedArtefacts:
-    def test_merge_outputs_into_the_earliest_and_the_other_redirects(
-        self, research_client: ResearchClient, research_sources: FakeSources, stranger: Person
-    ) -> None:
+    def test_merge_outputs_into_the_earliest_and_the_other_redirects(self, research_client, research_sources, stranger):
         separate_works = [build_work("One", put_code=1, doi="10.5555/a"), build_work("Two", put_code=2, pmid="7")]
         research_sources.set_works(separate_works)
         research_client.import_works()
@@ -175,7 +157,7 @@ class TestChangedArtefacts:
         assert research_client.api.get(path, caller=stranger).status == 404
         assert len(research_client.list_records("outputs", researcherId=CARBERRY.orcid)) == 1
 
-    def test_split_an_output(self, research_client: ResearchClient, research_sources: FakeSources) -> None:
+    def test_split_an_output(self, research_client, research_sources):
         research_sources.set_works(
             [build_work("One", put_code=1, doi="10.5555/a"), build_work("Two", put_code=2, doi="10.5555/a")]
         )
@@ -222,13 +204,11 @@ class TestListOutputs:
             ({"venueId": "chi"}, ""),
         ],
     )
-    def test_filters_by_each_parameter_and_combinations(
-        self, research_client: ResearchClient, filters: Json, expected_titles: str
-    ) -> None:
+    def test_filters_by_each_parameter_and_combinations(self, research_client, filters, expected_titles):
         assert sorted_titles(research_client.list_records("outputs", **filters)) == [*expected_titles]
         assert sorted_titles(research_client.list_records("outputs", **filters, limit=1)) == [*expected_titles]
 
-    def test_rejects_an_invalid_doi_and_year(self, research_client: ResearchClient) -> None:
+    def test_rejects_an_invalid_doi_and_year(self, research_client):
         for name, invalid in (("doi", "W1"), ("year", "soon")):
             answer = research_client.api.get("/research/outputs", caller=research_client.caller, query={name: invalid})
             assert list(answer.errors) == [f"query/{name}"]
@@ -251,8 +231,8 @@ class TestOrganizationLibrary:
         return organization_library
 
     def test_members_see_its_outputs_and_a_reconcile_changes_only_its_own(
-        self, organization_library: ResearchClient, mary: Person, stranger: Person, organization: CreatedOrganization
-    ) -> None:
+        self, organization_library, mary, stranger, organization
+    ):
         (output,) = organization_library.list_records("outputs")
         path = f"/research/outputs/{output['id']}"
         key = create_api_key(organization_library.api, organization)
@@ -266,9 +246,7 @@ class TestOrganizationLibrary:
         ).reconcile()
         assert user_job["counts"] == {"created": 0, "updated": 0, "unchanged": 0, "conflicts": 0}
 
-    def test_a_job_is_visible_only_to_its_creator(
-        self, organization_library: ResearchClient, grace: Person, organization: CreatedOrganization
-    ) -> None:
+    def test_a_job_is_visible_only_to_its_creator(self, organization_library, grace, organization):
         answer = organization_library.post_job("/research/reconcile", {"organizationId": organization.id})
         assert organization_library.api.get(answer.location, caller=organization_library.caller).status == 200
         assert organization_library.api.get(answer.location, caller=grace).status_and_code == "404 not_found"

@@ -10,7 +10,7 @@ from local.server.stub_sources import Work
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
 from tests.harness.receiver import Reply
-from tests.harness.research_sources import CARBERRY, POTTER, FakeSources, ResearchClient
+from tests.harness.research_sources import CARBERRY, POTTER, ResearchClient
 from tests.harness.workers import Workers
 
 TOC = "db/conf/nips/neurips2025"
@@ -50,9 +50,7 @@ def get_output_count(library: ResearchClient, edition_id: str) -> int:
 
 
 class TestBackfill:
-    def test_imports_all_papers_of_an_edition_for_every_user(
-        self, global_library: ResearchClient, research_sources: FakeSources, stranger: Person
-    ) -> None:
+    def test_imports_all_papers_of_an_edition_for_every_user(self, global_library, research_sources, stranger):
         research_sources.set_works(build_papers(3))
         job = backfill(global_library)
         assert (job["status"], job["kind"], job["editionId"]) == ("completed", "backfill", "neurips-2025")
@@ -70,9 +68,7 @@ class TestBackfill:
         assert artefact["identifiers"]["dblp"] == "conf/nips/2025-0"
         assert user_library.api.get(f"/research/artefacts/{artefact['id']}", caller=stranger).json == artefact
 
-    def test_requests_the_table_of_contents_page_by_page(
-        self, global_library: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_requests_the_table_of_contents_page_by_page(self, global_library, research_sources):
         research_sources.set_works(build_papers(5), page_size=2)
         assert backfill(global_library)["counts"]["created"] == 5
         queries = [parse_qs(urlsplit(request.path).query) for request in research_sources.receiver.requests]
@@ -85,9 +81,7 @@ class TestBackfill:
             "c": ["0"],
         }
 
-    def test_repeated_backfill_changes_nothing(
-        self, global_library: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_repeated_backfill_changes_nothing(self, global_library, research_sources):
         research_sources.set_works(build_papers(3))
         backfill(global_library)
         outputs_before = global_library.list_records("outputs")
@@ -95,7 +89,7 @@ class TestBackfill:
         assert global_library.list_records("outputs") == outputs_before
         assert get_output_count(global_library, "neurips-2025") == 3
 
-    def test_counts_a_work_once(self, global_library: ResearchClient, research_sources: FakeSources) -> None:
+    def test_counts_a_work_once(self, global_library, research_sources):
         first, second, *_ = build_papers(2)
         research_sources.set_works([first, second])
         backfill(global_library)
@@ -106,18 +100,14 @@ class TestBackfill:
         assert backfill(global_library)["counts"]["updated"] == 1
         assert get_output_count(global_library, "neurips-2025") == len(global_library.list_records("outputs")) == 1
 
-    def test_of_several_volumes_requests_each(
-        self, global_library: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_of_several_volumes_requests_each(self, global_library, research_sources):
         research_sources.set_works(
             build_papers(1, toc="db/conf/acl/acl2024-1"), build_papers(1, toc="db/conf/acl/acl2024-2")
         )
         backfill(global_library, "acl-2024")
         assert len(research_sources.requested_paths) == 2
 
-    def test_skips_front_matter_and_names_unreadable_records(
-        self, global_library: ResearchClient, research_sources: FakeSources
-    ) -> None:
+    def test_skips_front_matter_and_names_unreadable_records(self, global_library, research_sources):
         hits = (
             b'{"info": {"type": "Editorship", "key": "conf/nips/2025", "title": "Proceedings."}},'
             b'{"info": {"type": "Journal Articles", "key": "x/y", "year": "2025"}},'
@@ -136,17 +126,15 @@ class TestBackfill:
     @pytest.mark.parametrize(
         "body", [b"{}", b'{"result": {"hits": {}}}', b'{"result": {"hits": {"@total": "1", "hit": {}}}}']
     )
-    def test_fails_if_dblp_sends_a_malformed_page(
-        self, global_library: ResearchClient, research_sources: FakeSources, body: bytes
-    ) -> None:
+    def test_fails_if_dblp_sends_a_malformed_page(self, global_library, research_sources, body):
         research_sources.reply_override = lambda _: Reply(200, body=body)
         assert backfill(global_library)["error"] == "malformed_answer"
 
     @pytest.mark.parametrize("unknown", ["neurips-1812", "neurips", "sosp-2022", "nowhere-2025", "neurips-20250"])
-    def test_of_an_unknown_edition_is_not_found(self, api: ApiClient, operator: Person, unknown: str) -> None:
+    def test_of_an_unknown_edition_is_not_found(self, api, operator, unknown):
         assert api.post(f"/research/backfill/{unknown}", caller=operator).status_and_code == "404 not_found"
 
-    def test_is_in_the_system_audit_log(self, global_library: ResearchClient, research_sources: FakeSources) -> None:
+    def test_is_in_the_system_audit_log(self, global_library, research_sources):
         research_sources.set_works(build_papers(1))
         job = backfill(global_library)
         entries = global_library.api.get(
@@ -159,7 +147,7 @@ class TestBackfill:
 
 
 class TestListVenues:
-    def test_lists_each_venue_with_its_editions(self, api: ApiClient, ada: Person) -> None:
+    def test_lists_each_venue_with_its_editions(self, api, ada):
         answer = api.get("/research/venues", caller=ada).json
         assert answer["nextCursor"] is None
         assert [venue["id"] for venue in answer["items"]] == [venue.id for venue in VENUES]
@@ -179,7 +167,7 @@ class TestListVenues:
             ("emnlp-2021", ["db/conf/emnlp/emnlp2021-1"]),
         ],
     )
-    def test_editions_have_the_tables_of_contents_of_dblp(self, edition_id: str, tocs: list[str]) -> None:
+    def test_editions_have_the_tables_of_contents_of_dblp(self, edition_id, tocs):
         edition = find_edition(edition_id)
         assert edition
         assert [*edition.dblp_table_of_contents_keys] == tocs

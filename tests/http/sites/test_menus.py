@@ -11,10 +11,8 @@ from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, load_p
 from chalicelib.kernel.storage import table
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.invitations import run_before_next_transaction
 from tests.harness.menus import get_menu_targets, group_item, page_item, put_menu, send_menu, url_item
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.sites import (
     CreatedPage,
     CreatedSite,
@@ -24,7 +22,6 @@ from tests.harness.sites import (
     publish_page,
     update_page,
 )
-from tests.harness.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("home_page")
 
@@ -42,7 +39,7 @@ def publish_at(api: ApiClient, page: CreatedPage, slug: str) -> None:
 
 
 class TestReplaceMenu:
-    def test_a_menu_is_created_and_then_replaced(self, api: ApiClient, site: CreatedSite, looms: CreatedPage) -> None:
+    def test_a_menu_is_created_and_then_replaced(self, api, site, looms):
         menu = put_menu(api, site, page_item(looms), name="Main")
         assert menu == {
             "id": "main",
@@ -69,9 +66,7 @@ class TestReplaceMenu:
         assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)
         assert replaced["createdAt"] == menu["createdAt"]
 
-    def test_replacing_a_menu_with_itself_changes_nothing(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, organization: CreatedOrganization
-    ) -> None:
+    def test_replacing_a_menu_with_itself_changes_nothing(self, api, site, looms, organization):
         menu = put_menu(api, site, page_item(looms))
         assert put_menu(api, site, page_item(looms)) == menu
         parent = create_published_page(api, site, "Mills")
@@ -82,9 +77,7 @@ class TestReplaceMenu:
         event_types = [entry["type"] for entry in list_entries(api, organization, type="site.navigation.*")]
         assert event_types == ["site.navigation.updated"]
 
-    def test_an_entry_shows_what_changed(
-        self, api: ApiClient, site: CreatedSite, organization: CreatedOrganization
-    ) -> None:
+    def test_an_entry_shows_what_changed(self, api, site, organization):
         put_menu(api, site, url_item("https://example.com/", "Shop"))
         put_menu(api, site, url_item("https://example.com/", "Shop"), name="Footer")
         last, first = list_entries(api, organization, type="site.navigation.updated")
@@ -92,7 +85,7 @@ class TestReplaceMenu:
         assert last["changes"] == [{"field": "name", "from": "Main menu", "to": "Footer"}]
         assert last["data"]["items"][0]["url"] == "https://example.com/"
 
-    def test_if_match_is_checked(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_if_match_is_checked(self, api, site):
         response = send_menu(api, site, headers={"If-Match": "*"})
         assert response.status_and_code == "412 precondition_failed"
         first = send_menu(api, site)
@@ -104,30 +97,24 @@ class TestReplaceMenu:
         assert send_menu(api, site, name="Sooner", headers={"If-Match": current.etag}).status == 200
 
     @pytest.mark.parametrize("name", ["Main", "-main", "main_menu", "é", "m" * 65])
-    def test_a_malformed_id_is_not_found(self, api: ApiClient, site: CreatedSite, name: str) -> None:
+    def test_a_malformed_id_is_not_found(self, api, site, name):
         assert send_menu(api, site, navigation_id=name).status_and_code == "404 not_found"
         assert api.get(f"{site.path}/navigation/{name}", caller=site.owner).status_and_code == "404 not_found"
 
     @pytest.mark.parametrize("name", ["m", "0", "main-menu-2", "m" * 64])
-    def test_the_caller_chooses_the_id(self, api: ApiClient, site: CreatedSite, name: str) -> None:
+    def test_the_caller_chooses_the_id(self, api, site, name):
         assert put_menu(api, site, navigation_id=name)["id"] == name
 
-    def test_only_editors_replace_a_menu(
-        self, api: ApiClient, site: CreatedSite, mary: Person, edith: Person, stranger: Person
-    ) -> None:
+    def test_only_editors_replace_a_menu(self, api, site, mary, edith, stranger):
         assert send_menu(api, site, caller=mary).status_and_code == "403 insufficient_role"
         assert send_menu(api, site, caller=stranger).status_and_code == "404 not_found"
         assert send_menu(api, site, caller=edith).status == 200
 
-    def test_a_concurrent_replacement_is_retried(
-        self, api: ApiClient, site: CreatedSite, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_concurrent_replacement_is_retried(self, api, site, monkeypatch):
         run_before_next_transaction(monkeypatch, lambda: put_menu(api, site, name="First"))
         assert put_menu(api, site, name="Second")["version"] == 2
 
-    def test_the_number_of_menus_is_limited(
-        self, api: ApiClient, site: CreatedSite, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_number_of_menus_is_limited(self, api, site, monkeypatch):
         monkeypatch.setattr(Menu, "quota", replace(Menu.quota, limit=2))
         for name in ("one", "two", "one"):
             put_menu(api, site, navigation_id=name, name=f"{name} of two")
@@ -135,9 +122,7 @@ class TestReplaceMenu:
 
 
 class TestMenuItems:
-    def test_the_type_of_an_item_determines_its_fields(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage
-    ) -> None:
+    def test_the_type_of_an_item_determines_its_fields(self, api, site, looms):
         page, url = page_item(looms), url_item("/looms")
         invalid_items: list[tuple[Json, dict[str, str]]] = [
             ({**page, "pageId": None}, {"/items/0/pageId": "required"}),
@@ -167,12 +152,10 @@ class TestMenuItems:
             "https://ada@example.com",
         ],
     )
-    def test_dangerous_urls_are_rejected(self, api: ApiClient, site: CreatedSite, url: str) -> None:
+    def test_dangerous_urls_are_rejected(self, api, site, url):
         assert send_menu(api, site, url_item(url)).errors == {"/items/0/url": "malformed"}
 
-    def test_pages_of_other_sites_are_rejected(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, organization: CreatedOrganization
-    ) -> None:
+    def test_pages_of_other_sites_are_rejected(self, api, site, looms, organization):
         other = create_published_page(api, create_site(api, organization, name="Other"), "Mills")
         items = [
             page_item(looms),
@@ -183,19 +166,19 @@ class TestMenuItems:
             "/items/1/children/1/pageId": "unknown",
         }
 
-    def test_ids_are_unique_across_all_levels(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_ids_are_unique_across_all_levels(self, api, site):
         item = group_item("All", group_item("Some", url_item("/", "all")), {**group_item("More"), "id": "some"})
         assert send_menu(api, site, {**item, "id": "to-all"}).errors == {
             "/items/0/children/0/children/0/id": "repeated",
             "/items/0/children/1/id": "repeated",
         }
 
-    def test_items_have_at_most_three_levels(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_items_have_at_most_three_levels(self, api, site):
         put_menu(api, site, group_item("One", group_item("Two", group_item("Three"))))
         too_deep = group_item("One", group_item("Two", group_item("Three", group_item("Four"))))
         assert send_menu(api, site, too_deep).errors == {"/items/0/children/0/children/0/children": "out_of_range"}
 
-    def test_items_are_limited_in_number_and_size(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_items_are_limited_in_number_and_size(self, api, site):
         branches = [group_item(f"b{n}", *(group_item(f"b{n}-{m}") for m in range(9))) for n in range(20)]
         put_menu(api, site, *branches)
         assert send_menu(api, site, *branches, group_item("more")).errors == {"/items": "too_many"}
@@ -205,9 +188,7 @@ class TestMenuItems:
 
 
 class TestDestinations:
-    def test_items_lead_to_the_current_paths_of_their_pages(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage
-    ) -> None:
+    def test_items_lead_to_the_current_paths_of_their_pages(self, api, site, looms):
         jacquard = create_published_page(api, site, "Jacquard", parent=looms)
         put_menu(
             api,
@@ -222,9 +203,7 @@ class TestDestinations:
         publish_at(api, looms, "weavers")
         assert get_menu_targets(api, site)["All looms"] == ("/weavers", {"Jacquard": "/weavers/jacquard"})
 
-    def test_only_members_see_items_of_drafts(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, mary: Person
-    ) -> None:
+    def test_only_members_see_items_of_drafts(self, api, site, looms, mary):
         draft = create_draft_page(api, site, "Secret")
         put_menu(api, site, page_item(draft, None, url_item("/below", "Below")), page_item(looms))
         assert get_menu_targets(api, site) == {"Looms": "/looms"}
@@ -235,15 +214,13 @@ class TestDestinations:
         update_page(api, draft, unpublishAt="2020-01-01T00:00:00Z")
         assert get_menu_targets(api, site) == {"Looms": "/looms"}
 
-    def test_the_public_sees_no_empty_groups(self, api: ApiClient, site: CreatedSite, mary: Person) -> None:
+    def test_the_public_sees_no_empty_groups(self, api, site, mary):
         draft = create_draft_page(api, site, "Secret")
         put_menu(api, site, group_item("More", page_item(draft)), url_item("/below", "Below"))
         assert get_menu_targets(api, site) == {"Below": "/below"}
         assert "More" in get_menu_targets(api, site, caller=mary)
 
-    def test_a_menu_with_a_dangling_item_can_be_replaced_with_itself(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage
-    ) -> None:
+    def test_a_menu_with_a_dangling_item_can_be_replaced_with_itself(self, api, site, looms):
         put_menu(api, site, page_item(looms), url_item("/below", "Below"))
         api.delete(looms.path, caller=site.owner)
         menu = api.get(f"{site.path}/navigation/main", caller=site.owner).json
@@ -251,9 +228,7 @@ class TestDestinations:
         body = {"name": "Main", "items": menu["items"]}
         assert api.put(f"{site.path}/navigation/main", caller=site.owner, json=body).json["items"] == menu["items"]
 
-    def test_items_of_deleted_pages_are_dangling(
-        self, api: ApiClient, site: CreatedSite, looms: CreatedPage, mary: Person, workers: Workers
-    ) -> None:
+    def test_items_of_deleted_pages_are_dangling(self, api, site, looms, mary, workers):
         jacquard = create_published_page(api, site, "Jacquard", parent=looms)
         put_menu(api, site, page_item(looms), page_item(jacquard), url_item("/"))
         assert api.delete(looms.path, caller=site.owner, query={"strategy": "cascade"}).status == 204
@@ -262,9 +237,7 @@ class TestDestinations:
             assert get_menu_targets(api, site) == {"Elsewhere": "/"}
             workers.run_until_idle()
 
-    def test_menus_of_a_draft_site_are_hidden_from_the_public(
-        self, api: ApiClient, site: CreatedSite, mary: Person, stranger: Person
-    ) -> None:
+    def test_menus_of_a_draft_site_are_hidden_from_the_public(self, api, site, mary, stranger):
         put_menu(api, site)
         api.patch(site.path, caller=site.owner, json={"status": "draft"})
         for path in ("", "/main"):
@@ -273,9 +246,7 @@ class TestDestinations:
             assert api.get(f"{site.path}/navigation{path}", caller=mary).status == 200
 
     @pytest.mark.parametrize("number", [2, 30])
-    def test_the_number_of_reads_does_not_depend_on_the_number_of_items(
-        self, api: ApiClient, site: CreatedSite, number: int
-    ) -> None:
+    def test_the_number_of_reads_does_not_depend_on_the_number_of_items(self, api, site, number):
         sections = [create_published_page(api, site, f"Section {n}") for n in range(2)]
         pages = [create_published_page(api, site, f"Page {n}", parent=sections[n % 2]) for n in range(number)]
         response = send_menu(api, site, *map(page_item, pages))
@@ -290,7 +261,7 @@ class TestDestinations:
         assert {item["path"] for item in answer.json["items"]} == {f"/part/page-{n}" for n in range(number)}
         assert len(answer.calls.read_names) <= 3
 
-    def test_a_menu_is_resolved_for_rendering(self, api: ApiClient, site: CreatedSite, looms: CreatedPage) -> None:
+    def test_a_menu_is_resolved_for_rendering(self, api, site, looms):
         put_menu(
             api,
             site,
@@ -306,9 +277,7 @@ class TestDestinations:
 
 
 class TestListMenus:
-    def test_menus_are_listed_in_order_of_creation_without_items(
-        self, api: ApiClient, site: CreatedSite, mary: Person
-    ) -> None:
+    def test_menus_are_listed_in_order_of_creation_without_items(self, api, site, mary):
         for name in ("main", "footer", "a-third"):
             put_menu(api, site, url_item("/"), navigation_id=name, name=name.title())
         put_menu(api, site, navigation_id="main", name="Main again")
@@ -321,8 +290,6 @@ class TestListMenus:
             ]
             assert all("items" not in menu for menu in listed)
 
-    def test_menus_of_other_sites_are_not_listed(
-        self, api: ApiClient, site: CreatedSite, organization: CreatedOrganization
-    ) -> None:
+    def test_menus_of_other_sites_are_not_listed(self, api, site, organization):
         put_menu(api, create_site(api, organization, name="Other"))
         assert api.get_items(f"{site.path}/navigation") == []

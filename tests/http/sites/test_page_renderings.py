@@ -15,15 +15,11 @@ from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.rendering.logic import content, markdown, page_document, templates
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.clock import Clock
 from tests.harness.domains import set_domain_state
 from tests.harness.erasures import complete_erasure
 from tests.harness.menus import page_item, put_menu
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.platforms import CreatedPlatform
 from tests.harness.sites import (
     CreatedPage,
     CreatedSite,
@@ -33,7 +29,7 @@ from tests.harness.sites import (
     publish_page,
     update_page,
 )
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 HTML = {"Accept": "text/html"}
 TABLE = "|" * 257 + "\n" + "|-" * 256 + "|\n" + "|\n" * 300
@@ -102,9 +98,7 @@ def home(api: ApiClient, site: CreatedSite) -> CreatedPage:
 
 
 class TestPublishedPage:
-    def test_is_served_from_its_stored_rendering(
-        self, api: ApiClient, home: CreatedPage, forbid_rendering: Any
-    ) -> None:
+    def test_is_served_from_its_stored_rendering(self, api, home, forbid_rendering):
         assert get_rendering(home).load_html() == content.render_blocks_to_safe_html([text_block("They **weave**.")])
         forbid_rendering()
         answer = get_html(api, home)
@@ -115,7 +109,7 @@ class TestPublishedPage:
         assert f"H#{home.draft_revision_id}" in str(requested_keys)
         assert not [name for call in answer.calls.call_list for name in [str(call.parameters)] if "B#" in name]
 
-    def test_shows_the_published_revision_while_the_draft_changes(self, api: ApiClient, home: CreatedPage) -> None:
+    def test_shows_the_published_revision_while_the_draft_changes(self, api, home):
         draft = update_page(api, home, blocks=[text_block("They ~~weave~~.")])
         assert "<strong>weave</strong>" in get_html(api, home).text
         home_path = f"{home.site.path}/pages/home"
@@ -129,13 +123,13 @@ class TestPublishedPage:
         publish_page(api, home, revisionId=draft["draftRevisionId"])
         assert "<s>weave</s>" in get_html(api, home).text
 
-    def test_shows_its_title_once(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_shows_its_title_once(self, api, site):
         heading = {"id": "t", "type": "heading", "level": 1, "text": "*Welcome*"}
         home = create_published_page(api, site, "Welcome", blocks=[heading, text_block("## They weave")])
         assert get_html(api, home).text.count("Welcome</") == 1
         assert "<h2>They weave</h2>" in get_html(api, home).text
 
-    def test_is_stored_in_parts_if_it_does_not_compress(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_is_stored_in_parts_if_it_does_not_compress(self, api, site):
         rng = random.Random(1)  # noqa: S311 - a fixed seed
         urls = ["/" + "".join(rng.choices(string.ascii_letters + string.digits, k=2000)) for _ in range(25)]
         references = "".join(f"[{index}]: {url}\n" for index, url in enumerate(urls))
@@ -147,25 +141,21 @@ class TestPublishedPage:
 
 
 class TestRevalidation:
-    def test_renders_nothing(self, api: ApiClient, home: CreatedPage, forbid_rendering: Any) -> None:
+    def test_renders_nothing(self, api, home, forbid_rendering):
         first_answer = get_html(api, home)
         forbid_rendering("all")
         revalidation = get_html(api, home, **{"If-None-Match": first_answer.etag})
         assert (revalidation.status, revalidation.text, revalidation.etag) == (304, "", first_answer.etag)
         assert revalidation.headers["Cache-Control"] == first_answer.headers["Cache-Control"]
 
-    def test_of_a_page_without_rendering_renders_nothing(
-        self, api: ApiClient, home: CreatedPage, forbid_rendering: Any
-    ) -> None:
+    def test_of_a_page_without_rendering_renders_nothing(self, api, home, forbid_rendering):
         first_answer = get_html(api, home)
         remove_rendering(home)
         assert get_html(api, home).etag == first_answer.etag
         forbid_rendering("all")
         assert get_html(api, home, **{"If-None-Match": first_answer.etag}).status == 304
 
-    def test_detects_a_change_of_anything_the_page_contains(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_detects_a_change_of_anything_the_page_contains(self, api, organization, platform):
         site = create_site(api, organization, name="Mills", platformId=platform.id)
         home = create_published_page(api, site, "Welcome", blocks=[text_block("They weave.")])
         looms = create_published_page(api, site, "Looms")
@@ -208,9 +198,7 @@ class TestPageWithoutRendering:
     def _without_rendering(self, home: CreatedPage) -> None:
         remove_rendering(home)
 
-    def test_is_shown_and_rendered_by_a_task(
-        self, api: ApiClient, home: CreatedPage, workers: Workers, forbid_rendering: Any
-    ) -> None:
+    def test_is_shown_and_rendered_by_a_task(self, api, home, workers, forbid_rendering):
         assert "They <strong>weave</strong>." in get_html(api, home).text
         workers.deliver()
         assert get_rendering(home).is_current
@@ -218,9 +206,7 @@ class TestPageWithoutRendering:
         assert "They <strong>weave</strong>." in get_html(api, home).text
         assert not [body for body in queued_bodies("jobs") if "pages.render" in body]
 
-    def test_is_rendered_again_by_a_new_version_of_the_renderer(
-        self, api: ApiClient, home: CreatedPage, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_is_rendered_again_by_a_new_version_of_the_renderer(self, api, home, workers, monkeypatch):
         get_html(api, home)
         workers.deliver()
         rendering_before = get_rendering(home)
@@ -231,15 +217,13 @@ class TestPageWithoutRendering:
         workers.deliver()
         assert (get_rendering(home).renderer, get_rendering(home).load_html()) == ("another", "<p>Quite another.</p>")
 
-    def test_is_not_rendered_once_deleted(self, api: ApiClient, home: CreatedPage, workers: Workers) -> None:
+    def test_is_not_rendered_once_deleted(self, api, home, workers):
         get_html(api, home)
         assert api.delete(home.path, caller=home.site.owner).status == 204
         workers.run_until_idle()
         assert not [item for item in memory_aws.all_items() if item["pk"] == f"R#{home.id}"]
 
-    def test_is_shown_even_if_the_queue_fails(
-        self, api: ApiClient, home: CreatedPage, workers: Workers, configure: SettingsOverride
-    ) -> None:
+    def test_is_shown_even_if_the_queue_fails(self, api, home, workers, configure):
         queue = settings().jobs_queue_url
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert "They <strong>weave</strong>." in get_html(api, home).text
@@ -262,9 +246,7 @@ class TestBlocksThatExceedTheLimits:
             ([text_block("[a]: /" + "x" * 2000 + "\n\n" + "[a]" * 3000)], "/blocks/0/text"),
         ],
     )
-    def test_are_rejected_with_a_pointer(
-        self, api: ApiClient, site: CreatedSite, home: CreatedPage, blocks: list[Json], pointer: str
-    ) -> None:
+    def test_are_rejected_with_a_pointer(self, api, site, home, blocks, pointer):
         creation = api.post(f"{site.path}/pages", caller=site.owner, json={"title": "Looms", "blocks": blocks})
         assert creation.status_and_code == "422 validation_failed"
         (error,) = creation.json["errors"]
@@ -274,9 +256,7 @@ class TestBlocksThatExceedTheLimits:
         assert update.json["errors"] == creation.json["errors"]
         assert api.get(home.path, caller=site.owner).json["blocks"] == [text_block("They **weave**.")]
 
-    def test_stored_ones_show_the_title_and_a_notice(
-        self, api: ApiClient, home: CreatedPage, workers: Workers, forbid_rendering: Any
-    ) -> None:
+    def test_stored_ones_show_the_title_and_a_notice(self, api, home, workers, forbid_rendering):
         replace_blocks(home, text_block(TABLE))
         for _ in range(2):
             answer = get_html(api, home)
@@ -288,7 +268,7 @@ class TestBlocksThatExceedTheLimits:
             forbid_rendering()
         assert (get_rendering(home).html, get_rendering(home).is_current) == (None, True)
 
-    def test_stored_ones_can_be_retained_and_replaced(self, api: ApiClient, home: CreatedPage) -> None:
+    def test_stored_ones_can_be_retained_and_replaced(self, api, home):
         replace_blocks(home, text_block(TABLE))
         assert update_page(api, home, title="Hello")["blocks"] == [text_block(TABLE)]
         restoration = api.post(f"{home.path}/revisions/{home.draft_revision_id}/restore", caller=home.site.owner)
@@ -303,9 +283,7 @@ class TestBlocksThatExceedTheLimits:
 
 
 class TestErasure:
-    def test_removes_a_person_from_stored_renderings(
-        self, api: ApiClient, organization: CreatedOrganization, site: CreatedSite, workers: Workers, clock: Clock
-    ) -> None:
+    def test_removes_a_person_from_stored_renderings(self, api, organization, site, workers, clock):
         heading = {"id": "t", "type": "heading", "level": 1, "text": f"Ask {SOPHIE}"}
         home = create_published_page(
             api, site, f"Ask {SOPHIE}", blocks=[heading, text_block(f"Ask **{SOPHIE}**, {SOPHIE}.", "b")]

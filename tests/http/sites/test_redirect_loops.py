@@ -28,7 +28,7 @@ def site(api: ApiClient, organization: CreatedOrganization) -> CreatedSite:
 
 
 class TestLoops:
-    def test_a_loop_of_one_redirect_is_rejected(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_loop_of_one_redirect_is_rejected(self, api, site):
         response = post_redirect(api, site, "/a", "/A/?x#y")
         assert (response.status_and_code, response.errors) == (LOOP, {"/toPath": "redirect_loop"})
         assert post_redirect(api, site, "/").status_and_code == LOOP
@@ -36,7 +36,7 @@ class TestLoops:
         own_url = f"https://{site.record['host']}/a"
         assert post_redirect(api, site, "/a", own_url).status_and_code == LOOP
 
-    def test_a_loop_of_several_redirects_is_rejected_in_any_order(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_loop_of_several_redirects_is_rejected_in_any_order(self, api, site):
         hops = [("/a", "/b"), ("/b", "/c"), ("/c", "/a")]
         for order in permutations(hops):
             *first, last = order
@@ -46,17 +46,17 @@ class TestLoops:
                 delete_redirect(api, created)
 
     @pytest.mark.parametrize("to_path", ["/a/:splat", "/a/b/:splat", "/a/b", "/:splat/../a/x"])
-    def test_a_wildcard_that_leads_to_itself_is_rejected(self, api: ApiClient, site: CreatedSite, to_path: str) -> None:
+    def test_a_wildcard_that_leads_to_itself_is_rejected(self, api, site, to_path):
         assert post_redirect(api, site, "/a/*", to_path).status_and_code == LOOP
 
-    def test_a_loop_of_two_wildcards_is_rejected(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_loop_of_two_wildcards_is_rejected(self, api, site):
         create_redirect(api, site, "/a/*", "/b/:splat")
         assert post_redirect(api, site, "/b/*", "/a/:splat").status_and_code == LOOP
         assert post_redirect(api, site, "/b/*", "/a/x").status_and_code == LOOP
         assert post_redirect(api, site, "/b/x", "/a/x").status_and_code == LOOP
         assert post_redirect(api, site, "/b/x", "/a").status == 201
 
-    def test_a_loop_of_a_single_path_of_a_wildcard_is_not_followed(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_loop_of_a_single_path_of_a_wildcard_is_not_followed(self, api, site):
         create_redirect(api, site, "/b/x", "/a/x")
         create_redirect(api, site, "/a/*", "/b/:splat")
         assert (
@@ -69,7 +69,7 @@ class TestLoops:
             None,
         )
 
-    def test_a_change_that_closes_a_loop_is_rejected(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_change_that_closes_a_loop_is_rejected(self, api, site):
         create_redirect(api, site, "/a", "/b")
         second = create_redirect(api, site, "/c", "/a")
         assert patch_redirect(api, second, fromPath="/b").status_and_code == LOOP
@@ -77,7 +77,7 @@ class TestLoops:
         assert patch_redirect(api, second, fromPath="/b", toPath="/d").status == 200
         assert patch_redirect(api, second, statusCode=302).status == 200
 
-    def test_enabling_a_redirect_that_closes_a_loop_is_rejected(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_enabling_a_redirect_that_closes_a_loop_is_rejected(self, api, site):
         first = create_redirect(api, site, "/a", "/b", enabled=False)
         second = create_redirect(api, site, "/b", "/a")
         assert patch_redirect(api, first, enabled=True).status_and_code == LOOP
@@ -85,21 +85,21 @@ class TestLoops:
         assert patch_redirect(api, first, enabled=True).status == 200
         assert patch_redirect(api, second, enabled=True).status_and_code == LOOP
 
-    def test_a_page_on_the_way_prevents_a_loop(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_page_on_the_way_prevents_a_loop(self, api, site):
         create_published_page(api, site, "Welcome")
         create_published_page(api, site, "Looms")
         create_redirect(api, site, "/*", "/looms")
         assert resolve_visit(api, site, "/mills") == (301, "/looms")
         create_redirect(api, site, "/looms/*", "/")
 
-    def test_a_loop_through_a_moved_page_is_rejected(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_loop_through_a_moved_page_is_rejected(self, api, site):
         create_published_page(api, site, "Welcome")
         page = create_published_page(api, site, "Looms")
         update_page(api, page, slug="weavers")
         publish_page(api, page)
         assert post_redirect(api, site, "/weavers", "/looms").status_and_code == LOOP
 
-    def test_a_loop_closed_by_moving_a_page_is_not_followed(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_loop_closed_by_moving_a_page_is_not_followed(self, api, site):
         create_published_page(api, site, "Welcome")
         page = create_published_page(api, site, "Looms")
         create_redirect(api, site, "/weavers", "/looms")
@@ -112,7 +112,7 @@ class TestLoops:
 
 
 class TestMaximumHops:
-    def test_a_chain_has_at_most_five_hops_in_any_order_of_creation(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_chain_has_at_most_five_hops_in_any_order_of_creation(self, api, site):
         hops = [*pairwise(PATHS)]
         for order in ([0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [0, 5, 1, 4, 2, 3], [3, 1, 5, 0, 4, 2]):
             *first, last = order
@@ -121,7 +121,7 @@ class TestMaximumHops:
             for created in redirects:
                 delete_redirect(api, created)
 
-    def test_hops_of_wildcards_are_counted(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_hops_of_wildcards_are_counted(self, api, site):
         create_redirect(api, site, "/a/*", PATHS[1])
         create_redirect(api, site, "/b/*", "/a/:splat")
         for hop in pairwise(PATHS[1:5]):
@@ -129,7 +129,7 @@ class TestMaximumHops:
         assert post_redirect(api, site, "/c/*", "/b/:splat").status_and_code == LOOP
         assert post_redirect(api, site, *PATHS[4:6]).status_and_code == LOOP
 
-    def test_external_targets_and_disabled_redirects_end_a_chain(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_external_targets_and_disabled_redirects_end_a_chain(self, api, site):
         for hop in pairwise(PATHS[:5]):
             create_redirect(api, site, *hop)
         create_redirect(api, site, PATHS[4], "https://example.com/", enabled=True)
@@ -138,7 +138,7 @@ class TestMaximumHops:
         assert patch_redirect(api, disabled, enabled=True).status_and_code == LOOP
         assert patch_redirect(api, disabled, enabled=True, toPath=PATHS[1]).status == 200
 
-    def test_many_redirects_to_one_path_count_as_one_hop(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_many_redirects_to_one_path_count_as_one_hop(self, api, site):
         for n in range(30):
             create_redirect(api, site, f"/from-{n}", "/1")
         for hop in pairwise(PATHS[1:6]):
@@ -173,20 +173,11 @@ class TestConcurrency:
             (("/c/*", "/a/x"), ("/a/*", "/c/y")),
         ],
     )
-    def test_concurrent_requests_form_no_loop(
-        self,
-        api: ApiClient,
-        site: CreatedSite,
-        run_before_write: RunBeforeWrite,
-        first: tuple[str, str],
-        second: tuple[str, str],
-    ) -> None:
+    def test_concurrent_requests_form_no_loop(self, api, site, run_before_write, first, second):
         run_before_write(lambda: post_redirect(api, site, *second))
         assert post_redirect(api, site, *first).status_and_code == LOOP
 
-    def test_concurrent_requests_form_no_loop_through_other_redirects(
-        self, api: ApiClient, site: CreatedSite, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_concurrent_requests_form_no_loop_through_other_redirects(self, api, site, run_before_write):
         middle = create_redirect(api, site, "/b", "/c")
         create_redirect(api, site, "/d", "/a")
         run_before_write(lambda: post_redirect(api, site, "/c", "/d"))
@@ -195,9 +186,7 @@ class TestConcurrency:
         run_before_write(lambda: patch_redirect(api, middle, toPath="/c"))
         assert post_redirect(api, site, "/a", "/b").status_and_code == LOOP
 
-    def test_concurrent_changes_form_no_loop(
-        self, api: ApiClient, site: CreatedSite, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_concurrent_changes_form_no_loop(self, api, site, run_before_write):
         first, second = create_redirect(api, site, "/a", "/x", enabled=False), create_redirect(api, site, "/b", "/y")
         run_before_write(lambda: patch_redirect(api, second, toPath="/a"))
         assert patch_redirect(api, first, toPath="/b", enabled=True).status_and_code == LOOP
@@ -205,15 +194,11 @@ class TestConcurrency:
         run_before_write(lambda: patch_redirect(api, second, enabled=True))
         assert patch_redirect(api, first, toPath="/b", enabled=True).status_and_code == LOOP
 
-    def test_concurrent_redirects_of_one_path_are_one(
-        self, api: ApiClient, site: CreatedSite, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_concurrent_redirects_of_one_path_are_one(self, api, site, run_before_write):
         run_before_write(lambda: post_redirect(api, site, "/a", "/b"))
         assert post_redirect(api, site, "/a", "/c").status_and_code == "409 already_exists"
 
-    def test_concurrent_unrelated_redirects_are_both_created(
-        self, api: ApiClient, site: CreatedSite, run_before_write: RunBeforeWrite
-    ) -> None:
+    def test_concurrent_unrelated_redirects_are_both_created(self, api, site, run_before_write):
         run_before_write(lambda: post_redirect(api, site, "/a", "/b"))
         assert post_redirect(api, site, "/c", "/d").status == 201
 
@@ -231,9 +216,7 @@ def put_redirects(site: CreatedSite, count: int) -> None:
 
 class TestManyRedirects:
     @pytest.mark.parametrize("count", [10, 1000])
-    def test_creating_a_redirect_takes_two_reads_and_one_for_each_hop(
-        self, api: ApiClient, site: CreatedSite, count: int
-    ) -> None:
+    def test_creating_a_redirect_takes_two_reads_and_one_for_each_hop(self, api, site, count):
         put_redirects(site, count)
         api.get(site.path, caller=site.owner)
         read_counts = []
@@ -245,9 +228,7 @@ class TestManyRedirects:
         assert [len(post_redirect(api, site, "/a", "/crowd").calls.read_names)] == [2]
 
     @pytest.mark.parametrize("count", [10, 1000])
-    def test_the_number_of_reads_does_not_depend_on_the_number_of_redirects(
-        self, api: ApiClient, site: CreatedSite, count: int
-    ) -> None:
+    def test_the_number_of_reads_does_not_depend_on_the_number_of_redirects(self, api, site, count):
         put_redirects(site, count)
         created = create_redirect(api, site, "/a", "/elsewhere/3", statusCode=302)
         resolve_visit(api, site, "/a")

@@ -66,16 +66,14 @@ def finish_work(workers: Workers, clock: Clock) -> None:
 
 
 class TestDeletedSite:
-    def test_leaves_nothing(self, api: ApiClient, site: CreatedSite, workers: Workers, clock: Clock) -> None:
+    def test_leaves_nothing(self, api, site, workers, clock):
         ids = [site.id, *(page.id for page in pages_by_title(api, site).values())]
         assert list_leftovers(site.id)
         assert api.delete(site.path, caller=site.owner).status == 204
         finish_work(workers, clock)
         assert list_leftovers(*ids) == []
 
-    def test_releases_its_platform_and_paths_at_once_but_not_its_slug(
-        self, api: ApiClient, organization: CreatedOrganization, site: CreatedSite
-    ) -> None:
+    def test_releases_its_platform_and_paths_at_once_but_not_its_slug(self, api, organization, site):
         assert api.delete(site.path, caller=site.owner).status == 204
         path, body = f"{organization.path}/sites", {"name": "Engines", "slug": site.record["slug"]}
         assert api.post(path, caller=site.owner, json=body).status_and_code == "409 slug_taken"
@@ -85,7 +83,7 @@ class TestDeletedSite:
         resolution = api.get("/sites/resolve", query={"host": other.record["host"], "path": "/engines"})
         assert (resolution.json["site"]["id"], resolution.json["match"]) == (other.id, "page")
 
-    def test_is_not_found_at_once(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_is_not_found_at_once(self, api, site):
         page = pages_by_title(api, site)["Looms"]
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(site.path, caller=site.owner).status == 204
@@ -93,9 +91,7 @@ class TestDeletedSite:
 
 
 class TestDeletedPage:
-    def test_leaves_nothing_of_itself_and_its_descendants(
-        self, api: ApiClient, site: CreatedSite, workers: Workers, clock: Clock
-    ) -> None:
+    def test_leaves_nothing_of_itself_and_its_descendants(self, api, site, workers, clock):
         pages = pages_by_title(api, site)
         deleted_ids = [pages[title].id for title in ("Machines", "Looms", "Jacquard", "Draft")]
         path, owner = pages["Machines"].path, site.owner
@@ -108,7 +104,7 @@ class TestDeletedPage:
         assert {page["title"] for page in api.get_items(f"{site.path}/pages", caller=owner)} == {"Welcome", "Scheduled"}
         assert [redirect["origin"] for redirect in api.get_items(f"{site.path}/redirects", caller=owner)] == ["manual"]
 
-    def test_releases_its_paths(self, api: ApiClient, site: CreatedSite, workers: Workers, clock: Clock) -> None:
+    def test_releases_its_paths(self, api, site, workers, clock):
         path, owner = pages_by_title(api, site)["Machines"].path, site.owner
         assert api.delete(path, caller=owner, query={"strategy": "cascade"}).status == 204
         engines = create_published_page(api, site, "Engines")
@@ -124,9 +120,7 @@ def _is_tree_state(item: Json) -> bool:
 
 
 class TestDeletedOrganization:
-    def test_hides_its_sites_at_once_and_a_restoration_returns_them(
-        self, api: ApiClient, organization: CreatedOrganization, site: CreatedSite
-    ) -> None:
+    def test_hides_its_sites_at_once_and_a_restoration_returns_them(self, api, organization, site):
         page = pages_by_title(api, site)["Looms"]
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
         assert api.delete(organization.path, caller=organization.owner).status == 204
@@ -135,9 +129,7 @@ class TestDeletedOrganization:
         assert restoration.status == 200
         assert {answer.status for answer in request_everywhere(api, site, page)} == {200}
 
-    def test_leaves_nothing_of_its_sites_after_its_purge(
-        self, api: ApiClient, organization: CreatedOrganization, site: CreatedSite, workers: Workers, clock: Clock
-    ) -> None:
+    def test_leaves_nothing_of_its_sites_after_its_purge(self, api, organization, site, workers, clock):
         ids = [site.id, *(page.id for page in pages_by_title(api, site).values())]
         assert api.delete(organization.path, caller=organization.owner).status == 204
         workers.run_until_idle()

@@ -36,9 +36,7 @@ def list_paths(api: ApiClient, site: CreatedSite) -> list[str]:
 
 
 class TestSitemap:
-    def test_lists_published_pages_by_path_with_their_modification_time(
-        self, api: ApiClient, site: CreatedSite, clock: Clock
-    ) -> None:
+    def test_lists_published_pages_by_path_with_their_modification_time(self, api, site, clock):
         clock.freeze("2030-01-01T00:00:00Z")
         home = create_published_page(api, site, "Welcome")
         looms = create_published_page(api, site, "Looms")
@@ -56,9 +54,7 @@ class TestSitemap:
         }
         assert [*sitemap_urls(get_sitemap(api, site))] == sorted(sitemap_urls(get_sitemap(api, site)))
 
-    def test_excludes_drafts_and_unpublished_pages_but_not_their_descendants(
-        self, api: ApiClient, site: CreatedSite
-    ) -> None:
+    def test_excludes_drafts_and_unpublished_pages_but_not_their_descendants(self, api, site):
         create_published_page(api, site, "Welcome")
         looms = create_published_page(api, site, "Looms")
         create_published_page(api, site, "Jacquard", parent=looms)
@@ -66,7 +62,7 @@ class TestSitemap:
         update_page(api, looms, unpublishAt="2020-01-01T00:00:00Z")
         assert list_paths(api, site) == ["/", "/looms/jacquard"]
 
-    def test_lists_the_published_path_whatever_the_draft_path(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_lists_the_published_path_whatever_the_draft_path(self, api, site):
         create_published_page(api, site, "Welcome")
         looms = create_published_page(api, site, "Looms")
         create_published_page(api, site, "Jacquard", parent=looms)
@@ -75,7 +71,7 @@ class TestSitemap:
         publish_page(api, looms)
         assert list_paths(api, site) == ["/", "/machines", "/machines/jacquard"]
 
-    def test_excludes_pages_with_noindex_or_a_foreign_canonical_url(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_excludes_pages_with_noindex_or_a_foreign_canonical_url(self, api, site):
         create_published_page(api, site, "Welcome")
         create_published_page(api, site, "Thanks", seo={"noindex": True})
         create_published_page(api, site, "Copied", seo={"canonical": "https://elsewhere.example.com/copied"})
@@ -85,7 +81,7 @@ class TestSitemap:
         publish_page(api, indexable_later)
         assert list_paths(api, site) == ["/", "/shy"]
 
-    def test_uses_the_verified_domain_of_the_platform(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_uses_the_verified_domain_of_the_platform(self, api, organization):
         platform = create_platform(api, organization, publish=True)
         site = create_site(api, organization, platformId=platform.id)
         create_published_page(api, site, "Welcome")
@@ -94,14 +90,12 @@ class TestSitemap:
         set_domain_state(platform, "verified", "looms.example.com")
         assert [*sitemap_urls(get_sitemap(api, site))] == ["https://looms.example.com/"]
 
-    def test_is_empty_for_a_site_without_pages(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_is_empty_for_a_site_without_pages(self, api, site):
         answer = get_sitemap(api, site)
         assert (answer.status, sitemap_urls(answer)) == (200, {})
         assert "urlset" in answer.text
 
-    def test_has_a_strong_etag_that_changes_with_it_and_is_cacheable_for_minutes(
-        self, api: ApiClient, site: CreatedSite
-    ) -> None:
+    def test_has_a_strong_etag_that_changes_with_it_and_is_cacheable_for_minutes(self, api, site):
         home = create_published_page(api, site, "Welcome")
         answer = get_sitemap(api, site)
         assert answer.headers["Cache-Control"] == "public, max-age=300"
@@ -113,14 +107,14 @@ class TestSitemap:
         publish_page(api, home)
         assert api.get(path, headers={"If-None-Match": answer.etag}).status == 200
 
-    def test_is_not_found_until_the_site_is_published(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_is_not_found_until_the_site_is_published(self, api, organization):
         site = create_site(api, organization, publish=False)
         create_published_page(api, site, "Welcome")
         path = f"{site.path}/sitemap.xml"
         assert api.get(path).status_and_code == "404 not_found"
         assert api.get(path, caller=site.owner).status_and_code == "404 not_found"
 
-    def test_reads_no_page(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_reads_no_page(self, api, site):
         create_published_page(api, site, "Welcome")
         first_answer, stored_answer = get_sitemap(api, site), get_sitemap(api, site)
         assert first_answer.calls.call_names == [
@@ -141,7 +135,7 @@ class TestLongSitemap:
             clock.freeze(f"2030-01-0{day}T00:00:00Z")
             create_published_page(api, site, title)
 
-    def test_is_an_index_of_parts_with_their_modification_times(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_is_an_index_of_parts_with_their_modification_times(self, api, site):
         url = f"https://{site.record['host']}/sitemap.xml"
         assert sitemap_index_urls(get_sitemap(api, site)) == {
             f"{url}?page=1": "2030-01-03T00:00:00.000Z",
@@ -149,24 +143,20 @@ class TestLongSitemap:
             f"{url}?page=3": "2030-01-04T00:00:00.000Z",
         }
 
-    def test_lists_each_page_in_one_part(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_lists_each_page_in_one_part(self, api, site):
         urls = [[*sitemap_urls(get_sitemap(api, site, page=number))] for number in (1, 2, 3)]
         host = f"https://{site.record['host']}"
         assert urls == [[f"{host}/", f"{host}/a"], [f"{host}/b", f"{host}/c"], [f"{host}/d"]]
 
-    def test_has_no_page_after_the_last_part(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_has_no_page_after_the_last_part(self, api, site):
         assert get_sitemap(api, site, page=4).status_and_code == "404 not_found"
         assert get_sitemap(api, site, page=0).errors == {"query/page": "out_of_range"}
 
-    def test_limits_the_size_of_its_parts(
-        self, api: ApiClient, site: CreatedSite, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_limits_the_size_of_its_parts(self, api, site, monkeypatch):
         monkeypatch.setattr(sitemaps, "MAX_URL_BYTES", 2 * len(f"https://{site.record['host']}/a") - 1)
         assert len(sitemap_index_urls(get_sitemap(api, site))) == 4
 
-    def test_is_not_divided_at_exactly_the_maximum(
-        self, api: ApiClient, site: CreatedSite, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_is_not_divided_at_exactly_the_maximum(self, api, site, monkeypatch):
         monkeypatch.setattr(sitemaps, "MAX_ENTRIES", 5)
         assert len(sitemap_urls(get_sitemap(api, site))) == 5
         assert get_sitemap(api, site, page=1).text == get_sitemap(api, site).text
@@ -184,9 +174,7 @@ class TestStoredSitemap:
         assert get_sitemap(api, site).calls.call_names == ["dynamodb:BatchGetItem"]
         return looms_page
 
-    def test_is_updated_when_a_page_is_published_again(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage, clock: Clock
-    ) -> None:
+    def test_is_updated_when_a_page_is_published_again(self, api, site, looms_page, clock):
         clock.shift(hours=1)
         update_page(api, looms_page, title="All looms")
         assert get_sitemap(api, site).calls.call_names == ["dynamodb:BatchGetItem"]  # Drafts are not listed.
@@ -197,9 +185,7 @@ class TestStoredSitemap:
             f"https://{site.record['host']}/looms"
         ]
 
-    def test_is_updated_when_pages_are_unpublished_deleted_or_created(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage
-    ) -> None:
+    def test_is_updated_when_pages_are_unpublished_deleted_or_created(self, api, site, looms_page):
         update_page(api, looms_page, unpublishAt="2020-01-01T00:00:00Z")
         assert list_paths(api, site) == ["/", "/looms/jacquard"]
         create_published_page(api, site, "Mills")
@@ -207,28 +193,22 @@ class TestStoredSitemap:
         assert api.delete(looms_page.path, caller=site.owner, query={"strategy": "cascade"}).status == 204
         assert list_paths(api, site) == ["/", "/mills"]
 
-    def test_is_updated_when_a_page_gets_noindex(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage
-    ) -> None:
+    def test_is_updated_when_a_page_gets_noindex(self, api, site, looms_page):
         update_page(api, looms_page, seo={"noindex": True})
         publish_page(api, looms_page)
         assert list_paths(api, site) == ["/", "/looms/jacquard"]
 
-    def test_is_updated_when_the_host_changes(self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage) -> None:
+    def test_is_updated_when_the_host_changes(self, api, site, looms_page):
         assert looms_page.id
         renamed_site = api.patch(site.path, caller=site.owner, json={"slug": "another"}).json
         assert all(url.startswith(f"https://{renamed_site['host']}/") for url in sitemap_urls(get_sitemap(api, site)))
 
-    def test_is_not_found_once_the_site_is_unpublished(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage
-    ) -> None:
+    def test_is_not_found_once_the_site_is_unpublished(self, api, site, looms_page):
         assert looms_page.id
         api.patch(site.path, caller=site.owner, json={"status": "draft"})
         assert get_sitemap(api, site).status == 404
 
-    def test_is_rebuilt_if_a_stored_piece_is_missing_or_outdated(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage
-    ) -> None:
+    def test_is_rebuilt_if_a_stored_piece_is_missing_or_outdated(self, api, site, looms_page):
         sitemap = get_sitemap(api, site).text
         key = stored_sitemaps.sitemap_piece_key(site.id, 1, 0)
         piece = memory_aws.get_item(*key) or {}
@@ -238,16 +218,12 @@ class TestStoredSitemap:
             assert memory_aws.get_item(*key) == piece
         assert looms_page.id
 
-    def test_is_rebuilt_after_a_day(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage, clock: Clock
-    ) -> None:
+    def test_is_rebuilt_after_a_day(self, api, site, looms_page, clock):
         assert looms_page.id
         clock.shift(hours=25)
         assert "dynamodb:Query" in get_sitemap(api, site).calls.call_names
 
-    def test_a_site_has_a_maximum_number_of_pages(
-        self, api: ApiClient, site: CreatedSite, looms_page: CreatedPage, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_site_has_a_maximum_number_of_pages(self, api, site, looms_page, monkeypatch):
         assert Page.quota is not None
         assert Page.quota.maximum == 50_000
         monkeypatch.setattr(Page, "quota", replace(Page.quota, limit=4))

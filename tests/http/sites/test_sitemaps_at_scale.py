@@ -45,7 +45,7 @@ def build_tree_item(site: CreatedSite, parent: CreatedPage, number: int) -> dict
     }
 
 
-def test_reads_one_query_per_megabyte_of_tree_items_and_no_page(api: ApiClient, site: CreatedSite) -> None:
+def test_reads_one_query_per_megabyte_of_tree_items_and_no_page(api, site):
     index = get_sitemap(api, site)
     tree_size = sum(
         item_size(item)

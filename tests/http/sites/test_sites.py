@@ -2,7 +2,7 @@
 
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Caller, Person
+from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
 from tests.harness.platforms import CreatedPlatform, create_platform, set_member_role
@@ -10,7 +10,7 @@ from tests.harness.sites import create_published_page, create_site
 
 
 class TestCreateSite:
-    def test_defaults_to_a_draft_without_pages(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_defaults_to_a_draft_without_pages(self, api, organization):
         answer = api.post(f"{organization.path}/sites", caller=organization.owner, json={"name": "All about Looms"})
         fields = {name: value for name, value in answer.json.items() if name not in ("id", "createdAt", "updatedAt")}
         assert fields == {
@@ -29,9 +29,7 @@ class TestCreateSite:
         }
         assert api.get(answer.location, caller=organization.owner).json == answer.json
 
-    def test_a_slug_is_unique_in_the_service(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
-    ) -> None:
+    def test_a_slug_is_unique_in_the_service(self, api, organization, stranger):
         create_site(api, organization, slug="looms")
         other_organization = create_organization(api, stranger, name="Mills")
         body = {"name": "Looms", "slug": "looms"}
@@ -40,15 +38,13 @@ class TestCreateSite:
         )
         assert create_site(api, other_organization, name="Looms").record["slug"].startswith("looms-")
 
-    def test_editors_create_sites_and_members_do_not(
-        self, api: ApiClient, organization: CreatedOrganization, edith: Person, mary: Person, stranger: Person
-    ) -> None:
+    def test_editors_create_sites_and_members_do_not(self, api, organization, edith, mary, stranger):
         body = {"name": "Looms"}
         assert api.post(f"{organization.path}/sites", caller=edith, json=body).status == 201
         assert api.post(f"{organization.path}/sites", caller=mary, json=body).status_and_code == "403 insufficient_role"
         assert api.post(f"{organization.path}/sites", caller=stranger, json=body).status_and_code == "404 not_found"
 
-    def test_rejects_malformed_robots(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_rejects_malformed_robots(self, api, organization):
         robots = {"disallow": ["/drafts", "no path", "/a b"], "extra": "Crawl-delay: 1\nnonsense"}
         answer = api.post(
             f"{organization.path}/sites", caller=organization.owner, json={"name": "Looms", "robots": robots}
@@ -61,9 +57,7 @@ class TestCreateSite:
 
 
 class TestSitePlatform:
-    def test_belongs_to_the_organization_and_has_at_most_one_site(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, stranger: Person
-    ) -> None:
+    def test_belongs_to_the_organization_and_has_at_most_one_site(self, api, organization, platform, stranger):
         site = create_site(api, organization, platformId=platform.id)
         body = {"name": "Another", "platformId": platform.id}
         second_answer = api.post(f"{organization.path}/sites", caller=organization.owner, json=body)
@@ -74,9 +68,7 @@ class TestSitePlatform:
         assert api.delete(site.path, caller=site.owner).status == 204
         assert create_site(api, organization, platformId=platform.id).record["platformId"] == platform.id
 
-    def test_provides_its_domain_to_the_site_once_verified(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_provides_its_domain_to_the_site_once_verified(self, api, organization, platform):
         site = create_site(api, organization, platformId=platform.id)
         default_host = site.record["host"]
         set_domain_state(platform, "pending", "looms.example.com")
@@ -89,9 +81,7 @@ class TestSitePlatform:
 
 
 class TestListSites:
-    def test_sites_are_in_order_of_creation(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person
-    ) -> None:
+    def test_sites_are_in_order_of_creation(self, api, organization, mary):
         site_ids = [create_site(api, organization, name=name).id for name in ("Looms", "Mills", "Engines")]
         assert [
             item["id"] for item in api.get_items(f"{organization.path}/sites", caller=mary, query={"limit": 2})
@@ -99,7 +89,7 @@ class TestListSites:
 
 
 class TestUpdateSite:
-    def test_publishes_and_unpublishes(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_publishes_and_unpublishes(self, api, organization):
         site = create_site(api, organization, publish=False)
         published_site = api.patch(site.path, caller=site.owner, json={"status": "published"}).json
         assert (published_site["status"], published_site["publishedAt"]) == ("published", published_site["updatedAt"])
@@ -109,12 +99,12 @@ class TestUpdateSite:
         event_types = [entry["type"] for entry in list_entries(api, organization)]
         assert event_types[:4] == ["site.updated", "site.unpublished", "site.published", "site.created"]
 
-    def test_merges_robots(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_merges_robots(self, api, organization):
         site = create_site(api, organization, robots={"disallow": ["/a"], "extra": "# why"})
         updated_site = api.patch(site.path, caller=site.owner, json={"robots": {"disallow": ["/b"]}}).json
         assert updated_site["robots"] == {"disallow": ["/b"], "extra": "# why"}
 
-    def test_rejects_the_computed_home_page(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_rejects_the_computed_home_page(self, api, organization):
         site = create_site(api, organization)
         page = create_published_page(api, site, "Welcome")
         assert api.get(site.path, caller=site.owner).json["homePageId"] == page.id
@@ -123,15 +113,13 @@ class TestUpdateSite:
 
 
 class TestDeleteSite:
-    def test_requires_an_admin(
-        self, api: ApiClient, organization: CreatedOrganization, edith: Person, grace: Person
-    ) -> None:
+    def test_requires_an_admin(self, api, organization, edith, grace):
         site = create_site(api, organization)
         assert api.delete(site.path, caller=edith).status_and_code == "403 insufficient_role"
         assert api.delete(site.path, caller=grace).status == 204
         assert api.get(site.path, caller=edith).status_and_code == "404 not_found"
 
-    def test_deletes_all_pages_with_it(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_deletes_all_pages_with_it(self, api, organization):
         site = create_site(api, organization, slug="looms")
         page = create_published_page(api, site, "Welcome")
         key = create_api_key(api, organization, "sites:read")
@@ -159,9 +147,7 @@ class TestSiteOfAPlatform:
             assert api.delete(path, caller=organization.owner).status == 204
         return answers
 
-    def test_is_forbidden_to_editors(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, edith: Person, mary: Person
-    ) -> None:
+    def test_is_forbidden_to_editors(self, api, organization, platform, edith, mary):
         promotion = api.patch(
             f"{organization.path}/members/{mary.id}", caller=organization.owner, json={"role": "editor"}
         )
@@ -175,16 +161,12 @@ class TestSiteOfAPlatform:
                 )
                 assert "'admin' on that platform" in answer.json["detail"]
 
-    def test_is_set_by_admins_of_the_platform_or_the_organization(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, edith: Person, grace: Person
-    ) -> None:
+    def test_is_set_by_admins_of_the_platform_or_the_organization(self, api, organization, platform, edith, grace):
         set_member_role(api, platform, edith, "admin")
         for person in (edith, grace):
             assert self.request_both_changes(api, organization, platform, person)[0].status == 200
 
-    def test_is_set_by_keys_that_may_change_platforms(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_is_set_by_keys_that_may_change_platforms(self, api, organization, platform):
         for scopes in (["write"], ["sites:write"], ["sites:write", "platforms:read"]):
             for answer in self.request_both_changes(
                 api, organization, platform, create_api_key(api, organization, *scopes)
@@ -201,9 +183,7 @@ class TestSiteOfAPlatform:
                 == 200
             )
 
-    def test_editors_may_keep_or_remove_the_platform(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, edith: Person
-    ) -> None:
+    def test_editors_may_keep_or_remove_the_platform(self, api, organization, platform, edith):
         site = create_site(api, organization, platformId=platform.id)
         answer = api.patch(site.path, caller=edith, json={"platformId": platform.id, "name": "Mills"})
         assert (answer.status, answer.json["name"]) == (200, "Mills")

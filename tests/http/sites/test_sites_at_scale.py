@@ -147,7 +147,7 @@ SCENARIOS: dict[str, tuple[Callable[[ApiClient, LargeSite], ApiResponse], int, i
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_aws_calls_do_not_depend_on_the_number_of_pages(api: ApiClient, large_site: LargeSite, name: str) -> None:
+def test_aws_calls_do_not_depend_on_the_number_of_pages(api, large_site, name):
     send_request, max_reads, max_writes = SCENARIOS[name]
     get_page_by_path(api, large_site.site, "/")  # The process caches the site's ancestors.
     answer = send_request(api, large_site)
@@ -165,9 +165,7 @@ class TestPagesWithTheSameSlug:
         monkeypatch.setattr(slug_index, "MAX_PAGES_PER_SLUG", 2)
 
     @pytest.mark.usefixtures("home_page")
-    def test_more_pages_than_a_slug_index_item_lists_are_found_like_others(
-        self, api: ApiClient, site: CreatedSite
-    ) -> None:
+    def test_more_pages_than_a_slug_index_item_lists_are_found_like_others(self, api, site):
         products = [create_published_page(api, site, f"Product {n}", slug=f"product-{n}") for n in range(4)]
         reviews = [create_published_page(api, site, "Reviews", parent=parent) for parent in products]
         for product, page in zip(products, reviews, strict=True):

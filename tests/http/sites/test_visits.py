@@ -3,14 +3,9 @@
 import pytest
 
 from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.domains import set_domain_state
-from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.platforms import CreatedPlatform
+from tests.harness.organizations import create_api_key
 from tests.harness.sites import (
-    CreatedPage,
-    CreatedSite,
     create_draft_page,
     create_published_page,
     create_site,
@@ -33,7 +28,7 @@ def resolve(api: ApiClient, host: str, path: str = "/") -> tuple[object, object]
 
 
 class TestGetPageByPath:
-    def test_ignores_case_and_surplus_slashes(self, api: ApiClient, site: CreatedSite, home_page: CreatedPage) -> None:
+    def test_ignores_case_and_surplus_slashes(self, api, site, home_page):
         looms = create_published_page(api, site, "Looms", parent=create_published_page(api, site, "Machines"))
         for path in ("/machines/looms", "machines/looms", "/Machines/LOOMS/", "//machines//looms", "/machines%2Flooms"):
             assert get_page_by_path(api, site, path).json["id"] == looms.id, path
@@ -43,9 +38,7 @@ class TestGetPageByPath:
             assert get_page_by_path(api, site, path).status_and_code == "404 not_found", path
 
     @pytest.mark.usefixtures("home_page")
-    def test_members_see_drafts_by_draft_path_on_request(
-        self, api: ApiClient, site: CreatedSite, mary: Person, stranger: Person, organization: CreatedOrganization
-    ) -> None:
+    def test_members_see_drafts_by_draft_path_on_request(self, api, site, mary, stranger, organization):
         looms = create_published_page(api, site, "Looms")
         update_page(api, looms, slug="weaving", title="Weaving")
         key = create_api_key(api, organization, "sites:read")
@@ -61,17 +54,13 @@ class TestGetPageByPath:
             )
             assert get_page_by_path(api, site, "/looms", caller=outsider, draft="true").json["title"] == "Looms"
 
-    def test_of_a_draft_site_is_for_members(
-        self, api: ApiClient, organization: CreatedOrganization, mary: Person
-    ) -> None:
+    def test_of_a_draft_site_is_for_members(self, api, organization, mary):
         site = create_site(api, organization, publish=False)
         page = create_published_page(api, site, "Welcome")
         assert get_page_by_path(api, site, "/").status_and_code == "404 not_found"
         assert get_page_by_path(api, site, "/", caller=mary).json["id"] == page.id
 
-    def test_reveals_nothing_of_drafts_to_the_public(
-        self, api: ApiClient, site: CreatedSite, home_page: CreatedPage, mary: Person
-    ) -> None:
+    def test_reveals_nothing_of_drafts_to_the_public(self, api, site, home_page, mary):
         answer_before = get_page_by_path(api, site, "/")
         update_page(api, home_page, title="Hello", publishAt="2099-01-01T00:00:00Z")
         create_draft_page(api, site, "Looms")
@@ -79,9 +68,7 @@ class TestGetPageByPath:
         assert (answer_after.text, answer_after.etag) == (answer_before.text, answer_before.etag)
         assert get_page_by_path(api, site, "/", caller=mary).json["hasUnpublishedChanges"]
 
-    def test_is_cacheable_for_a_minute_and_varies_by_caller(
-        self, api: ApiClient, site: CreatedSite, home_page: CreatedPage
-    ) -> None:
+    def test_is_cacheable_for_a_minute_and_varies_by_caller(self, api, site, home_page):
         answer = get_page_by_path(api, site, "/")
         assert answer.headers["Cache-Control"] == "public, max-age=60"
         assert answer.headers["Vary"] == "Accept, Authorization"
@@ -94,7 +81,7 @@ class TestGetPageByPath:
 
 
 class TestGetHomePage:
-    def test_returns_the_page_at_the_root(self, api: ApiClient, site: CreatedSite, mary: Person) -> None:
+    def test_returns_the_page_at_the_root(self, api, site, mary):
         home = create_draft_page(api, site, "Welcome")
         path = f"{site.path}/pages/home"
         assert api.get(path).status_and_code == "404 not_found"
@@ -105,7 +92,7 @@ class TestGetHomePage:
 
 class TestHtml:
     @pytest.mark.usefixtures("home_page")
-    def test_is_returned_if_the_caller_prefers_it(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_is_returned_if_the_caller_prefers_it(self, api, site):
         create_published_page(
             api, site, "Looms", blocks=[{"id": "b", "type": "text", "text": "They **weave**. <script>"}]
         )
@@ -122,9 +109,7 @@ class TestHtml:
             assert api.get(path, query={"path": "/looms"}, headers={"Accept": accept}).json["title"] == "Looms", accept
 
     @pytest.mark.usefixtures("home_page")
-    def test_uses_the_theme_of_the_platform(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_uses_the_theme_of_the_platform(self, api, organization, platform):
         colors = {"text": "#102030", "background": "#fffdf8"}
         api.patch(f"{platform.path}/theme", caller=platform.owner, json={"mode": "light", "colors": colors})
         site = create_site(api, organization, name="Mills", platformId=platform.id)
@@ -136,7 +121,7 @@ class TestHtml:
         assert "<title>Mills of all kinds \u2013 Mills</title>" in text
         assert '<meta name="description" content="Hello">' in text
 
-    def test_of_a_draft_is_marked_as_preview(self, api: ApiClient, site: CreatedSite, home_page: CreatedPage) -> None:
+    def test_of_a_draft_is_marked_as_preview(self, api, site, home_page):
         update_page(api, home_page, title="Hello")
         answer = api.get(f"{site.path}/pages/home", caller=site.owner, query={"draft": "true"}, headers=HTML_HEADERS)
         assert "<strong>Preview.</strong>" in answer.text
@@ -145,7 +130,7 @@ class TestHtml:
 
 
 class TestResolveSite:
-    def test_by_host_in_any_notation(self, api: ApiClient, site: CreatedSite, home_page: CreatedPage) -> None:
+    def test_by_host_in_any_notation(self, api, site, home_page):
         host = str(site.record["host"])
         for name in (host, host.upper(), f"{host}.", f"{host}:443", f"{host.title()}.:8443", f" {host} "):
             assert resolve(api, name) == ("page", home_page.id), name
@@ -153,9 +138,7 @@ class TestResolveSite:
         assert answer["page"] == get_page_by_path(api, site, "/").json
         assert (answer["site"]["id"], answer["site"]["homePageId"], answer["redirect"]) == (site.id, home_page.id, None)
 
-    def test_by_the_verified_domain_of_its_platform(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_by_the_verified_domain_of_its_platform(self, api, organization, platform):
         site = create_site(api, organization, platformId=platform.id)
         home = create_published_page(api, site, "Welcome")
         set_domain_state(platform, "pending", "xn--bcher-kva.example.com")
@@ -167,7 +150,7 @@ class TestResolveSite:
         assert api.get("/sites/resolve", query={"host": "bücher.example.com"}).status_and_code == "404 not_found"
 
     @pytest.mark.usefixtures("home_page")
-    def test_a_non_canonical_path_redirects_permanently(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_non_canonical_path_redirects_permanently(self, api, site):
         create_published_page(api, site, "Looms")
         host = str(site.record["host"])
         for path in ("/Looms", "/looms/", "//looms", "/looms//"):
@@ -175,7 +158,7 @@ class TestResolveSite:
         assert resolve(api, host, "/looms?from=mail#top")[0] == "page"
 
     @pytest.mark.usefixtures("home_page")
-    def test_a_former_path_redirects_in_one_hop(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_former_path_redirects_in_one_hop(self, api, site):
         looms = create_published_page(api, site, "Looms")
         create_published_page(api, site, "Hand looms", parent=looms)
         for slug in ("weaving", "weavers"):
@@ -186,22 +169,18 @@ class TestResolveSite:
         assert resolve(api, host, "/Looms/hand-looms/") == ("redirect", ("/weavers/hand-looms", 301))
 
     @pytest.mark.usefixtures("home_page")
-    def test_an_unknown_path_resolves_to_nothing(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_an_unknown_path_resolves_to_nothing(self, api, site):
         create_draft_page(api, site, "Looms")
         assert resolve(api, str(site.record["host"]), "/looms") == ("none", None)
 
-    def test_an_unknown_host_or_unpublished_site_is_not_found(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_an_unknown_host_or_unpublished_site_is_not_found(self, api, organization):
         site = create_site(api, organization, publish=False)
         create_published_page(api, site, "Welcome")
         for host in (site.record["host"], "nobody.sites.atrium.example", "example.com", "", "[::1]", "a b", "x" * 900):
             assert api.get("/sites/resolve", query={"host": host}).status_and_code == "404 not_found", host
         assert api.get("/sites/resolve").errors == {"query/host": "required"}
 
-    def test_by_its_former_slug_for_90_days(
-        self, api: ApiClient, organization: CreatedOrganization, clock: Clock
-    ) -> None:
+    def test_by_its_former_slug_for_90_days(self, api, organization, clock):
         site = create_site(api, organization, slug="looms")
         page = create_published_page(api, site, "Welcome")
         api.patch(site.path, caller=site.owner, json={"slug": "mills"})
@@ -216,7 +195,7 @@ class TestResolveSite:
 
 class TestReadCount:
     @pytest.mark.usefixtures("home_page")
-    def test_a_visit_takes_two_reads_at_any_depth(self, api: ApiClient, site: CreatedSite) -> None:
+    def test_a_visit_takes_two_reads_at_any_depth(self, api, site):
         page = create_published_page(api, site, "Level 1")
         for level in range(2, 10):
             page = create_published_page(api, site, f"Level {level}", parent=page)

@@ -7,8 +7,8 @@ import pytest
 
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, Json
-from tests.harness.callers import Caller, Person
-from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.callers import Caller
+from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.platforms import (
     CreatedPlatform,
     CreatedSpace,
@@ -25,7 +25,6 @@ from tests.harness.taxonomy import (
     delete_node,
     post_attachment,
 )
-from tests.harness.workers import Workers
 
 ENTITY_ID = "01939d3c-0000-7000-8000-0000000000aa"
 RESEARCH_TYPES = ("research-output", "research-artefact")
@@ -48,7 +47,7 @@ def list_of_node(api: ApiClient, node: CreatedNode, caller: Caller | None = None
 
 
 class TestAttachTaxonomyNode:
-    def test_attaches_a_node_to_any_type_of_the_caller(self, api: ApiClient, looms_node: CreatedNode) -> None:
+    def test_attaches_a_node_to_any_type_of_the_caller(self, api, looms_node):
         answer = post_attachment(api, looms_node, "acme:lesson", ENTITY_ID.upper())
         fields = {field: value for field, value in answer.json.items() if field not in ("id", "createdAt", "updatedAt")}
         assert fields == {
@@ -61,9 +60,7 @@ class TestAttachTaxonomyNode:
         assert answer.status == 201
         assert api.get(answer.location, caller=looms_node.platform.owner).json == answer.json
 
-    def test_repeated_request_returns_the_existing_attachment(
-        self, api: ApiClient, looms_node: CreatedNode, organization: CreatedOrganization
-    ) -> None:
+    def test_repeated_request_returns_the_existing_attachment(self, api, looms_node, organization):
         first = post_attachment(api, looms_node, "lesson", ENTITY_ID)
         second = post_attachment(api, looms_node, "lesson", ENTITY_ID)
         assert (second.status, second.json, second.etag) == (200, first.json, first.etag)
@@ -72,9 +69,7 @@ class TestAttachTaxonomyNode:
         log = api.get_items(f"{organization.path}/audit-log", caller=organization.owner)
         assert [entry["type"] for entry in log].count("taxonomy.attachment.created") == 2
 
-    def test_an_entity_has_at_most_fifty_nodes(
-        self, api: ApiClient, platform: CreatedPlatform, looms_node: CreatedNode
-    ) -> None:
+    def test_an_entity_has_at_most_fifty_nodes(self, api, platform, looms_node):
         nodes = [create_node(api, platform, f"Node {n}", looms_node) for n in range(51)]
         first_fifty = [create_attachment(api, node, "lesson", ENTITY_ID) for node in nodes[:50]]
         assert post_attachment(api, nodes[50], "lesson", ENTITY_ID).status_and_code == "409 limit_exceeded"
@@ -91,26 +86,20 @@ class TestAttachTaxonomyNode:
             ({"entityType": 7, "entityId": None}, {"/entityType": "wrong_type", "/entityId": "required"}),
         ],
     )
-    def test_rejects_invalid_entities(
-        self, api: ApiClient, looms_node: CreatedNode, body: Json, expected_errors: dict[str, str]
-    ) -> None:
+    def test_rejects_invalid_entities(self, api, looms_node, body, expected_errors):
         assert (
             api.post(f"{looms_node.path}/attachments", caller=looms_node.platform.owner, json=body).errors
             == expected_errors
         )
 
-    def test_editors_attach_nodes_and_members_do_not(
-        self, api: ApiClient, looms_node: CreatedNode, edith: Person, mary: Person
-    ) -> None:
+    def test_editors_attach_nodes_and_members_do_not(self, api, looms_node, edith, mary):
         add_platform_member(looms_node.platform, edith, "editor")
         assert post_attachment(api, looms_node, caller=edith).status == 201
         assert post_attachment(api, looms_node, caller=mary).status_and_code == "403 insufficient_role"
 
 
 class TestEntitiesOfTheService:
-    def test_platforms_and_spaces_of_the_organization_are_accepted(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform, looms_node: CreatedNode
-    ) -> None:
+    def test_platforms_and_spaces_of_the_organization_are_accepted(self, api, organization, platform, looms_node):
         other = create_platform(api, organization)
         entities: list[CreatedPlatform | CreatedSpace] = [
             platform,
@@ -122,9 +111,7 @@ class TestEntitiesOfTheService:
             assert post_attachment(api, looms_node, entity_type, entity.id).status == 201
         assert len(list_of_node(api, looms_node)) == len(list_ids(api, platform)) == 4
 
-    def test_entities_of_another_organization_or_type_are_rejected(
-        self, api: ApiClient, looms_node: CreatedNode, stranger: Person
-    ) -> None:
+    def test_entities_of_another_organization_or_type_are_rejected(self, api, looms_node, stranger):
         foreign_platform = create_platform(api, create_organization(api, stranger, name="Foreign"))
         own_space = create_space(api, looms_node.platform)
         invalid = [
@@ -141,8 +128,8 @@ class TestEntitiesOfTheService:
             assert answer.json["errors"][0]["detail"] == f"There is no {entity_type} with this id in the organization."
 
     def test_platform_guests_do_not_see_the_rest_of_the_organization(
-        self, api: ApiClient, organization: CreatedOrganization, looms_node: CreatedNode, stranger: Person, mary: Person
-    ) -> None:
+        self, api, organization, looms_node, stranger, mary
+    ):
         other_platform = create_platform(api, organization)
         hidden_attachment = create_attachment(api, looms_node, "space", create_space(api, other_platform).id)
         visible_attachment = create_attachment(api, looms_node, "space", create_space(api, looms_node.platform).id)
@@ -154,15 +141,7 @@ class TestEntitiesOfTheService:
         }
         assert post_attachment(api, looms_node, "platform", looms_node.platform.id, caller=stranger).status == 201
 
-    def test_a_private_space_is_visible_to_those_with_access(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        looms_node: CreatedNode,
-        edith: Person,
-        mary: Person,
-        grace: Person,
-    ) -> None:
+    def test_a_private_space_is_visible_to_those_with_access(self, api, organization, looms_node, edith, mary, grace):
         private_space = create_space(api, looms_node.platform, visibility="private")
         attachment = create_attachment(api, looms_node, "space", private_space.id)
         add_platform_member(looms_node.platform, edith, "editor")
@@ -182,9 +161,7 @@ class TestEntitiesOfTheService:
         assert list_ids(api, looms_node.platform, edith) == [attachment.id]
         assert post_attachment(api, looms_node, "space", private_space.id, caller=edith).json["id"] == attachment.id
 
-    def test_invisible_attachments_are_neither_counted_nor_prevent_deletion(
-        self, api: ApiClient, looms_node: CreatedNode, ada: Person, edith: Person
-    ) -> None:
+    def test_invisible_attachments_are_neither_counted_nor_prevent_deletion(self, api, looms_node, ada, edith):
         add_platform_member(looms_node.platform, edith, "editor")
         create_attachment(api, looms_node, "space", create_space(api, looms_node.platform, visibility="private").id)
         assert "1 attachment" in api.delete(looms_node.path, caller=ada).json["detail"]
@@ -195,8 +172,8 @@ class TestEntitiesOfTheService:
         assert api.get(looms_node.path, caller=ada).status_and_code == "404 not_found"
 
     def test_private_spaces_of_another_platform_are_visible_to_organization_admins(
-        self, api: ApiClient, organization: CreatedOrganization, looms_node: CreatedNode, mary: Person, grace: Person
-    ) -> None:
+        self, api, organization, looms_node, mary, grace
+    ):
         create_attachment(
             api, looms_node, "space", create_space(api, create_platform(api, organization), visibility="private").id
         )
@@ -205,13 +182,8 @@ class TestEntitiesOfTheService:
 
     @pytest.mark.parametrize("entity_type", ["space", "platform"])
     def test_attachments_of_deleted_entities_are_hidden_and_removed(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        looms_node: CreatedNode,
-        workers: Workers,
-        entity_type: str,
-    ) -> None:
+        self, api, organization, looms_node, workers, entity_type
+    ):
         other = create_platform(api, organization)
         entity: CreatedPlatform | CreatedSpace = create_space(api, other) if entity_type == "space" else other
         create_attachment(api, looms_node, entity_type, entity.id)
@@ -221,9 +193,7 @@ class TestEntitiesOfTheService:
         workers.run_until_idle()
         assert delete_node(api, looms_node).status == 204
 
-    def test_all_attachments_are_deleted_with_the_platform(
-        self, api: ApiClient, looms_node: CreatedNode, workers: Workers, mary: Person
-    ) -> None:
+    def test_all_attachments_are_deleted_with_the_platform(self, api, looms_node, workers, mary):
         labels = [f"Label {n}" for n in range(20)]
         for n in range(12):
             create_attachment(
@@ -260,14 +230,7 @@ class TestLists:
         }
 
     @pytest.mark.parametrize("limit", [1, 2, 100])
-    def test_filters_apply_together_and_on_every_page(
-        self,
-        api: ApiClient,
-        platform: CreatedPlatform,
-        looms_node: CreatedNode,
-        attachments: dict[str, CreatedAttachment],
-        limit: int,
-    ) -> None:
+    def test_filters_apply_together_and_on_every_page(self, api, platform, looms_node, attachments, limit):
         other = attachments["looms on course"].record["entityId"]
         expected: list[tuple[dict[str, Any], list[str]]] = [
             ({}, list(attachments)),
@@ -287,13 +250,7 @@ class TestLists:
         of_looms = [attachments[name].record for name in expected[1][1]]
         assert list_of_node(api, looms_node, limit=limit) == of_looms
 
-    def test_of_another_platform_are_empty(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        looms_node: CreatedNode,
-        attachments: dict[str, CreatedAttachment],
-    ) -> None:
+    def test_of_another_platform_are_empty(self, api, organization, looms_node, attachments):
         other = create_platform(api, organization)
         assert attachments
         queries: list[dict[str, Any]] = [
@@ -307,22 +264,20 @@ class TestLists:
 
 
 class TestDetachTaxonomyNode:
-    def test_removes_the_attachment_which_can_be_created_again(self, api: ApiClient, looms_node: CreatedNode) -> None:
+    def test_removes_the_attachment_which_can_be_created_again(self, api, looms_node):
         attachment = create_attachment(api, looms_node, "lesson", ENTITY_ID)
         assert api.delete(attachment.path, caller=looms_node.platform.owner).status == 204
         assert api.delete(attachment.path, caller=looms_node.platform.owner).status_and_code == "404 not_found"
         assert (list_of_node(api, looms_node), list_ids(api, looms_node.platform, entityId=ENTITY_ID)) == ([], [])
         assert create_attachment(api, looms_node, "lesson", ENTITY_ID).id != attachment.id
 
-    def test_is_addressed_below_its_own_node_only(
-        self, api: ApiClient, platform: CreatedPlatform, looms_node: CreatedNode
-    ) -> None:
+    def test_is_addressed_below_its_own_node_only(self, api, platform, looms_node):
         attachment = create_attachment(api, looms_node)
         path = f"{create_node(api, platform, 'Mills').path}/attachments/{attachment.id}"
         for answer in (api.get(path, caller=platform.owner), api.delete(path, caller=platform.owner)):
             assert answer.status_and_code == "404 not_found"
 
-    def test_checks_the_precondition(self, api: ApiClient, looms_node: CreatedNode) -> None:
+    def test_checks_the_precondition(self, api, looms_node):
         attachment = create_attachment(api, looms_node)
         stale = api.delete(
             attachment.path, caller=looms_node.platform.owner, headers={"If-Match": '"000000000000.9.0"'}

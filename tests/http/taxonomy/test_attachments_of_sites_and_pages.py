@@ -4,12 +4,10 @@ import pytest
 
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.platforms import CreatedPlatform, add_platform_member, create_platform
-from tests.harness.sites import CreatedPage, CreatedSite, create_draft_page, create_published_page, create_site
+from tests.harness.sites import create_draft_page, create_published_page, create_site
 from tests.harness.taxonomy import CreatedNode, create_attachment, create_node, post_attachment
-from tests.harness.workers import Workers
 
 
 @pytest.fixture
@@ -34,17 +32,13 @@ def has_no_attachments(node: CreatedNode) -> bool:
 
 
 class TestAttach:
-    def test_a_site_or_page_of_the_organization_is_attached(
-        self, api: ApiClient, node: CreatedNode, site: CreatedSite, home_page: CreatedPage
-    ) -> None:
+    def test_a_site_or_page_of_the_organization_is_attached(self, api, node, site, home_page):
         draft = create_draft_page(api, site, "Soon")
         for kind, entity in (("site", site), ("page", home_page), ("page", draft)):
             assert post_attachment(api, node, kind, entity.id).status == 201
         assert attached_types(api, node) == ["site", "page", "page"]
 
-    def test_an_entity_of_another_organization_or_type_is_unknown(
-        self, api: ApiClient, node: CreatedNode, site: CreatedSite, home_page: CreatedPage, stranger: Person
-    ) -> None:
+    def test_an_entity_of_another_organization_or_type_is_unknown(self, api, node, site, home_page, stranger):
         foreign = create_site(api, create_organization(api, stranger, name="Foreign"))
         foreign_page = create_published_page(api, foreign, "Theirs")
         missing = [
@@ -64,14 +58,8 @@ class TestAttach:
             )
 
     def test_only_members_of_the_organization_see_an_attached_site(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        node: CreatedNode,
-        home_page: CreatedPage,
-        stranger: Person,
-        mary: Person,
-    ) -> None:
+        self, api, organization, node, home_page, stranger, mary
+    ):
         bound = create_site(api, organization, platformId=node.platform.id)
         attached = create_attachment(api, node, "site", bound.id)
         add_platform_member(node.platform, stranger, "editor")
@@ -84,9 +72,7 @@ class TestAttach:
 
 
 class TestDeleteAttachedEntity:
-    def test_a_deleted_page_and_its_subtree_are_detached(
-        self, api: ApiClient, node: CreatedNode, site: CreatedSite, home_page: CreatedPage, workers: Workers
-    ) -> None:
+    def test_a_deleted_page_and_its_subtree_are_detached(self, api, node, site, home_page, workers):
         parent = create_published_page(api, site, "Machines")
         child = create_published_page(api, site, "Engines", parent=parent)
         for page in (parent, child):
@@ -100,9 +86,7 @@ class TestDeleteAttachedEntity:
         create_attachment(api, node, "page", home_page.id)
         assert attached_types(api, node) == ["lesson", "page"]
 
-    def test_a_deleted_site_and_its_pages_are_detached(
-        self, api: ApiClient, node: CreatedNode, site: CreatedSite, home_page: CreatedPage, workers: Workers
-    ) -> None:
+    def test_a_deleted_site_and_its_pages_are_detached(self, api, node, site, home_page, workers):
         create_attachment(api, node, "site", site.id)
         create_attachment(api, node, "page", home_page.id)
         assert api.delete(site.path, caller=site.owner).status == 204
@@ -113,14 +97,7 @@ class TestDeleteAttachedEntity:
 
 
 class TestPlatformHome:
-    def test_the_home_shows_a_site_of_the_organization(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        platform: CreatedPlatform,
-        site: CreatedSite,
-        stranger: Person,
-    ) -> None:
+    def test_the_home_shows_a_site_of_the_organization(self, api, organization, platform, site, stranger):
         foreign = create_site(api, create_organization(api, stranger, name="Foreign"))
         path, owner = f"{platform.path}/home", platform.owner
         for unknown_id in (foreign.id, platform.id, create_platform(api, organization).id):

@@ -114,9 +114,7 @@ SCENARIOS: dict[str, tuple[Callable[[ApiClient, LargeTaxonomy], ApiResponse], in
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS))
-def test_aws_calls_do_not_depend_on_the_number_of_nodes(
-    api: ApiClient, large_taxonomy: LargeTaxonomy, name: str
-) -> None:
+def test_aws_calls_do_not_depend_on_the_number_of_nodes(api, large_taxonomy, name):
     send_request, reads, writes = SCENARIOS[name]
     # Fill the ancestor cache of this process.
     for record in (large_taxonomy.platform, large_taxonomy.branch[1], large_taxonomy.branch[3]):
@@ -141,7 +139,7 @@ class TestFullTaxonomy:
             lambda: _create_large_taxonomy(api, create_organization(api, organization.owner), MAX_NODES),
         )
 
-    def test_is_returned_as_a_tree(self, api: ApiClient, full_taxonomy: LargeTaxonomy) -> None:
+    def test_is_returned_as_a_tree(self, api, full_taxonomy):
         answer = api.get(f"{full_taxonomy.platform.path}/taxonomy-tree", caller=full_taxonomy.platform.owner)
         branch, other = answer.json["items"]
         assert [branch["slug"], other["slug"]] == ["branch", "other"]
@@ -156,7 +154,7 @@ class TestFullTaxonomy:
         queries = [call for call in answer.calls.call_list if call.name == "dynamodb:Query"]
         assert 5 < len(queries) < 15
 
-    def test_rejects_another_node(self, api: ApiClient, full_taxonomy: LargeTaxonomy) -> None:
+    def test_rejects_another_node(self, api, full_taxonomy):
         answer = post_node(api, full_taxonomy.platform, "One more")
         assert answer.status_and_code == "409 limit_exceeded"
         assert delete_node(api, full_taxonomy.branch[3]).status == 204

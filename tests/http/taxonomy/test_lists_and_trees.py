@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from tests.harness.api import ApiClient, Json
-from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform, create_platform
 from tests.harness.taxonomy import CreatedNode, create_node, list_node_paths, move_node
 
@@ -29,14 +27,12 @@ def nodes(api: ApiClient, platform: CreatedPlatform) -> dict[str, CreatedNode]:
 
 class TestListPlatformTaxonomyNodes:
     @pytest.mark.usefixtures("nodes")
-    def test_are_ordered_by_position_on_every_level(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_are_ordered_by_position_on_every_level(self, api, platform):
         tags = ["featured", "pinned", "official", "archived"]
         assert list_node_paths(api, platform) == ["animals", "machines", "machines/mobiles", "machines/motoren", *tags]
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 100])
-    def test_filters_apply_together_and_on_every_page(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode], limit: int
-    ) -> None:
+    def test_filters_apply_together_and_on_every_page(self, api, platform, nodes, limit):
         machines = nodes["machines"].id
         mobiles, motoren, tags = "machines/mobiles", "machines/motoren", ["featured", "pinned", "official", "archived"]
         expected: list[tuple[dict[str, Any], list[str]]] = [
@@ -58,26 +54,20 @@ class TestListPlatformTaxonomyNodes:
         for query, expected_paths in expected:
             assert list_node_paths(api, platform, limit=limit, **query) == expected_paths, query
 
-    def test_contain_current_nodes(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode], mary: Person
-    ) -> None:
+    def test_contain_current_nodes(self, api, platform, nodes, mary):
         move_node(api, nodes["machines"], nodes["animals"])
         nodes_listed = api.get_items(f"{platform.path}/taxonomy-nodes", caller=mary, query={"limit": 2, "kind": "term"})
         assert nodes_listed == [api.get(f"/taxonomy-nodes/{node['id']}", caller=mary).json for node in nodes_listed]
         assert {node["path"] for node in nodes_listed} >= {"animals/machines/motoren"}
 
-    def test_search_finds_the_current_name(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
-    ) -> None:
+    def test_search_finds_the_current_name(self, api, platform, nodes):
         api.patch(nodes["motoren"].path, caller=platform.owner, json={"name": "Engines"})
         assert (list_node_paths(api, platform, q="mot"), list_node_paths(api, platform, q="eng")) == (
             [],
             ["machines/motoren"],
         )
 
-    def test_take_one_query_and_one_read_of_ancestors(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
-    ) -> None:
+    def test_take_one_query_and_one_read_of_ancestors(self, api, platform, nodes):
         for query in ({}, {"parentId": nodes["machines"].id}, {"q": "mo"}, {"kind": "system"}):
             calls = api.get(
                 f"{platform.path}/taxonomy-nodes", caller=platform.owner, query=query
@@ -85,9 +75,7 @@ class TestListPlatformTaxonomyNodes:
             assert calls[:2] == ["dynamodb:BatchGetItem", "dynamodb:Query"]
             assert calls[2:] in ([], ["dynamodb:BatchGetItem"])
 
-    def test_of_another_platform_are_empty(
-        self, api: ApiClient, organization: CreatedOrganization, nodes: dict[str, CreatedNode]
-    ) -> None:
+    def test_of_another_platform_are_empty(self, api, organization, nodes):
         other = create_platform(api, organization)
         for query in ({}, {"parentId": nodes["machines"].id}, {"q": "m"}, {"kind": "system"}):
             assert list_node_paths(api, other, **query) == []
@@ -102,9 +90,7 @@ class TestGetTaxonomyTree:
     def get_tree(self, api: ApiClient, platform: CreatedPlatform, **query: Any) -> Json:
         return api.get(f"{platform.path}/taxonomy-tree", caller=platform.owner, query=query).json
 
-    def test_contains_all_nodes_below_their_parents_by_position(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
-    ) -> None:
+    def test_contains_all_nodes_below_their_parents_by_position(self, api, platform, nodes):
         tree = self.get_tree(api, platform)
         assert nested_slugs(tree["items"]) == [
             ["animals"],
@@ -118,9 +104,7 @@ class TestGetTaxonomyTree:
         motoren = tree["items"][1]["children"][1]
         assert motoren == {**nodes["motoren"].record, "children": []}
 
-    def test_is_limited_by_depth(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
-    ) -> None:
+    def test_is_limited_by_depth(self, api, platform, nodes):
         create_node(api, platform, "Diesel", nodes["motoren"])
         assert all(not root["children"] for root in self.get_tree(api, platform, depth=1)["items"])
         assert nested_slugs(self.get_tree(api, platform, depth=2)["items"])[1] == ["machines", ["mobiles"], ["motoren"]]
@@ -133,9 +117,7 @@ class TestGetTaxonomyTree:
             answer = api.get(f"{platform.path}/taxonomy-tree", caller=platform.owner, query={"depth": depth})
             assert list(answer.errors) == ["query/depth"]
 
-    def test_starts_at_a_given_node(
-        self, api: ApiClient, platform: CreatedPlatform, nodes: dict[str, CreatedNode]
-    ) -> None:
+    def test_starts_at_a_given_node(self, api, platform, nodes):
         create_node(api, platform, "Diesel", nodes["motoren"])
         (branch,) = self.get_tree(api, platform, rootId=nodes["motoren"].id)["items"]
         assert (branch["path"], branch["depth"]) == ("machines/motoren", 2)
@@ -143,13 +125,11 @@ class TestGetTaxonomyTree:
         (branch,) = self.get_tree(api, platform, rootId=nodes["motoren"].id, depth=1)["items"]
         assert branch["children"] == []
 
-    def test_rejects_an_unknown_root(
-        self, api: ApiClient, organization: CreatedOrganization, platform: CreatedPlatform
-    ) -> None:
+    def test_rejects_an_unknown_root(self, api, organization, platform):
         foreign_node = create_node(api, create_platform(api, organization), "Foreign")
         for root_id in (UNKNOWN_ID, foreign_node.id):
             answer = api.get(f"{platform.path}/taxonomy-tree", caller=platform.owner, query={"rootId": root_id})
             assert answer.status_and_code == "404 not_found"
 
-    def test_without_nodes_is_empty(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_without_nodes_is_empty(self, api, platform):
         assert self.get_tree(api, platform) == {"items": [], "nextCursor": None}

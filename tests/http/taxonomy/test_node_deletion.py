@@ -19,7 +19,6 @@ from tests.harness.taxonomy import (
     post_node,
     resolve_node,
 )
-from tests.harness.workers import Workers
 
 
 def remaining_key_prefixes(platform: CreatedPlatform) -> set[str]:
@@ -59,9 +58,7 @@ def assert_not_visible(api: ApiClient, *nodes: CreatedNode) -> None:
 
 
 class TestCascade:
-    def test_cascade_hides_the_subtree_at_once_and_removes_it_later(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers
-    ) -> None:
+    def test_cascade_hides_the_subtree_at_once_and_removes_it_later(self, api, platform, workers):
         remaining = create_node(api, platform, "Stays")
         machines, looms, jacquard = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         entity_id = create_attachment(api, jacquard).record["entityId"]
@@ -74,7 +71,7 @@ class TestCascade:
         assert remaining_key_prefixes(platform) == {"PA", "PCOUNT", "PE", "PN", "PN~", "PQ", "PS", "PW", "H", "U"}
         assert stored_node_count(platform) == 1
 
-    def test_cascade_frees_the_slug_at_once(self, api: ApiClient, platform: CreatedPlatform, workers: Workers) -> None:
+    def test_cascade_frees_the_slug_at_once(self, api, platform, workers):
         machines, _ = create_node_chain(api, platform, "Machines", "Looms")
         assert delete_node(api, machines, "cascade").status == 204
         machines, looms = create_node_chain(api, platform, "Machines", "Looms")
@@ -83,18 +80,14 @@ class TestCascade:
         assert resolve_node(api, platform, "machines/looms").json["node"] == looms.record
         assert stored_node_count(platform) == 2
 
-    def test_a_parent_can_be_deleted_once_its_subtree_is_deleted(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers
-    ) -> None:
+    def test_a_parent_can_be_deleted_once_its_subtree_is_deleted(self, api, platform, workers):
         machines, looms, _ = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         assert delete_node(api, looms, "cascade").status == 204
         assert delete_node(api, machines).status == 204  # It has no children any more.
         workers.run_until_idle()
         assert remaining_key_prefixes(platform) == {"PCOUNT", "PN~"}
 
-    def test_a_large_subtree_is_removed_in_slices(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_large_subtree_is_removed_in_slices(self, api, platform, workers, monkeypatch):
         root = create_node(api, platform, "Root")
         for n in range(4):
             create_attachment(api, create_node(api, platform, f"Child {n}", root))
@@ -104,9 +97,7 @@ class TestCascade:
         assert remaining_key_prefixes(platform) == {"PCOUNT", "PN~"}
 
     @pytest.mark.parametrize("seconds", LAGS)
-    def test_cascade_does_not_depend_on_index_lag(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers, seconds: float
-    ) -> None:
+    def test_cascade_does_not_depend_on_index_lag(self, api, platform, workers, seconds):
         with lag_indexes(seconds):
             machines, looms = create_node_chain(api, platform, "Machines", "Looms")
             create_attachment(api, looms)
@@ -114,16 +105,14 @@ class TestCascade:
             workers.run_until_idle()
             assert remaining_key_prefixes(platform) == {"PCOUNT", "PN~"}
 
-    def test_cascade_deletes_a_node_without_children(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_cascade_deletes_a_node_without_children(self, api, platform):
         looms = create_node(api, platform)
         assert delete_node(api, looms, "cascade").status == 204
         assert remaining_key_prefixes(platform) == {"PCOUNT", "PN~"}
 
 
 class TestReparent:
-    def test_children_move_up_and_their_former_paths_redirect(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers
-    ) -> None:
+    def test_children_move_up_and_their_former_paths_redirect(self, api, platform, workers):
         machines, looms, jacquard, cards = create_node_chain(api, platform, "Machines", "Looms", "Jacquard", "Cards")
         attached = create_attachment(api, looms)
         assert delete_node(api, looms, "reparent").status == 204
@@ -141,7 +130,7 @@ class TestReparent:
         assert "1 child and 0 attachments" in delete_node(api, machines).json["detail"]
         assert stored_node_count(platform) == 3
 
-    def test_children_of_a_root_become_roots(self, api: ApiClient, platform: CreatedPlatform, workers: Workers) -> None:
+    def test_children_of_a_root_become_roots(self, api, platform, workers):
         machines, looms, jacquard = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         assert delete_node(api, machines, "reparent").status == 204
         workers.run_until_idle()
@@ -150,28 +139,26 @@ class TestReparent:
         assert resolve_node(api, platform, "machines").status == 404
         assert delete_node(api, looms).status_and_code == "409 not_empty"
 
-    def test_a_former_path_of_a_child_still_resolves(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_former_path_of_a_child_still_resolves(self, api, platform):
         _, looms, jacquard = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         assert api.patch(jacquard.path, caller=platform.owner, json={"slug": "cards"}).status == 200
         assert delete_node(api, looms, "reparent").status == 204
         assert resolve_node(api, platform, "machines/looms/jacquard").json["node"]["path"] == "machines/cards"
 
-    def test_a_child_may_take_the_slug_of_the_deleted_parent(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_child_may_take_the_slug_of_the_deleted_parent(self, api, platform):
         looms, inner = create_node_chain(api, platform, "Looms", "Looms")
         assert delete_node(api, looms, "reparent").status == 204
         assert resolve_node(api, platform, "looms").json["node"]["id"] == inner.id
         assert post_node(api, platform, slug="looms").status_and_code == "409 slug_taken"
 
-    def test_a_child_whose_slug_is_taken_prevents_the_deletion(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_child_whose_slug_is_taken_prevents_the_deletion(self, api, platform):
         machines, looms, _ = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         create_node(api, platform, "Jacquard", machines, slug="jacquard")
         rejected = delete_node(api, looms, "reparent")
         assert rejected.status_and_code == "409 slug_taken"
         assert "'jacquard'" in rejected.json["detail"]
 
-    def test_at_most_25_children_are_reparented(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers
-    ) -> None:
+    def test_at_most_25_children_are_reparented(self, api, platform, workers):
         machines, looms = create_node_chain(api, platform, "Machines", "Looms")
         children = [create_node(api, platform, f"Child {n}", looms, description="x" * 4000) for n in range(26)]
         create_attachment(api, looms)
@@ -188,9 +175,7 @@ class TestReparent:
         assert len(list_node_paths(api, platform, parentId=machines.id)) == 25
         assert stored_node_count(platform) == 27
 
-    def test_reparent_removes_the_attachments_of_the_node(
-        self, api: ApiClient, platform: CreatedPlatform, workers: Workers
-    ) -> None:
+    def test_reparent_removes_the_attachments_of_the_node(self, api, platform, workers):
         machines, looms = create_node_chain(api, platform, "Machines", "Looms")
         create_attachment(api, looms)
         assert delete_node(api, looms, "reparent").status == 204

@@ -23,7 +23,7 @@ def rename(api: ApiClient, node: CreatedNode, slug: str) -> None:
 
 
 class TestByPath:
-    def test_returns_the_node_and_its_ancestors(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_returns_the_node_and_its_ancestors(self, api, platform):
         machines, looms, jacquard = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         assert resolve_node(api, platform, "machines/looms/jacquard").json == {
             "node": jacquard.record,
@@ -32,7 +32,7 @@ class TestByPath:
         }
 
     @pytest.mark.parametrize("path", ["machines/looms", "/machines/looms/", " Machines/LOOMS "])
-    def test_ignores_case_and_surrounding_slashes(self, api: ApiClient, platform: CreatedPlatform, path: str) -> None:
+    def test_ignores_case_and_surrounding_slashes(self, api, platform, path):
         _, looms = create_node_chain(api, platform, "Machines", "Looms")
         assert resolve_path(api, platform, path) == (looms.id, "path")
 
@@ -49,25 +49,23 @@ class TestByPath:
             "looms/machines",
         ],
     )
-    def test_an_unknown_path_is_not_found(self, api: ApiClient, platform: CreatedPlatform, path: str) -> None:
+    def test_an_unknown_path_is_not_found(self, api, platform, path):
         create_node_chain(api, platform, "Machines", "Looms")
         assert resolve_node(api, platform, path).status_and_code == "404 not_found"
 
-    def test_requires_a_path_or_a_slug(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_requires_a_path_or_a_slug(self, api, platform):
         for query in ({}, {"path": ""}, {"path": " ", "slug": ""}):
             answer = resolve_node(api, platform, **query)
             assert (answer.status_and_code, [*answer.errors]) == ("422 validation_failed", ["query/path", "query/slug"])
 
-    def test_a_path_of_ten_segments_takes_two_reads(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_path_of_ten_segments_takes_two_reads(self, api, platform):
         *_, last = create_node_chain(api, platform, *LEVELS)
         resolve_node(api, platform, "met")
         answer = resolve_node(api, platform, "/".join(LEVELS))
         assert (answer.json["node"], len(answer.json["ancestors"])) == (last.record, 9)
         assert answer.calls.call_names == ["dynamodb:BatchGetItem"] * 2
 
-    def test_a_path_through_a_slug_of_many_nodes_is_resolved(
-        self, api: ApiClient, platform: CreatedPlatform, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_path_through_a_slug_of_many_nodes_is_resolved(self, api, platform, monkeypatch):
         monkeypatch.setattr(slug_index, "MAX_NODES_PER_SLUG", 2)
         roots = [create_node(api, platform, f"Root {n}") for n in range(4)]
         parts = [create_node(api, platform, "Parts", root) for root in roots]
@@ -85,7 +83,7 @@ class TestByPath:
 
 
 class TestByFormerPath:
-    def test_a_moved_or_renamed_node_is_found(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_moved_or_renamed_node_is_found(self, api, platform):
         machines, looms = create_node_chain(api, platform, "Machines", "Looms")
         things = create_node(api, platform, "Things")
         move_node(api, looms, things)
@@ -96,7 +94,7 @@ class TestByFormerPath:
         assert resolve_node(api, platform, "machines/looms").json["ancestors"] == [things.record]
         assert resolve_path(api, platform, "machines") == (machines.id, "path")
 
-    def test_its_descendants_are_found(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_its_descendants_are_found(self, api, platform):
         machines, looms, jacquard = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         rename(api, machines, "engines")
         assert resolve_path(api, platform, "machines/looms/jacquard") == (jacquard.id, "formerPath")
@@ -105,7 +103,7 @@ class TestByFormerPath:
         assert resolve_path(api, platform, "machines/looms/mills") is None
         assert looms.record["path"] == "machines/looms"
 
-    def test_descendants_that_moved_too_are_found(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_descendants_that_moved_too_are_found(self, api, platform):
         machines, looms, jacquard = create_node_chain(api, platform, "Machines", "Looms", "Jacquard")
         rename(api, machines, "engines")
         rename(api, looms, "weavers")
@@ -119,7 +117,7 @@ class TestByFormerPath:
         ]
         assert {resolve_path(api, platform, path) for path in former_paths} == {(jacquard.id, "formerPath")}
 
-    def test_the_current_owner_of_a_path_takes_precedence(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_the_current_owner_of_a_path_takes_precedence(self, api, platform):
         first = create_node(api, platform, "Looms", slug="looms")
         rename(api, first, "old-looms")
         second = create_node(api, platform, "Looms", slug="looms")
@@ -129,14 +127,14 @@ class TestByFormerPath:
         delete_node(api, second)
         assert resolve_path(api, platform, "looms") is None
 
-    def test_a_slug_that_is_used_again_is_the_current_path(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_slug_that_is_used_again_is_the_current_path(self, api, platform):
         looms = create_node(api, platform, "Looms")
         for slug in ("weavers", "looms", "weavers"):
             rename(api, looms, slug)
         assert resolve_path(api, platform, "weavers") == (looms.id, "path")
         assert resolve_path(api, platform, "looms") == (looms.id, "formerPath")
 
-    def test_two_nodes_that_exchanged_slugs_are_found(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_two_nodes_that_exchanged_slugs_are_found(self, api, platform):
         one, other = create_node(api, platform, "One"), create_node(api, platform, "Other")
         children = [create_node(api, platform, "Below", node) for node in (one, other)]
         for slug_of_one, slug_of_other in pairwise([("x", None), (None, "one"), ("other", None)]):
@@ -150,7 +148,7 @@ class TestByFormerPath:
 
 
 class TestBySlugOrLabel:
-    def test_a_slug_finds_the_oldest_node(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_slug_finds_the_oldest_node(self, api, platform):
         roots = [create_node(api, platform, f"Root {n}") for n in range(3)]
         parts = [create_node(api, platform, "Parts", root) for root in roots[::-1]]
         answer = resolve_node(api, platform, slug="parts")
@@ -162,18 +160,14 @@ class TestBySlugOrLabel:
     @pytest.mark.parametrize(
         "label", ["Métiers à tisser", "metiers a tisser", "MÉTIERS  À  TISSER", "\uff4détiers à tisser"]
     )
-    def test_a_label_is_found_whatever_its_case_and_accents(
-        self, api: ApiClient, platform: CreatedPlatform, label: str
-    ) -> None:
+    def test_a_label_is_found_whatever_its_case_and_accents(self, api, platform, label):
         _, looms = create_node_chain(api, platform, "Machines", "Looms")
         body = {"altLabels": ["C#", "Métiers à tisser"]}
         assert api.patch(looms.path, caller=platform.owner, json=body).status == 200
         answer = resolve_node(api, platform, slug=label)
         assert (answer.json["node"]["path"], answer.json["matchedBy"]) == ("machines/looms", "altLabel")
 
-    def test_a_slug_takes_precedence_over_a_label_and_labels_match_entirely(
-        self, api: ApiClient, platform: CreatedPlatform
-    ) -> None:
+    def test_a_slug_takes_precedence_over_a_label_and_labels_match_entirely(self, api, platform):
         labelled_node = create_node(api, platform, "Alpha", altLabels=["looms", "C#", "C", "C#1"])
         slugged_node = create_node(api, platform, "Looms")
         assert resolve_node(api, platform, slug="looms").json["node"]["id"] == slugged_node.id
@@ -182,14 +176,14 @@ class TestBySlugOrLabel:
         for word in ("c#2", "loom", "alpha beta", "#"):
             assert resolve_node(api, platform, slug=word).status_and_code == "404 not_found"
 
-    def test_former_slugs_and_labels_find_nothing(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_former_slugs_and_labels_find_nothing(self, api, platform):
         looms = create_node(api, platform, "Looms", altLabels=["Weavers"])
         body = {"slug": "mills", "altLabels": ["Grinders"]}
         assert api.patch(looms.path, caller=platform.owner, json=body).status == 200
         for word, status in (("looms", 404), ("weavers", 404), ("mills", 200), ("grinders", 200)):
             assert resolve_node(api, platform, slug=word).status == status
 
-    def test_a_path_takes_precedence_over_a_slug(self, api: ApiClient, platform: CreatedPlatform) -> None:
+    def test_a_path_takes_precedence_over_a_slug(self, api, platform):
         _, looms = create_node_chain(api, platform, "Machines", "Looms")
         assert resolve_node(api, platform, "machines/looms", slug="machines").json["node"]["id"] == looms.id
         assert resolve_node(api, platform, "mills", slug="machines").status_and_code == "404 not_found"

@@ -13,10 +13,8 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Caller, Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import run_before_next_transaction
 from tests.harness.organizations import CreatedOrganization, create_api_key, post_api_key
-from tests.harness.workers import Workers
 
 SOON, LATER = "2027-01-01T00:00:00.000Z", "2028-01-01T00:00:00.000Z"
 NETWORK = "192.0.2.0/24"
@@ -68,9 +66,7 @@ class TestKeysMadeByAKey:
         """A key that expires soon and works from few networks."""
         return create_api_key(api, organization, "api-keys:write", "read", expiresAt=SOON, allowedIps=[NETWORK])
 
-    def test_a_key_inherits_the_bounds_of_its_creator_unless_it_has_narrower_ones(
-        self, api: ApiClient, organization: CreatedOrganization, bounded_key: Caller
-    ) -> None:
+    def test_a_key_inherits_the_bounds_of_its_creator_unless_it_has_narrower_ones(self, api, organization, bounded_key):
         default_fields: list[Json] = [{}, {"expiresAt": None, "allowedIps": []}]
         for fields in default_fields:
             key_record = post_api_key(api, organization, "read", caller=bounded_key, **fields).json
@@ -92,28 +88,18 @@ class TestKeysMadeByAKey:
         ],
     )
     def test_a_key_cannot_exceed_the_bounds_of_its_creator(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        bounded_key: Caller,
-        fields: Json,
-        pointer: str,
-        bound: str,
-    ) -> None:
+        self, api, organization, bounded_key, fields, pointer, bound
+    ):
         answer = post_api_key(api, organization, "read", caller=bounded_key, **fields)
         assert answer.status_and_code == "403 forbidden"
         assert list(answer.errors) == [pointer]
         assert bound in answer.json["detail"]
 
-    def test_a_network_can_span_adjacent_networks_of_the_creator(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_a_network_can_span_adjacent_networks_of_the_creator(self, api, organization):
         split_key = create_api_key(api, organization, "admin", allowedIps=["192.0.2.0/25", "192.0.2.128/25"])
         assert post_api_key(api, organization, "read", caller=split_key, allowedIps=[NETWORK]).status == 201
 
-    def test_a_key_cannot_rotate_keys_with_wider_bounds(
-        self, api: ApiClient, organization: CreatedOrganization, bounded_key: Caller
-    ) -> None:
+    def test_a_key_cannot_rotate_keys_with_wider_bounds(self, api, organization, bounded_key):
         unbounded_key, expiring_key = (
             create_api_key(api, organization, "read"),
             create_api_key(api, organization, "read", expiresAt=SOON),
@@ -128,9 +114,7 @@ class TestKeysMadeByAKey:
 
 
 class TestRevokedKeys:
-    def test_revoking_a_key_revokes_all_keys_that_it_made_or_rotated(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_revoking_a_key_revokes_all_keys_that_it_made_or_rotated(self, api, organization):
         parent = create_api_key(api, organization, "admin")
         child = create_api_key(api, organization, "admin", caller=parent)
         grandchild, other = (
@@ -158,17 +142,13 @@ class TestRevokedKeys:
         assert [is_valid(api, organization, key) for key in (parent, other, unaffected_key)] == [False, True, True]
         assert get_key(api, organization, parent)["revokedKeys"] is None
 
-    def test_revoking_a_key_without_children_takes_one_read(
-        self, api: ApiClient, organization: CreatedOrganization
-    ) -> None:
+    def test_revoking_a_key_without_children_takes_one_read(self, api, organization):
         key = create_api_key(api, organization, "admin")
         api.get(organization.path, caller=organization.owner)
         answer = api.delete(f"{organization.api_keys_path}/{key.id}", caller=organization.owner)
         assert len(answer.calls.read_names) == 1
 
-    def test_no_key_is_made_by_a_key_during_its_revocation(
-        self, api: ApiClient, organization: CreatedOrganization, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_key_is_made_by_a_key_during_its_revocation(self, api, organization, monkeypatch):
         parent, path = create_api_key(api, organization, "admin"), f"{organization.api_keys_path}/"
         child = create_api_key(api, organization, "admin", caller=parent)
         run_before_next_transaction(monkeypatch, lambda: api.delete(path + parent.id, caller=organization.owner))
@@ -191,9 +171,7 @@ class TestKeysOfAMember:
         return {**keys, "child": create_api_key(api, organization, "read", caller=keys["admin"])}
 
     @pytest.mark.parametrize("departure", ["removed", "left"])
-    def test_keys_are_revoked_when_their_creator_is_no_longer_a_member(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, keys: dict[str, Caller], departure: str
-    ) -> None:
+    def test_keys_are_revoked_when_their_creator_is_no_longer_a_member(self, api, organization, grace, keys, departure):
         others = create_api_key(api, organization, "read")
         if departure == "removed":
             assert remove_member(api, organization, grace).status == 204
@@ -214,14 +192,8 @@ class TestKeysOfAMember:
         ("new_role", "remaining_scopes"), [("editor", {"write", "read"}), ("member", {"read"}), ("admin", None)]
     )
     def test_keys_beyond_the_creators_new_role_are_revoked(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        keys: dict[str, Caller],
-        new_role: str,
-        remaining_scopes: set[str] | None,
-    ) -> None:
+        self, api, organization, grace, keys, new_role, remaining_scopes
+    ):
         answer = set_role(api, organization, grace, new_role)
         assert answer.status == 200
         revoked_keys = [
@@ -238,9 +210,7 @@ class TestKeysOfAMember:
                 keys["write"].id
             ]
 
-    def test_keys_kept_by_another_admin_are_revoked_with_that_admin(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, edith: Person, keys: dict[str, Caller]
-    ) -> None:
+    def test_keys_kept_by_another_admin_are_revoked_with_that_admin(self, api, organization, grace, edith, keys):
         assert set_role(api, organization, edith, "admin").status == 200
         assert remove_member(api, organization, grace, caller=edith, keys="keep").status == 204
         assert get_last_entry(api, organization)["data"]["revokedKeys"] is None
@@ -248,9 +218,7 @@ class TestKeysOfAMember:
         assert remove_member(api, organization, edith).status == 204
         assert not any(is_valid(api, organization, key) for key in keys.values())
 
-    def test_neither_the_member_nor_a_key_can_keep_them(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, keys: dict[str, Caller]
-    ) -> None:
+    def test_neither_the_member_nor_a_key_can_keep_them(self, api, organization, grace, keys):
         key = create_api_key(api, organization, "admin")
         responses = [
             set_role(api, organization, grace, "editor", caller=grace, keys="keep"),
@@ -262,9 +230,7 @@ class TestKeysOfAMember:
         assert api.post(f"{organization.path}/leave", caller=grace, query={"keys": "keep"}).status == 204
         assert not any(is_valid(api, organization, key) for key in keys.values())
 
-    def test_keys_are_revoked_with_the_member_who_rotated_them(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person
-    ) -> None:
+    def test_keys_are_revoked_with_the_member_who_rotated_them(self, api, organization, grace):
         key = create_api_key(api, organization, "read")
         assert (
             api.post(f"{organization.api_keys_path}/{key.id}/rotate", caller=grace, json={"graceHours": 0}).status
@@ -273,9 +239,7 @@ class TestKeysOfAMember:
         assert remove_member(api, organization, grace).status == 204
         assert get_revocation_reason(api, organization, replace(key)) == ("member_removed", grace.id)
 
-    def test_no_key_is_made_during_the_removal_of_its_creator(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_key_is_made_during_the_removal_of_its_creator(self, api, organization, grace, monkeypatch):
         new_keys: list[Caller] = [create_api_key(api, organization, "read", caller=grace)]
         run_before_next_transaction(
             monkeypatch, lambda: new_keys.append(create_api_key(api, organization, "read", caller=grace))
@@ -283,14 +247,7 @@ class TestKeysOfAMember:
         assert remove_member(api, organization, grace).status == 204
         assert [is_valid(api, organization, key) for key in new_keys] == [False, False]
 
-    def test_keys_are_revoked_by_the_erasure_of_their_creator(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        keys: dict[str, Caller],
-        workers: Workers,
-    ) -> None:
+    def test_keys_are_revoked_by_the_erasure_of_their_creator(self, api, organization, grace, keys, workers):
         erased = api.post(f"{organization.path}/erasures", caller=organization.owner, json={"userId": grace.id})
         assert erased.status == 202
         workers.run_until_idle()
@@ -301,14 +258,7 @@ class TestKeysOfAMember:
 
 
 class TestMoreKeysThanATransactionHolds:
-    def test_keys_are_rejected_at_once_and_revoked_by_a_task(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        workers: Workers,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+    def test_keys_are_rejected_at_once_and_revoked_by_a_task(self, api, organization, grace, workers, monkeypatch):
         monkeypatch.setattr(key_revocation, "MAX_KEYS_PER_TRANSACTION", 3)
         keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(5)]
         parent = create_api_key(api, organization, "admin")
@@ -333,9 +283,7 @@ class TestMoreKeysThanATransactionHolds:
             f"{organization.path}/audit-log", caller=organization.owner, query={"targetId": keys[4].id}
         )
 
-    def test_a_hundred_keys_with_invitations_fit_into_one_transaction(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers
-    ) -> None:
+    def test_a_hundred_keys_with_invitations_fit_into_one_transaction(self, api, organization, grace, workers):
         keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(60)]
         for number in range(30):
             body = {"email": f"guest-{number}@example.org"}
@@ -347,9 +295,7 @@ class TestMoreKeysThanATransactionHolds:
 
 
 class TestKeysWithoutGrantors:
-    def test_older_keys_keep_their_rights_until_they_are_rotated(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person
-    ) -> None:
+    def test_older_keys_keep_their_rights_until_they_are_rotated(self, api, organization, grace):
         older_key, rotated_key = (create_api_key(api, organization, "admin", caller=grace) for _ in range(2))
         for key in (older_key, rotated_key):
             record = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})
@@ -367,9 +313,7 @@ class TestKeysWithoutGrantors:
         assert get_revocation_reason(api, organization, child) == ("parent_revoked", older_key.id)
 
 
-def test_the_children_of_an_expired_key_expire_with_it(
-    api: ApiClient, organization: CreatedOrganization, clock: Clock
-) -> None:
+def test_the_children_of_an_expired_key_expire_with_it(api, organization, clock):
     parent = create_api_key(api, organization, "admin", expiresAt=after(now(), seconds=20))
     child = create_api_key(api, organization, "read", caller=parent)
     clock.shift(seconds=21)

@@ -13,12 +13,9 @@ from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.features.tenancy.logic.email_hashes import HASH_KEY_ITEM_KEY, email_hmac_bytes
 from tests.harness import snapshots
 from tests.harness.api import ApiClient, ApiResponse
-from tests.harness.callers import Person
 from tests.harness.invitations import accept_invitation, create_invitation
-from tests.harness.mailbox import Mailbox
-from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.organizations import create_organization
 from tests.harness.platforms import create_platform
-from tests.harness.workers import Workers
 
 EMAIL_ADDRESS: Final = "sophie@example.org"
 ONE_CLICK_BODY: Final = b"List-Unsubscribe=One-Click"
@@ -56,9 +53,7 @@ def is_unsubscribed(api: ApiClient, unsubscribe_token: str) -> bool:
 
 class TestInvitationEmail:
     @pytest.mark.parametrize("container_type", ["organization", "platform"])
-    def test_contains_headers_and_a_link_for_unsubscribing(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers, container_type: str
-    ) -> None:
+    def test_contains_headers_and_a_link_for_unsubscribing(self, api, organization, mailbox, workers, container_type):
         container = organization if container_type == "organization" else create_platform(api, organization)
         create_invitation(api, container, EMAIL_ADDRESS, caller=organization.owner)
         workers.deliver()
@@ -76,9 +71,7 @@ class TestInvitationEmail:
         workers.deliver()
         assert len(mailbox.received_emails) == 1
 
-    def test_is_not_sent_if_the_recipient_unsubscribes_while_it_is_pending(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_is_not_sent_if_the_recipient_unsubscribes_while_it_is_pending(self, api, organization, mailbox, workers):
         create_invitation(api, organization, EMAIL_ADDRESS)
         unsubscribe(api, create_token())
         workers.deliver()
@@ -96,7 +89,7 @@ class TestOneClick:
             ("application/json", b""),
         ],
     )
-    def test_unsubscribes_without_a_credential(self, api: ApiClient, content_type: str, body: bytes) -> None:
+    def test_unsubscribes_without_a_credential(self, api, content_type, body):
         assert not is_unsubscribed(api, create_token())
         answer = unsubscribe(api, create_token(), body, content_type)
         assert (answer.status, answer.json) == (200, {"unsubscribed": True})
@@ -114,11 +107,11 @@ class TestOneClick:
             ("text/plain", ONE_CLICK_BODY, "415 unsupported_media_type"),
         ],
     )
-    def test_rejects_another_body(self, api: ApiClient, content_type: str, body: bytes, code: str) -> None:
+    def test_rejects_another_body(self, api, content_type, body, code):
         assert unsubscribe(api, create_token(), body, content_type).status_and_code == code
         assert not is_unsubscribed(api, create_token())
 
-    def test_is_idempotent_and_writes_one_entry(self, api: ApiClient, operator: Person) -> None:
+    def test_is_idempotent_and_writes_one_entry(self, api, operator):
         answers = [unsubscribe(api, create_token()) for _ in range(3)]
         assert [answer.json for answer in answers] == [{"unsubscribed": True}] * 3
         entries = api.get_items("/system/audit-log", caller=operator, query={"type": "mail.suppression.created"})
@@ -126,37 +119,37 @@ class TestOneClick:
         assert EMAIL_ADDRESS not in json.dumps(entries)
         assert email_hmac_bytes(EMAIL_ADDRESS).hex() not in json.dumps(entries)
 
-    def test_stores_no_email_address(self, api: ApiClient) -> None:
+    def test_stores_no_email_address(self, api):
         unsubscribe(api, create_token())
         assert "sophie" not in str(snapshots.items_by_key()).lower()
 
     @pytest.mark.parametrize("unsubscribe_token", ["", "x", "A" * 100])
-    def test_an_unknown_token_is_not_found(self, api: ApiClient, unsubscribe_token: str) -> None:
+    def test_an_unknown_token_is_not_found(self, api, unsubscribe_token):
         items_before = snapshots.items_by_key()
         assert unsubscribe(api, unsubscribe_token).status_and_code == "404 not_found"
         assert get_page(api, unsubscribe_token).status_and_code == "404 not_found"
         assert snapshots.items_by_key() == items_before
 
-    def test_rejects_a_token_of_another_kind(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_rejects_a_token_of_another_kind(self, api, organization):
         assert (
             unsubscribe(api, create_invitation(api, organization, EMAIL_ADDRESS).token).status_and_code
             == "404 not_found"
         )
 
-    def test_does_not_affect_other_addresses(self, api: ApiClient) -> None:
+    def test_does_not_affect_other_addresses(self, api):
         unsubscribe(api, create_token())
         assert not is_unsubscribed(api, create_token("somebody@example.org"))
 
 
 class TestOpeningTheLink:
-    def test_changes_nothing(self, api: ApiClient) -> None:
+    def test_changes_nothing(self, api):
         items_before = snapshots.items_by_key()
         for headers in ({}, HTML_HEADERS):
             assert get_page(api, create_token(), **headers).status == 200
         assert snapshots.items_by_key() == items_before
         assert not is_unsubscribed(api, create_token())
 
-    def test_shows_a_page_with_a_working_button(self, api: ApiClient) -> None:
+    def test_shows_a_page_with_a_working_button(self, api):
         page = get_page(api, create_token(), Accept=HTML_HEADERS["Accept"])
         assert page.headers["Content-Type"].startswith("text/html")
         assert '<form method="post">' in page.text
@@ -169,9 +162,7 @@ class TestOpeningTheLink:
 
 
 class TestUnsubscribedPerson:
-    def test_is_invited_without_an_email_and_can_accept(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_is_invited_without_an_email_and_can_accept(self, api, organization, stranger, mailbox, workers):
         unsubscribe(api, create_token(str(stranger.email)))
         invitation = create_invitation(api, organization, stranger)
         assert (invitation.record["sentAt"], invitation.record["mailWithheld"]) == (None, True)
@@ -181,7 +172,7 @@ class TestUnsubscribedPerson:
 
 
 class TestHashKey:
-    def test_is_created_once_and_encrypted(self, aws: None) -> None:  # noqa: ARG002 - an empty table
+    def test_is_created_once_and_encrypted(self, aws):
         email_hashes.reset()
         first = email_hmac_bytes(EMAIL_ADDRESS)
         email_hashes.reset()
@@ -193,9 +184,9 @@ class TestHashKey:
 
     def test_survives_a_rotation_of_its_data_key(
         self,
-        api: ApiClient,  # noqa: ARG002 - an empty table
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        api,
+        monkeypatch,
+    ):
         from base64 import b64encode
 
         from chalicelib.kernel.core.settings import settings
@@ -219,9 +210,7 @@ class TestHashKey:
         settings.cache_clear()
 
 
-def test_email_headers_are_well_formed(
-    api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers
-) -> None:
+def test_email_headers_are_well_formed(api, organization, mailbox, workers):
     create_invitation(api, organization, EMAIL_ADDRESS)
     workers.deliver()
     headers = "".join(f"{name}: {value}\r\n" for name, value in mailbox.received_emails[0].headers.items())

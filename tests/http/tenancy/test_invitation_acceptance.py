@@ -4,12 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.callers import Issuer, Person
-from tests.harness.clock import Clock
+from tests.harness.callers import Person
 from tests.harness.invitations import (
     ACCEPTANCE_PATH,
-    CreatedInvitation,
     accept_invitation,
     create_invitation,
     decide_on_invitation,
@@ -19,7 +16,6 @@ from tests.harness.invitations import (
     open_invitation,
 )
 from tests.harness.organizations import (
-    CreatedOrganization,
     add_organization_member,
     roles_by_username,
 )
@@ -29,13 +25,8 @@ USED = "410 invitation_used"
 
 class TestDescribeInvitation:
     def test_anonymous_callers_see_the_inviter_the_organization_and_the_role(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, invitation, ada, stranger
+    ):
         response = open_invitation(api, invitation)
         assert response.status == 200
         record = organization.record
@@ -53,14 +44,7 @@ class TestDescribeInvitation:
             "membership": None,
         }
 
-    def test_opening_the_link_changes_nothing_for_any_caller(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-    ) -> None:
+    def test_opening_the_link_changes_nothing_for_any_caller(self, api, organization, invitation, ada, stranger):
         before = memory_aws.all_items()
         for caller in (None, ada, stranger, stranger):
             response = open_invitation(api, invitation, caller)
@@ -70,9 +54,7 @@ class TestDescribeInvitation:
         assert invitation_events(api, organization, invitation) == ["created"]
         assert api.get(invitation.path, caller=ada).json["version"] == 1
 
-    def test_a_decision_without_a_credential_is_unauthenticated(
-        self, api: ApiClient, invitation: CreatedInvitation, ada: Person
-    ) -> None:
+    def test_a_decision_without_a_credential_is_unauthenticated(self, api, invitation, ada):
         for decision in ("accept", "decline"):
             response = decide_on_invitation(api, invitation, None, decision)
             assert response.status_and_code == "401 unauthenticated"
@@ -80,14 +62,8 @@ class TestDescribeInvitation:
         assert api.get(invitation.path, caller=ada).json["version"] == 1
 
     def test_a_user_sees_whether_they_can_accept_and_their_membership(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-        issuer: Issuer,
-    ) -> None:
+        self, api, organization, invitation, ada, stranger, issuer
+    ):
         def acceptance_fields(person: Person) -> tuple[object, ...]:
             described = open_invitation(api, invitation, person).json
             return described["canAccept"], described["reason"], described["membership"]
@@ -101,16 +77,12 @@ class TestDescribeInvitation:
         assert api.post(f"{organization.path}/leave", caller=stranger).status == 204
         assert acceptance_fields(stranger) == (False, "invitation_used", None)
 
-    def test_a_member_with_a_lower_role_cannot_accept(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_a_member_with_a_lower_role_cannot_accept(self, api, organization, invitation, stranger):
         add_organization_member(organization, stranger, "member")
         described = open_invitation(api, invitation, stranger).json
         assert (described["canAccept"], described["reason"]) == (False, "already_member")
 
-    def test_anonymous_callers_see_the_status_but_not_who_answered(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, operator: Person
-    ) -> None:
+    def test_anonymous_callers_see_the_status_but_not_who_answered(self, api, organization, stranger, operator):
         accepted_invitation, declined_invitation = (
             create_invitation(api, organization, stranger),
             create_invitation(api, organization, operator),
@@ -121,33 +93,27 @@ class TestDescribeInvitation:
             described = open_invitation(api, invitation).json
             assert (described["status"], described["membership"]) == (status, None)
 
-    def test_describing_an_invitation_takes_two_reads(self, api: ApiClient, invitation: CreatedInvitation) -> None:
+    def test_describing_an_invitation_takes_two_reads(self, api, invitation):
         assert len(open_invitation(api, invitation).calls.call_names) == 2
 
-    def test_responses_are_not_stored_by_caches(
-        self, api: ApiClient, invitation: CreatedInvitation, ada: Person
-    ) -> None:
+    def test_responses_are_not_stored_by_caches(self, api, invitation, ada):
         assert open_invitation(api, invitation).headers["Cache-Control"] == "no-store"
         assert open_invitation(api, invitation, ada).headers["Cache-Control"] == "no-store"
         assert open_invitation(api, "x").headers["Cache-Control"] == "no-store"
         assert api.get(ACCEPTANCE_PATH).headers["Cache-Control"] == "no-store"
 
-    def test_browsers_of_any_origin_may_read_the_description(
-        self, api: ApiClient, invitation: CreatedInvitation
-    ) -> None:
+    def test_browsers_of_any_origin_may_read_the_description(self, api, invitation):
         assert open_invitation(api, invitation).headers["Access-Control-Allow-Origin"] == "*"
 
 
 class TestTokens:
     @pytest.mark.parametrize("token", ["", "x", "é", "%00", "a" * 70, "A" * 71, "-_" * 35, "=" * 8, "null"])
-    def test_a_malformed_token_is_not_found(self, api: ApiClient, ada: Person, token: str) -> None:
+    def test_a_malformed_token_is_not_found(self, api, ada, token):
         for caller in (None, ada):
             assert open_invitation(api, token, caller).status_and_code == "404 not_found"
         assert api.post(ACCEPTANCE_PATH, caller=ada, json={"token": token}).status_and_code == "404 not_found"
 
-    def test_a_token_altered_at_any_character_is_not_found(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_a_token_altered_at_any_character_is_not_found(self, api, organization, invitation, stranger):
         token = invitation.token
         for index in range(len(token)):
             letter = "A" if token[index] != "A" else "B"
@@ -159,9 +125,7 @@ class TestTokens:
             assert open_invitation(api, altered, stranger).status_and_code == "404 not_found"
         assert get_invitation_status(api, organization, invitation) == "pending"
 
-    def test_a_token_cannot_be_built_from_public_ids(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation
-    ) -> None:
+    def test_a_token_cannot_be_built_from_public_ids(self, api, organization, invitation):
         public_ids = bytes.fromhex((organization.id + invitation.id).replace("-", ""))
         key_id = base64.urlsafe_b64decode(f"{invitation.token}==")[36:40]
         for tag in (bytes(20), key_id + bytes(16), key_id + bytes(range(16))):
@@ -169,32 +133,20 @@ class TestTokens:
             assert len(forged_token) == len(invitation.token)
             assert open_invitation(api, forged_token).status_and_code == "404 not_found"
 
-    def test_the_token_is_required(self, api: ApiClient, ada: Person) -> None:
+    def test_the_token_is_required(self, api, ada):
         assert api.get(ACCEPTANCE_PATH).errors == {"query/token": "required"}
         assert api.post(ACCEPTANCE_PATH, caller=ada, json={}).errors == {"/token": "required"}
 
     @pytest.mark.parametrize("decision", ["", "Accept", "maybe", "revoke"])
-    def test_a_decision_is_accept_or_decline(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        stranger: Person,
-        decision: str,
-    ) -> None:
+    def test_a_decision_is_accept_or_decline(self, api, organization, invitation, stranger, decision):
         assert set(open_invitation(api, invitation, stranger, decision=decision).errors) == {"query/decision"}
         response = api.post(ACCEPTANCE_PATH, caller=stranger, json={"token": invitation.token, "decision": decision})
         assert set(response.errors) == {"/decision"}
         assert get_invitation_status(api, organization, invitation) == "pending"
 
     def test_a_token_of_a_deleted_organization_is_not_found_until_the_restore(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, invitation, ada, stranger
+    ):
         api.delete(organization.path, caller=ada)
         for caller in (None, stranger):
             assert open_invitation(api, invitation, caller).status_and_code == "404 not_found"
@@ -207,14 +159,7 @@ class TestTokens:
 
 
 class TestAcceptInvitation:
-    def test_the_invited_user_becomes_a_member_with_the_role(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        stranger: Person,
-        clock: Clock,
-    ) -> None:
+    def test_the_invited_user_becomes_a_member_with_the_role(self, api, organization, invitation, stranger, clock):
         timestamp = clock.freeze()
         response = accept_invitation(api, invitation, stranger)
         assert (response["status"], response["role"], response["email"]) == ("accepted", "editor", stranger.email)
@@ -235,52 +180,35 @@ class TestAcceptInvitation:
         assert [o["id"] for o in api.get_items("/organizations", caller=stranger)] == [organization.id]
         assert list(roles_by_username(api, organization).items())[-1] == ("stranger", "editor")
 
-    def test_the_invitation_becomes_accepted(
-        self, api: ApiClient, invitation: CreatedInvitation, stranger: Person, ada: Person
-    ) -> None:
+    def test_the_invitation_becomes_accepted(self, api, invitation, stranger, ada):
         accept_invitation(api, invitation, stranger)
         record = api.get(invitation.path, caller=ada).json
         assert (record["status"], record["version"], record["acceptUrl"]) == ("accepted", 2, None)
 
     def test_a_repeated_acceptance_gets_the_same_response_and_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+        self, api, organization, invitation, stranger
+    ):
         first = accept_invitation(api, invitation, stranger)
         before = memory_aws.all_items()
         assert [accept_invitation(api, invitation, stranger) for _ in range(2)] == [first, first]
         assert memory_aws.all_items() == before
         assert invitation_events(api, organization, invitation) == ["created", "accepted"]
 
-    def test_a_repeated_acceptance_shows_the_current_membership(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-    ) -> None:
+    def test_a_repeated_acceptance_shows_the_current_membership(self, api, organization, invitation, ada, stranger):
         accept_invitation(api, invitation, stranger)
         api.patch(f"{organization.path}/members/{stranger.id}", caller=ada, json={"role": "admin"})
         repeated = accept_invitation(api, invitation, stranger)
         assert (repeated["role"], repeated["membership"]["role"]) == ("editor", "admin")
 
-    def test_an_acceptance_can_be_repeated_after_the_expiry(
-        self, api: ApiClient, invitation: CreatedInvitation, stranger: Person, clock: Clock
-    ) -> None:
+    def test_an_acceptance_can_be_repeated_after_the_expiry(self, api, invitation, stranger, clock):
         first = accept_invitation(api, invitation, stranger)
         clock.shift(days=40)
         assert accept_invitation(api, invitation, stranger) == first
 
     @pytest.mark.parametrize("end", ["removed", "left"])
     def test_an_invitation_is_used_up_once_the_membership_has_ended(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-        end: str,
-    ) -> None:
+        self, api, organization, invitation, ada, stranger, end
+    ):
         accept_invitation(api, invitation, stranger)
         if end == "removed":
             api.delete(f"{organization.path}/members/{stranger.id}", caller=ada)
@@ -294,28 +222,19 @@ class TestAcceptInvitation:
         )
 
     def test_an_invitation_stays_used_up_after_its_user_joins_by_another(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, invitation, ada, stranger
+    ):
         accept_invitation(api, invitation, stranger)
         api.delete(f"{organization.path}/members/{stranger.id}", caller=ada)
         accept_invitation(api, create_invitation(api, organization, stranger), stranger)
         assert decide_on_invitation(api, invitation, stranger).status_and_code == USED
 
-    def test_a_user_who_joins_as_admin_can_invite_at_once(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, operator: Person
-    ) -> None:
+    def test_a_user_who_joins_as_admin_can_invite_at_once(self, api, organization, stranger, operator):
         accept_invitation(api, create_invitation(api, organization, stranger, role="admin"), stranger)
         second_invitation = create_invitation(api, organization, operator, caller=stranger, role="admin")
         assert accept_invitation(api, second_invitation, operator)["inviterName"] == "Sophie Germain"
 
-    def test_concurrent_acceptances_create_one_member(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_concurrent_acceptances_create_one_member(self, api, organization, invitation, stranger):
         with ThreadPoolExecutor(5) as threads:
             responses = list(threads.map(lambda _: decide_on_invitation(api, invitation, stranger), range(5)))
         assert {response.status for response in responses} == {200}
@@ -324,9 +243,7 @@ class TestAcceptInvitation:
 
 
 class TestDeclineInvitation:
-    def test_the_invited_user_declines(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_the_invited_user_declines(self, api, organization, invitation, stranger):
         response = decline_invitation(api, invitation, stranger)
         assert (response["status"], response["membership"]) == ("declined", None)
         assert get_invitation_status(api, organization, invitation) == "declined"
@@ -334,15 +251,15 @@ class TestDeclineInvitation:
         assert invitation_events(api, organization, invitation) == ["created", "declined"]
 
     def test_a_repeated_decline_gets_the_same_response_and_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+        self, api, organization, invitation, stranger
+    ):
         first = decline_invitation(api, invitation, stranger)
         assert decline_invitation(api, invitation, stranger) == first
         assert invitation_events(api, organization, invitation) == ["created", "declined"]
 
     def test_a_declined_invitation_cannot_be_accepted_nor_an_accepted_one_declined(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, operator: Person
-    ) -> None:
+        self, api, organization, stranger, operator
+    ):
         declined_invitation = create_invitation(api, organization, stranger)
         accepted_invitation = create_invitation(api, organization, operator)
         decline_invitation(api, declined_invitation, stranger)

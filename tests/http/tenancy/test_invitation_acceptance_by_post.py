@@ -10,7 +10,6 @@ from tests.harness.invitations import (
     accept_invitation,
     invitation_events,
 )
-from tests.harness.organizations import CreatedOrganization
 
 MISMATCH, USED = "403 email_mismatch", "410 invitation_used"
 
@@ -20,9 +19,7 @@ class TestRespondToInvitation:
         response = api.post(ACCEPTANCE_PATH, caller=person, json={"token": invitation.token, **body})
         return response.status_and_code if response.status >= 400 else str(response.json["status"])
 
-    def test_post_accepts_with_the_same_response_as_the_link(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_post_accepts_with_the_same_response_as_the_link(self, api, organization, invitation, stranger):
         response = api.post(ACCEPTANCE_PATH, caller=stranger, json={"token": invitation.token})
         assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
         assert response.json == accept_invitation(api, invitation, stranger)
@@ -30,23 +27,19 @@ class TestRespondToInvitation:
         assert self.respond(api, invitation, stranger, decision="decline") == USED
         assert invitation_events(api, organization, invitation) == ["created", "accepted"]
 
-    def test_post_declines(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_post_declines(self, api, organization, invitation, stranger):
         for _ in range(2):
             assert self.respond(api, invitation, stranger, decision="decline") == "declined"
         assert self.respond(api, invitation, stranger) == USED
         assert invitation_events(api, organization, invitation) == ["created", "declined"]
 
-    def test_post_requires_a_credential(self, api: ApiClient, invitation: CreatedInvitation) -> None:
+    def test_post_requires_a_credential(self, api, invitation):
         assert self.respond(api, invitation, None) == "401 unauthenticated"
 
-    def test_post_rejects_other_users(self, api: ApiClient, invitation: CreatedInvitation, ada: Person) -> None:
+    def test_post_rejects_other_users(self, api, invitation, ada):
         assert self.respond(api, invitation, ada) == MISMATCH
 
-    def test_a_repeated_idempotency_key_replays_the_stored_response(
-        self, api: ApiClient, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_a_repeated_idempotency_key_replays_the_stored_response(self, api, invitation, stranger):
         headers, body = {"Idempotency-Key": "once"}, {"token": invitation.token}
         first, repeated = (api.post(ACCEPTANCE_PATH, caller=stranger, json=body, headers=headers) for _ in range(2))
         assert repeated.comparable_content == first.comparable_content
@@ -56,5 +49,5 @@ class TestRespondToInvitation:
         "body",
         [{"token": 3}, {"token": None}, {"token": ["x"]}, {"token": "x", "role": "owner"}, {"decision": "accept"}],
     )
-    def test_an_invalid_body_is_rejected(self, api: ApiClient, ada: Person, body: dict[str, object]) -> None:
+    def test_an_invalid_body_is_rejected(self, api, ada, body):
         assert api.post(ACCEPTANCE_PATH, caller=ada, json=body).status_and_code == "422 validation_failed"

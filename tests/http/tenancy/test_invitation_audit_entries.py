@@ -3,9 +3,6 @@ import json
 import logging
 from collections import Counter
 
-import pytest
-
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import CLIENT_IP, USER_AGENT, ApiClient, Json
 from tests.harness.audit_logs import list_entries, verify_integrity
@@ -21,7 +18,7 @@ from tests.harness.invitations import (
     resend_invitation,
 )
 from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 ADA = "Ada Lovelace"
 
@@ -37,9 +34,7 @@ def summarize_entry(entry: Json) -> tuple[str, str | None, dict[str, tuple[objec
 
 
 class TestEntries:
-    def test_the_entry_of_a_creation_names_the_inviter_and_the_invited_address(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, ada: Person
-    ) -> None:
+    def test_the_entry_of_a_creation_names_the_inviter_and_the_invited_address(self, api, organization, stranger, ada):
         invitation = create_invitation(api, organization, stranger, role="editor", message="Come.")
         entry = get_last_entry(api, organization)
         assert summarize_entry(entry) == ("invitation.created", ADA, {})
@@ -49,16 +44,12 @@ class TestEntries:
         context = {name: value for name, value in entry["context"].items() if name != "requestId"}
         assert context == {"operationId": "invite_to_organization", "ipAddress": CLIENT_IP, "userAgent": USER_AGENT}
 
-    def test_the_entry_of_an_invitation_by_a_key_names_the_key(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
-    ) -> None:
+    def test_the_entry_of_an_invitation_by_a_key_names_the_key(self, api, organization, stranger):
         key = create_api_key(api, organization, "members:write", name="Directory")
         create_invitation(api, organization, stranger, caller=key)
         assert get_last_entry(api, organization)["actor"] == {"type": "api_key", "id": key.id, "name": "Directory"}
 
-    def test_the_entry_of_a_resend_shows_the_new_expiry(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock
-    ) -> None:
+    def test_the_entry_of_a_resend_shows_the_new_expiry(self, api, organization, stranger, clock):
         first = create_invitation(api, organization, stranger).record
         clock.shift(days=1)
         second = resend_invitation(
@@ -75,9 +66,7 @@ class TestEntries:
         )
         assert entry["data"] == {**second, "acceptUrl": None}
 
-    def test_the_entry_of_a_final_status_names_the_actor(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, stranger: Person, operator: Person
-    ) -> None:
+    def test_the_entry_of_a_final_status_names_the_actor(self, api, organization, ada, stranger, operator):
         accept_invitation(api, create_invitation(api, organization, stranger), stranger)
         acceptance = get_last_entry(api, organization)
         decline_invitation(api, create_invitation(api, organization, operator), operator)
@@ -97,9 +86,7 @@ class TestEntries:
             assert entry["data"] == record
             assert entry["target"]["type"] == "organization.invitation"
 
-    def test_the_entry_of_an_acceptance_by_post_names_its_own_operation(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
-    ) -> None:
+    def test_the_entry_of_an_acceptance_by_post_names_its_own_operation(self, api, organization, stranger):
         invitation = create_invitation(api, organization, stranger)
         api.post(ACCEPTANCE_PATH, caller=stranger, json={"token": invitation.token})
         entry = get_last_entry(api, organization)
@@ -108,15 +95,7 @@ class TestEntries:
             "respond_to_invitation",
         )
 
-    def test_the_service_is_the_actor_of_an_expiry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        ada: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+    def test_the_service_is_the_actor_of_an_expiry(self, api, organization, stranger, ada, clock, workers):
         invitation = create_invitation(api, organization, stranger)
         clock.shift(days=8)
         workers.run_until_idle()
@@ -134,16 +113,8 @@ class TestEntries:
         assert entry["data"] == api.get(invitation.path, caller=ada).json
 
     def test_every_change_has_one_entry_and_the_log_is_valid(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        grace: Person,
-        stranger: Person,
-        operator: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, ada, grace, stranger, operator, clock, workers
+    ):
         create_invitation(api, organization, "late@example.org", expiresInDays=1)
         clock.shift(days=2)
         first = create_invitation(api, organization, stranger)
@@ -189,15 +160,7 @@ class TestSecrets:
         assert api.post(ACCEPTANCE_PATH, caller=stranger, json=body, headers=idempotency).status == 200
         return [first.token, second.token]
 
-    def test_no_token_is_in_the_table_or_in_a_queue(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        clock: Clock,
-        workers: Workers,
-        configure: SettingsOverride,
-    ) -> None:
+    def test_no_token_is_in_the_table_or_in_a_queue(self, api, organization, stranger, clock, workers, configure):
         configure(mail_from="Engines <engines@example.com>")
         tokens = self.use_tokens(api, organization, stranger, clock)
         for sweep_count in range(2):
@@ -214,9 +177,7 @@ class TestSecrets:
                 for secret in (token, token[-20:], tag.hex(), repr(tag)[2:-1], base64.b64encode(token_bytes).decode()):
                     assert secret not in everything
 
-    def test_no_token_is_in_an_entry(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock
-    ) -> None:
+    def test_no_token_is_in_an_entry(self, api, organization, stranger, clock):
         tokens = self.use_tokens(api, organization, stranger, clock)
         entries = json.dumps(list_entries(api, organization))
         assert "organization.invitation.resent" in entries
@@ -224,16 +185,7 @@ class TestSecrets:
             assert token[-20:] not in entries
         assert {entry["data"].get("acceptUrl") for entry in list_entries(api, organization)} == {None}
 
-    def test_no_token_is_in_the_logs(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        clock: Clock,
-        workers: Workers,
-        caplog: pytest.LogCaptureFixture,
-        capfd: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_no_token_is_in_the_logs(self, api, organization, stranger, clock, workers, caplog, capfd):
         caplog.set_level(logging.DEBUG, logger="atrium")
         tokens = self.use_tokens(api, organization, stranger, clock)
         workers.run_until_idle()
@@ -244,9 +196,7 @@ class TestSecrets:
         for token in tokens:
             assert token[-20:] not in logged
 
-    def test_no_token_is_in_a_response_to_its_use(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, stranger: Person
-    ) -> None:
+    def test_no_token_is_in_a_response_to_its_use(self, api, organization, ada, stranger):
         invitation = create_invitation(api, organization, stranger)
         for caller in (None, ada, stranger, stranger, create_api_key(api, organization, "admin")):
             answer = open_invitation(api, invitation, caller)

@@ -2,9 +2,6 @@ import pytest
 
 from chalicelib.kernel.storage import table
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import (
     SOPHIE_EMAIL,
     create_accepted,
@@ -15,17 +12,14 @@ from tests.harness.invitations import (
     invitation_events,
     open_invitation,
 )
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 EXPIRED = "410 invitation_expired"
 
 
 class TestExpiry:
     @pytest.mark.parametrize("days", [1, 7, 30])
-    def test_the_link_works_until_the_expiry_and_not_afterwards(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock, days: int
-    ) -> None:
+    def test_the_link_works_until_the_expiry_and_not_afterwards(self, api, organization, stranger, clock, days):
         clock.freeze()
         invitation = create_invitation(api, organization, stranger, expiresInDays=days)
         clock.shift(days=days, seconds=-0.001)
@@ -37,9 +31,7 @@ class TestExpiry:
             assert decide_on_invitation(api, invitation, stranger, decision).status_and_code == EXPIRED
         assert get_invitation_status(api, organization, invitation) == "expired"
 
-    def test_the_sweep_expires_an_invitation_with_one_entry(
-        self, api: ApiClient, organization: CreatedOrganization, clock: Clock, workers: Workers
-    ) -> None:
+    def test_the_sweep_expires_an_invitation_with_one_entry(self, api, organization, clock, workers):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(days=6)
         workers.run_until_idle()
@@ -53,14 +45,8 @@ class TestExpiry:
         assert open_invitation(api, invitation).status_and_code == EXPIRED
 
     def test_accepted_and_declined_invitations_do_not_expire(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        operator: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, stranger, operator, clock, workers
+    ):
         accepted_invitation, declined_invitation = (
             create_accepted(api, organization, stranger),
             create_declined(api, organization, operator),
@@ -81,15 +67,8 @@ class TestExpiry:
         ]
 
     def test_closed_invitations_have_no_scheduled_task(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        stranger: Person,
-        operator: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, ada, stranger, operator, clock, workers
+    ):
         create_accepted(api, organization, stranger)
         create_declined(api, organization, operator)
         api.delete(create_invitation(api, organization, SOPHIE_EMAIL).path, caller=ada)
@@ -100,15 +79,7 @@ class TestExpiry:
         workers.run_sweep()
         assert queued_bodies("jobs") == []
 
-    def test_invitations_expire_in_a_deleted_organization(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        stranger: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+    def test_invitations_expire_in_a_deleted_organization(self, api, organization, ada, stranger, clock, workers):
         invitation = create_invitation(api, organization, stranger)
         api.delete(organization.path, caller=ada)
         clock.shift(days=8)
@@ -118,15 +89,7 @@ class TestExpiry:
         assert open_invitation(api, invitation, stranger).status_and_code == EXPIRED
         assert invitation_events(api, organization, invitation) == ["created", "expired"]
 
-    def test_a_purge_removes_every_item_of_an_invitation(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        stranger: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+    def test_a_purge_removes_every_item_of_an_invitation(self, api, organization, ada, stranger, clock, workers):
         pending_invitation, accepted_invitation = (
             create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=30),
             create_accepted(api, organization, stranger),

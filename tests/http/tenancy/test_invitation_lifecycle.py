@@ -1,7 +1,6 @@
 from chalicelib.kernel.core.clock import after
 from tests.harness.api import ApiClient, ApiResponse
-from tests.harness.callers import Caller, Person
-from tests.harness.clock import Clock
+from tests.harness.callers import Caller
 from tests.harness.invitations import (
     SOPHIE_EMAIL,
     CreatedInvitation,
@@ -16,16 +15,13 @@ from tests.harness.invitations import (
     post_invitation,
     resend_invitation,
 )
-from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.workers import Workers
+from tests.harness.organizations import create_api_key
 
 REVOKED, EXPIRED = "410 invitation_revoked", "410 invitation_expired"
 
 
 class TestRevokeInvitation:
-    def test_the_link_is_rejected_at_once_for_everyone(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, stranger: Person
-    ) -> None:
+    def test_the_link_is_rejected_at_once_for_everyone(self, api, organization, grace, stranger):
         invitation = create_invitation(api, organization, stranger)
         answer = api.delete(invitation.path, caller=grace)
         assert (answer.status, answer.text) == (204, "")
@@ -34,7 +30,7 @@ class TestRevokeInvitation:
         assert api.get(organization.path, caller=stranger).status_and_code == "404 not_found"
         assert get_invitation_status(api, organization, invitation) == "revoked"
 
-    def test_repeating_it_changes_nothing(self, api: ApiClient, organization: CreatedOrganization, ada: Person) -> None:
+    def test_repeating_it_changes_nothing(self, api, organization, ada):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         api.delete(invitation.path, caller=ada)
         before = api.get(invitation.path, caller=ada).json
@@ -42,9 +38,7 @@ class TestRevokeInvitation:
         assert api.get(invitation.path, caller=ada).json == before
         assert invitation_events(api, organization, invitation) == ["created", "revoked"]
 
-    def test_an_accepted_or_declined_invitation_cannot_be_revoked(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, stranger: Person, operator: Person
-    ) -> None:
+    def test_an_accepted_or_declined_invitation_cannot_be_revoked(self, api, organization, ada, stranger, operator):
         for invitation, status in (
             (create_accepted(api, organization, stranger), "accepted"),
             (create_declined(api, organization, operator), "declined"),
@@ -52,18 +46,14 @@ class TestRevokeInvitation:
             assert api.delete(invitation.path, caller=ada).status_and_code == "409 invalid_transition"
             assert get_invitation_status(api, organization, invitation) == status
 
-    def test_an_expired_invitation_cannot_be_revoked(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock, workers: Workers
-    ) -> None:
+    def test_an_expired_invitation_cannot_be_revoked(self, api, organization, ada, clock, workers):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(days=8)
         for _ in range(2):
             assert api.delete(invitation.path, caller=ada).status_and_code == "409 invalid_transition"
             workers.run_until_idle()
 
-    def test_if_match_rejects_a_changed_invitation(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock
-    ) -> None:
+    def test_if_match_rejects_a_changed_invitation(self, api, organization, ada, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         conditions = {"If-Match": api.get(invitation.path, caller=ada).etag}
         clock.shift(minutes=2)
@@ -73,9 +63,7 @@ class TestRevokeInvitation:
         conditions = {"If-Match": api.get(invitation.path, caller=ada).etag}
         assert api.delete(invitation.path, caller=ada, headers=conditions).status == 204
 
-    def test_only_callers_who_may_write_members_revoke_an_invitation(
-        self, api: ApiClient, organization: CreatedOrganization, edith: Person, mary: Person, stranger: Person
-    ) -> None:
+    def test_only_callers_who_may_write_members_revoke_an_invitation(self, api, organization, edith, mary, stranger):
         invitation = create_invitation(api, organization, stranger)
         for person in (edith, mary):
             assert api.delete(invitation.path, caller=person).status_and_code == "403 insufficient_role"
@@ -91,9 +79,7 @@ class TestResendInvitation:
             f"{invitation.path}/resend", caller=caller, headers={n.replace("_", "-"): v for n, v in headers.items()}
         )
 
-    def test_resending_needs_the_right_to_grant_the_role(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, clock: Clock
-    ) -> None:
+    def test_resending_needs_the_right_to_grant_the_role(self, api, organization, grace, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL, role="admin")
         clock.shift(minutes=2)
         answer = self.post_resend(api, invitation, create_api_key(api, organization, "members:write"))
@@ -101,16 +87,12 @@ class TestResendInvitation:
         assert answer.json["detail"] == "It offers 'admin'. You can grant roles up to 'editor'."
         assert self.post_resend(api, invitation, grace).status == 200
 
-    def test_a_failed_precondition_takes_precedence_over_the_rate_limit(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_a_failed_precondition_takes_precedence_over_the_rate_limit(self, api, organization, ada):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         assert self.post_resend(api, invitation, ada, If_Match='"another"').status_and_code == "412 precondition_failed"
         assert self.post_resend(api, invitation, ada).status_and_code == "429 rate_limited"
 
-    def test_a_resent_invitation_has_a_new_link_and_its_full_lifetime(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, clock: Clock
-    ) -> None:
+    def test_a_resent_invitation_has_a_new_link_and_its_full_lifetime(self, api, organization, grace, clock):
         clock.freeze()
         first = create_invitation(api, organization, SOPHIE_EMAIL, role="editor", message="Come.", expiresInDays=3)
         clock.shift(days=2)
@@ -128,9 +110,7 @@ class TestResendInvitation:
         assert answer.headers["Cache-Control"] == "no-store"
         assert api.get(first.path, caller=grace).json == {**answer.json, "acceptUrl": None}
 
-    def test_earlier_links_are_rejected_and_the_new_one_works(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, clock: Clock
-    ) -> None:
+    def test_earlier_links_are_rejected_and_the_new_one_works(self, api, organization, stranger, clock):
         versions = [create_invitation(api, organization, stranger)]
         for _ in range(2):
             clock.shift(minutes=2)
@@ -143,9 +123,7 @@ class TestResendInvitation:
         assert accept_invitation(api, versions[-1], stranger)["status"] == "accepted"
         assert decide_on_invitation(api, versions[0], stranger).status_and_code == REVOKED
 
-    def test_the_earlier_expiry_no_longer_applies(
-        self, api: ApiClient, organization: CreatedOrganization, clock: Clock, workers: Workers
-    ) -> None:
+    def test_the_earlier_expiry_no_longer_applies(self, api, organization, clock, workers):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(days=6)
         resent = resend_invitation(api, organization, invitation)
@@ -158,9 +136,7 @@ class TestResendInvitation:
         assert open_invitation(api, resent).status_and_code == EXPIRED
         assert invitation_events(api, organization, resent) == ["created", "resent", "expired"]
 
-    def test_one_email_per_minute_including_the_first(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock
-    ) -> None:
+    def test_one_email_per_minute_including_the_first(self, api, organization, ada, clock):
         clock.freeze()
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         for _ in range(2):
@@ -174,32 +150,20 @@ class TestResendInvitation:
             clock.shift(seconds=0.5)
             assert self.post_resend(api, invitation, ada).status == 200
 
-    def test_a_rate_limited_request_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_a_rate_limited_request_changes_nothing(self, api, organization, ada):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         assert self.post_resend(api, invitation, ada).status == 429
         assert open_invitation(api, invitation).status == 200
         assert api.get(invitation.path, caller=ada).json["version"] == 1
         assert invitation_events(api, organization, invitation) == ["created"]
 
-    def test_the_rate_limit_is_separate_for_each_invitation(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock
-    ) -> None:
+    def test_the_rate_limit_is_separate_for_each_invitation(self, api, organization, ada, clock):
         first = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(minutes=2)
         create_invitation(api, organization, "x@example.org")
         assert self.post_resend(api, first, ada).status == 200
 
-    def test_only_a_pending_invitation_is_resent(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        ada: Person,
-        stranger: Person,
-        operator: Person,
-        clock: Clock,
-    ) -> None:
+    def test_only_a_pending_invitation_is_resent(self, api, organization, ada, stranger, operator, clock):
         expired_invitation = create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=1)
         clock.shift(days=2)
         revoked_invitation = create_invitation(api, organization, SOPHIE_EMAIL)
@@ -216,9 +180,7 @@ class TestResendInvitation:
             assert self.post_resend(api, invitation, ada).status_and_code == "409 invalid_transition"
             assert api.get(invitation.path, caller=ada).json == before
 
-    def test_a_retry_with_the_idempotency_key_sends_once(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock
-    ) -> None:
+    def test_a_retry_with_the_idempotency_key_sends_once(self, api, organization, ada, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(minutes=2)
         first, repeated = (self.post_resend(api, invitation, ada, Idempotency_Key="once") for _ in range(2))
@@ -226,9 +188,7 @@ class TestResendInvitation:
         assert repeated.comparable_content == first.comparable_content
         assert repeated.headers["Idempotency-Replayed"] == "true"
 
-    def test_if_match_rejects_a_changed_invitation(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock
-    ) -> None:
+    def test_if_match_rejects_a_changed_invitation(self, api, organization, ada, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         etag = api.get(invitation.path, caller=ada).etag
         clock.shift(minutes=2)
@@ -236,9 +196,7 @@ class TestResendInvitation:
         clock.shift(minutes=2)
         assert self.post_resend(api, invitation, ada, If_Match=etag).status_and_code == "412 precondition_failed"
 
-    def test_a_nonempty_body_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, clock: Clock
-    ) -> None:
+    def test_a_nonempty_body_is_rejected(self, api, organization, ada, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(minutes=2)
         path = f"{invitation.path}/resend"
@@ -246,14 +204,8 @@ class TestResendInvitation:
         assert api.post(path, caller=ada, json={}).status == 200
 
     def test_only_callers_who_may_write_members_resend_an_invitation(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        edith: Person,
-        mary: Person,
-        stranger: Person,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, edith, mary, stranger, clock
+    ):
         invitation = create_invitation(api, organization, stranger)
         clock.shift(minutes=2)
         for person in (edith, mary):

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,12 +11,10 @@ from botocore.stub import Stubber
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.work import queues
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Issuer, Person
-from tests.harness.clock import Clock
+from tests.harness.callers import Person
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import (
     SOPHIE_EMAIL,
@@ -30,9 +27,8 @@ from tests.harness.invitations import (
     resend_invitation,
     token_from_link,
 )
-from tests.harness.mailbox import SENDER, Mailbox
+from tests.harness.mailbox import SENDER
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
-from tests.harness.workers import Workers
 
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
 
@@ -53,14 +49,8 @@ def logged_mail_errors(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 class TestMailContent:
     def test_the_mail_names_the_inviter_the_organization_the_role_and_the_expiry(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        workers: Workers,
-        mailbox: Mailbox,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, grace, workers, mailbox, clock
+    ):
         clock.shift(days=1)  # Mails of a new organization omit the texts of its members.
         clock.freeze(now())
         fields = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
@@ -76,9 +66,7 @@ class TestMailContent:
         assert f"It is valid until {expiry.day} {expiry:%B %Y, %H:%M} UTC." in letter.text
         assert "Come and join us.<br>\nWe start on Monday." in letter.html
 
-    def test_the_link_is_the_accept_url_of_the_invitation(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person, workers: Workers, mailbox: Mailbox
-    ) -> None:
+    def test_the_link_is_the_accept_url_of_the_invitation(self, api, organization, stranger, workers, mailbox):
         invitation = create_invitation(api, organization, stranger)
         workers.deliver()
         (letter,) = mailbox.emails
@@ -87,30 +75,19 @@ class TestMailContent:
         assert letter.html.count(f'href="{link}"') == 2
         assert decide_on_invitation(api, token_from_link(link), stranger).json["membership"]["userId"] == stranger.id
 
-    def test_the_link_starts_with_the_configured_url(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        mailbox: Mailbox,
-        configure: SettingsOverride,
-    ) -> None:
+    def test_the_link_starts_with_the_configured_url(self, api, organization, workers, mailbox, configure):
         configure(invitation_url="https://app.example.com/join?lang=en")
         create_invitation(api, organization, SOPHIE_EMAIL)
         workers.deliver()
         assert find_link(mailbox.emails[0].text).startswith("https://app.example.com/join?lang=en&token=")
         assert "https://app.example.com/join?lang=en&amp;token=" in mailbox.emails[0].html
 
-    def test_the_mail_of_an_api_key_names_no_inviter(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
-    ) -> None:
+    def test_the_mail_of_an_api_key_names_no_inviter(self, api, organization, workers, mailbox):
         create_invitation(api, organization, SOPHIE_EMAIL, caller=create_api_key(api, organization, "admin"))
         workers.deliver()
         assert mailbox.emails[0].subject == "You are invited to Analytical Engines"
 
-    def test_the_mail_of_an_inviter_without_a_name_does_not_show_their_address(
-        self, api: ApiClient, issuer: Issuer, workers: Workers, mailbox: Mailbox
-    ) -> None:
+    def test_the_mail_of_an_inviter_without_a_name_does_not_show_their_address(self, api, issuer, workers, mailbox):
         nameless = issuer.create_person("nameless", "", preferred_username=None)
         invitation = create_invitation(api, create_organization(api, nameless), SOPHIE_EMAIL)
         assert open_invitation(api, invitation).json["inviterName"] is None
@@ -118,9 +95,7 @@ class TestMailContent:
         assert mailbox.emails[0].subject == "You are invited to Analytical Engines"
         assert nameless.email not in mailbox.emails[0].text + mailbox.emails[0].html
 
-    def test_names_and_messages_are_escaped(
-        self, api: ApiClient, ada: Person, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+    def test_names_and_messages_are_escaped(self, api, ada, workers, mailbox, clock):
         organization = create_organization(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
         clock.shift(days=1)
         create_invitation(api, organization, SOPHIE_EMAIL, message="</blockquote>\r\n<script>alert(1)</script>")
@@ -134,14 +109,8 @@ class TestMailContent:
 
 class TestSending:
     def test_without_a_sender_no_mail_is_sent_and_the_link_works(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        workers: Workers,
-        mailbox: Mailbox,
-        configure: SettingsOverride,
-    ) -> None:
+        self, api, organization, stranger, workers, mailbox, configure
+    ):
         configure(mail_from="")
         invitation = create_invitation(api, organization, stranger)
         assert stored_mails() == []
@@ -149,17 +118,13 @@ class TestSending:
         assert mailbox.emails == []
         accept_invitation(api, invitation, stranger)
 
-    def test_the_request_sends_only_one_queue_message(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox
-    ) -> None:
+    def test_the_request_sends_only_one_queue_message(self, api, organization, mailbox):
         response = api.post(f"{organization.path}/invite", caller=organization.owner, json={"email": SOPHIE_EMAIL})
         assert response.calls.names_of_service("sqs") == ["sqs:SendMessage"]
         assert response.calls.names_of_service("sesv2") == []
         assert mailbox.emails == []
 
-    def test_repeated_queue_messages_send_one_mail(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+    def test_repeated_queue_messages_send_one_mail(self, api, organization, workers, mailbox, clock):
         create_invitation(api, organization, SOPHIE_EMAIL)
         (mail,) = stored_mails()
         for _ in range(3):
@@ -171,9 +136,7 @@ class TestSending:
         assert len(mailbox.emails) == 1
         assert stored_mails() == []
 
-    def test_the_sweep_replaces_a_lost_message(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+    def test_the_sweep_replaces_a_lost_message(self, api, organization, workers, mailbox, clock):
         with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
             create_invitation(api, organization, SOPHIE_EMAIL)
         workers.deliver()
@@ -182,15 +145,7 @@ class TestSending:
         workers.run_until_idle()
         assert len(mailbox.emails) == 1
 
-    def test_a_resent_mail_has_a_new_link(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        workers: Workers,
-        mailbox: Mailbox,
-        clock: Clock,
-    ) -> None:
+    def test_a_resent_mail_has_a_new_link(self, api, organization, stranger, workers, mailbox, clock):
         invitation = create_invitation(api, organization, stranger)
         workers.deliver()
         clock.shift(minutes=1)
@@ -201,8 +156,8 @@ class TestSending:
         assert open_invitation(api, second, stranger).status == 200
 
     def test_an_invitation_resent_before_its_mail_sends_one_mail_with_the_latest_link(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+        self, api, organization, workers, mailbox, clock
+    ):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(minutes=1)
         latest = resend_invitation(api, organization, invitation)
@@ -237,32 +192,20 @@ def delete_organization(
 
 class TestEndedInvitation:
     @pytest.mark.parametrize("end", [revoke, accept, decline, delete_organization], ids=lambda f: f.__name__)
-    def test_an_ended_invitation_sends_no_mail(
-        self,
-        end: Callable[..., None],
-        api: ApiClient,
-        organization: CreatedOrganization,
-        stranger: Person,
-        workers: Workers,
-        mailbox: Mailbox,
-    ) -> None:
+    def test_an_ended_invitation_sends_no_mail(self, end, api, organization, stranger, workers, mailbox):
         end(api, organization, create_invitation(api, organization, stranger), stranger)
         workers.run_until_idle()
         assert mailbox.emails == []
         assert stored_mails() == []
 
-    def test_an_expired_invitation_sends_no_mail(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+    def test_an_expired_invitation_sends_no_mail(self, api, organization, workers, mailbox, clock):
         create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(days=7)
         workers.run_until_idle()
         assert mailbox.emails == []
         assert stored_mails() == []
 
-    def test_an_invitation_of_a_former_member_sends_no_mail(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, workers: Workers, mailbox: Mailbox
-    ) -> None:
+    def test_an_invitation_of_a_former_member_sends_no_mail(self, api, organization, grace, workers, mailbox):
         create_invitation(api, organization, SOPHIE_EMAIL, caller=grace)
         assert api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner).status == 204
         workers.run_until_idle()
@@ -272,8 +215,8 @@ class TestEndedInvitation:
 
 class TestMailServiceFailures:
     def test_sending_is_retried_with_growing_delays_until_the_invitation_expires(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+        self, api, organization, workers, mailbox, clock
+    ):
         clock.freeze()
         create_invitation(api, organization, SOPHIE_EMAIL)
         delays_seconds = []
@@ -295,9 +238,7 @@ class TestMailServiceFailures:
         assert 0.8 <= min(ratios) < 1 < max(ratios) <= 1.2
         assert 24 <= len(delays_seconds) <= 40
 
-    def test_the_mail_is_sent_once_after_a_recovery(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox, clock: Clock
-    ) -> None:
+    def test_the_mail_is_sent_once_after_a_recovery(self, api, organization, workers, mailbox, clock):
         create_invitation(api, organization, SOPHIE_EMAIL)
         with inject_fault(Fault.INTERNAL_ERROR, call_name="sesv2:SendEmail", times=3):
             workers.deliver()
@@ -311,15 +252,7 @@ class TestMailServiceFailures:
         assert len(mailbox.emails) == 1
         assert stored_mails() == []
 
-    def test_a_paused_account_is_retried(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        mailbox: Mailbox,
-        clock: Clock,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
+    def test_a_paused_account_is_retried(self, api, organization, workers, mailbox, clock, caplog):
         create_invitation(api, organization, SOPHIE_EMAIL)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
@@ -330,14 +263,8 @@ class TestMailServiceFailures:
         assert len(mailbox.emails) == 1
 
     def test_a_rejected_mail_is_logged_without_the_address_and_not_retried(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        workers: Workers,
-        mailbox: Mailbox,
-        clock: Clock,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
+        self, api, organization, workers, mailbox, clock, caplog
+    ):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE_EMAIL}")
@@ -351,13 +278,7 @@ class TestMailServiceFailures:
         assert api.get(invitation.path, caller=organization.owner).json["status"] == "pending"
 
 
-def test_only_the_mail_contains_the_token(
-    api: ApiClient,
-    organization: CreatedOrganization,
-    workers: Workers,
-    mailbox: Mailbox,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_only_the_mail_contains_the_token(api, organization, workers, mailbox, caplog):
     invitation = create_invitation(api, organization, SOPHIE_EMAIL)
     stored: list[Any] = [*memory_aws.all_items()]
     queued = [message.body for queue in memory_aws.get_queues() for message in queue._messages]  # noqa: SLF001
@@ -367,9 +288,7 @@ def test_only_the_mail_contains_the_token(
     assert invitation.token not in searched_text + repr([vars(record) for record in caplog.records])
 
 
-def test_sending_a_mail_is_not_logged(
-    api: ApiClient, organization: CreatedOrganization, workers: Workers, mailbox: Mailbox
-) -> None:
+def test_sending_a_mail_is_not_logged(api, organization, workers, mailbox):
     create_invitation(api, organization, SOPHIE_EMAIL)
     before = len(list_entries(api, organization))
     workers.run_until_idle()

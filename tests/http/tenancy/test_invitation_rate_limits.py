@@ -27,9 +27,7 @@ def create_organizations(api: ApiClient, owner: Person, count: int, **fields: st
 
 
 class TestRecipientLimits:
-    def test_a_recipient_gets_five_mails_an_hour_from_all_senders(
-        self, api: ApiClient, ada: Person, grace: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_a_recipient_gets_five_mails_an_hour_from_all_senders(self, api, ada, grace, mailbox, workers):
         organizations = [*create_organizations(api, ada, 6), *create_organizations(api, grace, 6)]
         invitations = [
             create_invitation(api, organization, VICTIM, caller=organization.owner) for organization in organizations
@@ -41,9 +39,7 @@ class TestRecipientLimits:
         assert [each.record["sentAt"] is None for each in invitations] == withheld
         assert all(each.record["acceptUrl"] and each.record["status"] == "pending" for each in invitations)
 
-    def test_a_recipient_gets_twenty_mails_a_day(
-        self, api: ApiClient, ada: Person, mailbox: Mailbox, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_recipient_gets_twenty_mails_a_day(self, api, ada, mailbox, workers, clock):
         for organization in create_organizations(api, ada, 30):
             create_invitation(api, organization, VICTIM)
             clock.shift(minutes=20)
@@ -54,9 +50,7 @@ class TestRecipientLimits:
         workers.deliver()
         assert len(mailbox.received_emails) == 21
 
-    def test_revoking_and_inviting_again_does_not_bypass_the_limit(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_revoking_and_inviting_again_does_not_bypass_the_limit(self, api, organization, mailbox, workers):
         for _ in range(12):
             invitation = create_invitation(api, organization, VICTIM)
             assert api.delete(invitation.path, caller=organization.owner).status == 204
@@ -65,9 +59,7 @@ class TestRecipientLimits:
             assert api.delete(invitation.path, caller=organization.owner).status == 204
         assert len(mailbox.received_emails) <= 5
 
-    def test_resending_does_not_bypass_the_limit(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers, clock: Clock
-    ) -> None:
+    def test_resending_does_not_bypass_the_limit(self, api, organization, mailbox, workers, clock):
         invitation = create_invitation(api, organization, VICTIM)
         for number in range(1, 8):
             clock.shift(minutes=2)
@@ -81,38 +73,32 @@ class TestRecipientLimits:
         clock.shift(hours=1)
         assert resend_invitation(api, organization, invitation).record["mailWithheld"] is False
 
-    def test_invitations_to_platforms_count_too(
-        self, api: ApiClient, organization: CreatedOrganization, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_invitations_to_platforms_count_too(self, api, organization, mailbox, workers):
         platforms = [create_platform(api, organization, name=f"P{number}") for number in range(7)]
         records = [create_invitation(api, each, VICTIM, caller=organization.owner).record for each in platforms]
         assert [record["mailWithheld"] for record in records] == [False] * 5 + [True] * 2
         workers.deliver()
         assert len(mailbox.received_emails) == 5
 
-    def test_spellings_of_an_address_share_the_limit(
-        self, api: ApiClient, ada: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_spellings_of_an_address_share_the_limit(self, api, ada, mailbox, workers):
         spellings = ["victim@example.org", "Victim@Example.ORG", " VICTIM@example.org "] * 3
         for organization, address in zip(create_organizations(api, ada, 9), spellings, strict=True):
             create_invitation(api, organization, address)
         workers.deliver()
         assert len(mailbox.received_emails) == 5
 
-    def test_an_invitation_whose_mail_was_withheld_can_be_accepted(
-        self, api: ApiClient, ada: Person, stranger: Person
-    ) -> None:
+    def test_an_invitation_whose_mail_was_withheld_can_be_accepted(self, api, ada, stranger):
         invitation = [create_invitation(api, each, stranger) for each in create_organizations(api, ada, 6)][-1]
         assert invitation.record["mailWithheld"] is True
         assert accept_invitation(api, invitation, stranger)["status"] == "accepted"
 
-    def test_each_address_has_its_own_limit(self, api: ApiClient, ada: Person) -> None:
+    def test_each_address_has_its_own_limit(self, api, ada):
         *organizations, another = create_organizations(api, ada, 6)
         for organization in organizations:
             create_invitation(api, organization, VICTIM)
         assert create_invitation(api, another, "somebody@example.org").record["mailWithheld"] is False
 
-    def test_no_key_of_the_table_contains_the_address(self, api: ApiClient, organization: CreatedOrganization) -> None:
+    def test_no_key_of_the_table_contains_the_address(self, api, organization):
         from tests.harness import snapshots
 
         create_invitation(api, organization, VICTIM)
@@ -122,9 +108,7 @@ class TestRecipientLimits:
 
 
 class TestInviterLimits:
-    def test_a_user_sends_at_most_120_invitations_an_hour_in_all_organizations(
-        self, api: ApiClient, ada: Person, clock: Clock
-    ) -> None:
+    def test_a_user_sends_at_most_120_invitations_an_hour_in_all_organizations(self, api, ada, clock):
         organizations = create_organizations(api, ada, 2)
         for number in range(120):
             create_invitation(api, organizations[number % 2], f"p{number}@example.org")
@@ -136,9 +120,7 @@ class TestInviterLimits:
 
 
 class TestOrganizationLimits:
-    def test_an_organization_sends_at_most_240_invitations_an_hour_by_all_callers(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, grace: Person
-    ) -> None:
+    def test_an_organization_sends_at_most_240_invitations_an_hour_by_all_callers(self, api, organization, ada, grace):
         platform = create_platform(api, organization)
         key = create_api_key(api, organization, "members:write", "members:read")
         callers = [ada, grace, key]
@@ -166,40 +148,32 @@ class TestMailOfNewOrganizations:
         (letter,) = mailbox.emails
         return f"{letter.subject}\n{letter.text}\n{letter.html}"
 
-    def test_the_mail_of_a_new_organization_omits_the_message(
-        self, api: ApiClient, ada: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_the_mail_of_a_new_organization_omits_the_message(self, api, ada, mailbox, workers):
         text = self.mail_text(api, create_organization(api, ada), mailbox, workers)
         assert "won" not in text
         assert "evil.example" not in text
         assert "Analytical Engines" in text
 
-    def test_the_mail_has_the_message_after_a_day(
-        self, api: ApiClient, ada: Person, mailbox: Mailbox, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_mail_has_the_message_after_a_day(self, api, ada, mailbox, workers, clock):
         organization = create_organization(api, ada)
         clock.shift(days=1)
         assert SPAM_MESSAGE in self.mail_text(api, organization, mailbox, workers)
 
-    def test_the_mail_has_the_message_once_an_invitation_was_accepted(
-        self, api: ApiClient, ada: Person, stranger: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_the_mail_has_the_message_once_an_invitation_was_accepted(self, api, ada, stranger, mailbox, workers):
         organization = create_organization(api, ada)
         accept_invitation(api, create_invitation(api, organization, stranger), stranger)
         assert SPAM_MESSAGE in self.mail_text(api, organization, mailbox, workers)
 
     def test_the_mail_has_the_message_once_an_invited_user_joined_a_platform(
-        self, api: ApiClient, ada: Person, stranger: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+        self, api, ada, stranger, mailbox, workers
+    ):
         organization = create_organization(api, ada)
         platform = create_platform(api, organization)
         create_invitation(api, platform, stranger, caller=ada)
         assert api.post(f"{platform.path}/join", caller=stranger).status == 200
         assert SPAM_MESSAGE in self.mail_text(api, organization, mailbox, workers)
 
-    def test_the_mail_omits_a_name_that_looks_like_a_message(
-        self, api: ApiClient, ada: Person, mailbox: Mailbox, workers: Workers
-    ) -> None:
+    def test_the_mail_omits_a_name_that_looks_like_a_message(self, api, ada, mailbox, workers):
         names = ["Win at www.evil.example", "Go to evil.example", "https://evil", "mail evil@example", "Won! " * 20]
         for number, name in enumerate(names):
             text = self.mail_text(

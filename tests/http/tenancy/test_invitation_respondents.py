@@ -1,7 +1,7 @@
 import pytest
 
 from tests.harness.api import ApiClient
-from tests.harness.callers import Issuer, Person
+from tests.harness.callers import Person
 from tests.harness.invitations import (
     ACCEPTANCE_PATH,
     CreatedInvitation,
@@ -23,9 +23,7 @@ MISMATCH, USED = "403 email_mismatch", "410 invitation_used"
 
 class TestWhoCanRespond:
     @pytest.mark.parametrize("email", ["stranger@example.com", "Stranger@Example.COM", "STRANGER@EXAMPLE.COM"])
-    def test_the_email_address_is_compared_case_insensitively(
-        self, api: ApiClient, organization: CreatedOrganization, issuer: Issuer, email: str
-    ) -> None:
+    def test_the_email_address_is_compared_case_insensitively(self, api, organization, issuer, email):
         invitation = create_invitation(api, organization, "StrangeR@example.com")
         assert (
             accept_invitation(api, invitation, issuer.create_person("stranger", "Sophie", email=email))["status"]
@@ -45,14 +43,7 @@ class TestWhoCanRespond:
             {"email": "x@example.com", "email_verified": False},
         ],
     )
-    def test_a_missing_or_unverified_email_address_is_rejected(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        issuer: Issuer,
-        claims: dict[str, object],
-    ) -> None:
+    def test_a_missing_or_unverified_email_address_is_rejected(self, api, organization, invitation, issuer, claims):
         person = issuer.create_person("stranger", "Sophie", **claims)
         self.assert_rejected(api, organization, invitation, person, "has no verified e-mail address")
 
@@ -60,14 +51,7 @@ class TestWhoCanRespond:
         "email",
         ["stranger@example.com.example", "stranger@example.co", " stranger@example.com", "stranger+x@example.com"],
     )
-    def test_a_different_email_address_is_rejected(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        issuer: Issuer,
-        email: str,
-    ) -> None:
+    def test_a_different_email_address_is_rejected(self, api, organization, invitation, issuer, email):
         person = issuer.create_person("stranger", "Sophie", email=email)
         self.assert_rejected(api, organization, invitation, person, "sent to another address")
 
@@ -91,27 +75,16 @@ class TestWhoCanRespond:
         assert "stranger" not in roles_by_username(api, organization)
 
     def test_members_and_the_owner_cannot_respond_for_the_invited_user(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        ada: Person,
-        grace: Person,
-        operator: Person,
-    ) -> None:
+        self, api, organization, invitation, ada, grace, operator
+    ):
         for person in (ada, grace, operator):
             for decision in ("accept", "decline"):
                 assert open_invitation(api, invitation, person, decision=decision).status_and_code == MISMATCH
         assert get_invitation_status(api, organization, invitation) == "pending"
 
     def test_another_user_with_the_same_address_cannot_respond_after_the_acceptance(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        invitation: CreatedInvitation,
-        issuer: Issuer,
-        stranger: Person,
-    ) -> None:
+        self, api, organization, invitation, issuer, stranger
+    ):
         second_user = issuer.create_person("stranger", "Sophie", sub=OTHER_USER_ID)
         accept_invitation(api, invitation, stranger)
         for decision in ("accept", "decline"):
@@ -120,9 +93,7 @@ class TestWhoCanRespond:
             api.get(f"{organization.path}/members/{OTHER_USER_ID}", caller=stranger).status_and_code == "404 not_found"
         )
 
-    def test_api_keys_cannot_respond(
-        self, api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_api_keys_cannot_respond(self, api, organization, invitation, stranger):
         for key in (
             create_api_key(api, organization, "admin"),
             create_api_key(api, create_organization(api, stranger), "admin"),
@@ -133,8 +104,6 @@ class TestWhoCanRespond:
             response = api.post(ACCEPTANCE_PATH, caller=key, json={"token": invitation.token})
             assert response.status_and_code == "403 forbidden"
 
-    def test_an_invalid_credential_is_unauthenticated(
-        self, api: ApiClient, invitation: CreatedInvitation, stranger: Person
-    ) -> None:
+    def test_an_invalid_credential_is_unauthenticated(self, api, invitation, stranger):
         for broken in ("x", stranger.credential[:-4], f"atr_{'0' * 38}"):
             assert open_invitation(api, invitation, broken).status_and_code == "401 unauthenticated"

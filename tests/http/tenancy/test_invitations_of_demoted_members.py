@@ -3,7 +3,6 @@ import pytest
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import (
     ACCEPTANCE_PATH,
     REVOKED_PROBLEM,
@@ -19,7 +18,6 @@ from tests.harness.invitations import (
     run_before_next_transaction,
 )
 from tests.harness.organizations import CreatedOrganization, create_api_key
-from tests.harness.workers import Workers
 
 
 @pytest.fixture
@@ -36,14 +34,8 @@ def set_role(api: ApiClient, organization: CreatedOrganization, person: Person, 
 class TestInvitationsOfADemotedMember:
     @pytest.mark.parametrize("role", ["member", "editor"])
     def test_an_invitation_above_the_new_role_is_rejected_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-        role: str,
-    ) -> None:
+        self, api, organization, grace, stranger, invitation, role
+    ):
         set_role(api, organization, grace, role)
         before = memory_aws.all_items()
         for caller in (None, stranger, organization.owner):
@@ -58,30 +50,15 @@ class TestInvitationsOfADemotedMember:
         assert memory_aws.all_items() == before
 
     @pytest.mark.parametrize(("new_role", "role"), [("member", "member"), ("editor", "member"), ("editor", "editor")])
-    def test_an_invitation_up_to_the_new_role_stays_valid(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        new_role: str,
-        role: str,
-    ) -> None:
+    def test_an_invitation_up_to_the_new_role_stays_valid(self, api, organization, grace, stranger, new_role, role):
         invitation = create_invitation(api, organization, stranger, caller=grace, role=role)
         set_role(api, organization, grace, new_role)
         assert open_invitation(api, invitation).json["status"] == "pending"
         assert accept_invitation(api, invitation, stranger)["membership"]["role"] == role
 
     def test_an_invitation_is_valid_again_when_the_role_is_restored(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, grace, stranger, invitation, clock, workers
+    ):
         set_role(api, organization, grace, "editor")
         clock.shift(minutes=1)
         workers.run_until_idle()
@@ -91,72 +68,37 @@ class TestInvitationsOfADemotedMember:
         assert accept_invitation(api, invitation, stranger)["membership"]["role"] == "admin"
         assert invitation_events(api, organization, invitation) == ["created", "accepted"]
 
-    def test_the_invitation_of_a_former_owner_stays_valid(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, stranger: Person
-    ) -> None:
+    def test_the_invitation_of_a_former_owner_stays_valid(self, api, organization, grace, stranger):
         invitation = create_invitation(api, organization, stranger, role="admin")
         body = {"newOwnerId": grace.id}
         assert api.post(f"{organization.path}/transfer-ownership", caller=organization.owner, json=body).status == 200
         assert accept_invitation(api, invitation, stranger)["membership"]["role"] == "admin"
 
-    def test_a_member_who_accepted_before_keeps_the_role(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-    ) -> None:
+    def test_a_member_who_accepted_before_keeps_the_role(self, api, organization, grace, stranger, invitation):
         first = accept_invitation(api, invitation, stranger)
         set_role(api, organization, grace, "member")
         assert accept_invitation(api, invitation, stranger) == first
 
-    def test_declining_again_returns_the_same_response(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-    ) -> None:
+    def test_declining_again_returns_the_same_response(self, api, organization, grace, stranger, invitation):
         first = decline_invitation(api, invitation, stranger)
         set_role(api, organization, grace, "member")
         assert decline_invitation(api, invitation, stranger) == first
 
-    def test_an_expired_invitation_is_reported_as_expired(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        invitation: CreatedInvitation,
-        clock: Clock,
-    ) -> None:
+    def test_an_expired_invitation_is_reported_as_expired(self, api, organization, grace, invitation, clock):
         set_role(api, organization, grace, "member")
         clock.shift(days=8)
         assert open_invitation(api, invitation).status_and_code == "410 invitation_expired"
 
     def test_accepting_during_the_demotion_is_rejected(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization, grace, stranger, invitation, monkeypatch
+    ):
         run_before_next_transaction(monkeypatch, lambda: set_role(api, organization, grace, "editor"))
         assert decide_on_invitation(api, invitation, stranger).status_and_code == REVOKED_PROBLEM
         assert api.get(organization.path, caller=stranger).status_and_code == "404 not_found"
 
     def test_an_invalid_invitation_is_not_resent_but_can_be_revoked_and_replaced(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitation: CreatedInvitation,
-        clock: Clock,
-    ) -> None:
+        self, api, organization, grace, stranger, invitation, clock
+    ):
         set_role(api, organization, grace, "editor")
         clock.shift(minutes=2)
         response = api.post(f"{invitation.path}/resend", caller=organization.owner)
@@ -168,9 +110,7 @@ class TestInvitationsOfADemotedMember:
             == "accepted"
         )
 
-    def test_an_invitation_up_to_the_new_role_can_be_resent(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, stranger: Person, clock: Clock
-    ) -> None:
+    def test_an_invitation_up_to_the_new_role_can_be_resent(self, api, organization, grace, stranger, clock):
         invitation = create_invitation(api, organization, stranger, caller=grace, role="editor")
         set_role(api, organization, grace, "editor")
         clock.shift(minutes=2)
@@ -180,8 +120,8 @@ class TestInvitationsOfADemotedMember:
         )
 
     def test_the_invitation_of_a_key_does_not_depend_on_its_creators_role(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, stranger: Person, clock: Clock
-    ) -> None:
+        self, api, organization, grace, stranger, clock
+    ):
         key = create_api_key(api, organization, "admin", caller=grace)
         invitation = create_invitation(api, organization, stranger, caller=key, role="admin")
         set_role(api, organization, grace, "member")

@@ -5,7 +5,6 @@ from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.invitations import (
     REVOKED_PROBLEM,
     SOPHIE_EMAIL,
@@ -19,7 +18,6 @@ from tests.harness.invitations import (
     run_before_next_transaction,
 )
 from tests.harness.organizations import CreatedOrganization, add_organization_member, create_api_key
-from tests.harness.workers import Workers
 
 
 @pytest.fixture
@@ -35,14 +33,8 @@ def invitations(
 class TestInvitationsOfAFormerMember:
     @pytest.mark.parametrize("departure", ["removed", "left"])
     def test_an_invitation_is_rejected_as_soon_as_the_inviter_is_gone(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        departure: str,
-    ) -> None:
+        self, api, organization, grace, stranger, invitations, departure
+    ):
         if departure == "removed":
             api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         else:
@@ -54,29 +46,15 @@ class TestInvitationsOfAFormerMember:
         assert get_invitation_status(api, organization, by_grace) == "revoked"
         assert open_invitation(api, by_ada).json["status"] == "pending"
 
-    def test_its_address_is_free_at_once(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-    ) -> None:
+    def test_its_address_is_free_at_once(self, api, organization, grace, stranger, invitations):
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         repeated = create_invitation(api, organization, stranger)
         assert accept_invitation(api, repeated, stranger)["membership"]["role"] == "member"
         assert open_invitation(api, invitations[0], stranger).status_and_code == REVOKED_PROBLEM
 
     def test_it_stays_rejected_when_the_inviter_returns(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, grace, stranger, invitations, clock, workers
+    ):
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         add_organization_member(organization, grace, "admin")
         for _ in range(2):
@@ -84,15 +62,7 @@ class TestInvitationsOfAFormerMember:
             clock.shift(minutes=1)
             workers.run_until_idle()
 
-    def test_an_invitation_sent_after_the_return_is_valid(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+    def test_an_invitation_sent_after_the_return_is_valid(self, api, organization, grace, stranger, clock, workers):
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         add_organization_member(organization, grace, "admin")
         invitation = create_invitation(api, organization, stranger, caller=grace)
@@ -101,15 +71,8 @@ class TestInvitationsOfAFormerMember:
         assert accept_invitation(api, invitation, stranger)["invitedBy"] == grace.id
 
     def test_a_member_who_accepted_before_stays_a_member(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        stranger: Person,
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, grace, invitations, stranger, clock, workers
+    ):
         accept_invitation(api, invitations[0], stranger)
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         clock.shift(minutes=1)
@@ -118,9 +81,7 @@ class TestInvitationsOfAFormerMember:
         repeated = accept_invitation(api, invitations[0], stranger)
         assert (repeated["membership"]["userId"], repeated["inviterName"]) == (stranger.id, None)
 
-    def test_ninety_invitations_are_all_revoked(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, clock: Clock, workers: Workers
-    ) -> None:
+    def test_ninety_invitations_are_all_revoked(self, api, organization, grace, clock, workers):
         by_ada = create_invitation(api, organization, SOPHIE_EMAIL)
         by_grace = [create_invitation(api, organization, f"{n}@example.org", caller=grace) for n in range(90)]
         assert api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner).status == 204
@@ -132,9 +93,7 @@ class TestInvitationsOfAFormerMember:
         assert {i["id"] for i in listed if i["status"] == "pending"} == {by_ada.id}
         assert {i["status"] for i in listed if i["id"] != by_ada.id} == {"revoked"}
 
-    def test_no_item_of_the_departure_remains(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, clock: Clock, workers: Workers
-    ) -> None:
+    def test_no_item_of_the_departure_remains(self, api, organization, grace, clock, workers):
         create_invitation(api, organization, SOPHIE_EMAIL, caller=grace)
         workers.run_until_idle()
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
@@ -145,9 +104,7 @@ class TestInvitationsOfAFormerMember:
         }
         assert record_types == {"organization", "organization.member", "organization.invitation"}
 
-    def test_an_expired_invitation_stays_expired(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, clock: Clock, workers: Workers
-    ) -> None:
+    def test_an_expired_invitation_stays_expired(self, api, organization, grace, clock, workers):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL, caller=grace)
         clock.shift(days=8)
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
@@ -157,9 +114,7 @@ class TestInvitationsOfAFormerMember:
             workers.run_until_idle()
         assert invitation_events(api, organization, invitation) == ["created", "expired"]
 
-    def test_the_invitation_of_a_revoked_key_stays_valid(
-        self, api: ApiClient, organization: CreatedOrganization, stranger: Person
-    ) -> None:
+    def test_the_invitation_of_a_revoked_key_stays_valid(self, api, organization, stranger):
         key = create_api_key(api, organization, "admin")
         invitation = create_invitation(api, organization, stranger, caller=key)
         api.delete(f"{organization.api_keys_path}/{key.id}", caller=organization.owner)
@@ -172,15 +127,8 @@ class TestWhenTheIndexOfInvitationsLags:
         monkeypatch.setattr(Context, "query_index", lambda *_, **__: [])
 
     def test_invitations_are_rejected_at_once_and_revoked_later(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, grace, stranger, invitations, clock, workers
+    ):
         by_grace, by_ada = invitations
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         for caller in (None, stranger):
@@ -195,15 +143,7 @@ class TestWhenTheIndexOfInvitationsLags:
             "pending",
         ]
 
-    def test_the_service_is_the_actor_of_the_revocation(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+    def test_the_service_is_the_actor_of_the_revocation(self, api, organization, grace, invitations, clock, workers):
         api.post(f"{organization.path}/leave", caller=grace)
         clock.shift(minutes=1)
         workers.run_until_idle()
@@ -213,14 +153,8 @@ class TestWhenTheIndexOfInvitationsLags:
         assert revocation["changes"] == [{"field": "status", "from": "pending", "to": "revoked"}]
 
     def test_an_invitation_sent_after_the_return_is_not_revoked(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        clock: Clock,
-        workers: Workers,
-    ) -> None:
+        self, api, organization, grace, invitations, clock, workers
+    ):
         api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
         add_organization_member(organization, grace, "admin")
         assert open_invitation(api, invitations[0]).status_and_code == REVOKED_PROBLEM
@@ -235,14 +169,8 @@ class TestWhenTheIndexOfInvitationsLags:
         ]
 
     def test_accepting_during_the_departure_is_rejected(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        stranger: Person,
-        invitations: tuple[CreatedInvitation, CreatedInvitation],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, api, organization, grace, stranger, invitations, monkeypatch
+    ):
         run_before_next_transaction(monkeypatch, lambda: api.post(f"{organization.path}/leave", caller=grace))
         assert decide_on_invitation(api, invitations[0], stranger).status_and_code == REVOKED_PROBLEM
         assert api.get(organization.path, caller=stranger).status_and_code == "404 not_found"

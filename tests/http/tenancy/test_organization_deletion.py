@@ -4,11 +4,8 @@ import pytest
 
 from chalicelib.kernel.core.clock import after
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 RESTORE = {"status": "active"}
 
@@ -19,9 +16,7 @@ def readable_paths(organization: CreatedOrganization) -> list[str]:
 
 
 class TestDeleteOrganization:
-    def test_a_deleted_organization_is_not_found_by_any_caller(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, grace: Person, mary: Person
-    ) -> None:
+    def test_a_deleted_organization_is_not_found_by_any_caller(self, api, organization, ada, grace, mary):
         key = create_api_key(api, organization, "admin")
         response = api.delete(organization.path, caller=ada)
         assert (response.status, response.text) == (204, "")
@@ -38,17 +33,13 @@ class TestDeleteOrganization:
         assert api.delete(organization.path, caller=ada).status_and_code == "404 not_found"
         assert api.post(f"{organization.path}/leave", caller=mary).status_and_code == "404 not_found"
 
-    def test_a_key_of_a_deleted_organization_lists_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_a_key_of_a_deleted_organization_lists_nothing(self, api, organization, ada):
         key = create_api_key(api, organization, "admin")
         api.delete(organization.path, caller=ada)
         for status in ("active", "pending_deletion"):
             assert api.get_items("/organizations", caller=key, query={"status": status}) == []
 
-    def test_only_the_owner_may_delete(
-        self, api: ApiClient, organization: CreatedOrganization, grace: Person, mary: Person, stranger: Person
-    ) -> None:
+    def test_only_the_owner_may_delete(self, api, organization, grace, mary, stranger):
         key = create_api_key(api, organization, "admin")
         assert api.delete(organization.path, caller=grace).status_and_code == "403 insufficient_role"
         assert api.delete(organization.path, caller=mary).status_and_code == "403 insufficient_role"
@@ -57,9 +48,7 @@ class TestDeleteOrganization:
         assert api.delete(organization.path).status_and_code == "401 unauthenticated"
         assert api.get(organization.path, caller=grace).status == 200
 
-    def test_the_owner_sees_when_the_organization_will_be_purged(
-        self, api: ApiClient, ada: Person, clock: Clock
-    ) -> None:
+    def test_the_owner_sees_when_the_organization_will_be_purged(self, api, ada, clock):
         organization = create_organization(api, ada)
         timestamp = clock.freeze()
         api.delete(organization.path, caller=ada)
@@ -67,9 +56,7 @@ class TestDeleteOrganization:
         assert (deleted["status"], deleted["version"]) == ("pending_deletion", 2)
         assert deleted["deletionDueAt"] == after(timestamp, days=30)
 
-    def test_the_slug_stays_reserved_while_the_organization_can_be_restored(
-        self, api: ApiClient, ada: Person, stranger: Person
-    ) -> None:
+    def test_the_slug_stays_reserved_while_the_organization_can_be_restored(self, api, ada, stranger):
         organization = create_organization(api, ada, slug="engines")
         api.delete(organization.path, caller=ada)
         assert (
@@ -79,9 +66,7 @@ class TestDeleteOrganization:
 
 
 class TestRestoreOrganization:
-    def test_the_owner_restores_the_organization_completely(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_the_owner_restores_the_organization_completely(self, api, organization, ada, mary):
         key = create_api_key(api, organization, "read")
         api.delete(organization.path, caller=ada)
         response = api.patch(organization.path, caller=ada, json=RESTORE)
@@ -100,7 +85,7 @@ class TestRestoreOrganization:
             assert api.get_items("/organizations", caller=person) == [expected]
         assert api.get_items("/organizations", caller=ada, query={"status": "pending_deletion"}) == []
 
-    def test_deletion_and_restore_are_in_the_log(self, api: ApiClient, ada: Person) -> None:
+    def test_deletion_and_restore_are_in_the_log(self, api, ada):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         api.patch(organization.path, caller=ada, json=RESTORE)
@@ -114,7 +99,7 @@ class TestRestoreOrganization:
         assert changed["status"] == ("pending_deletion", "active")
         assert changed["deletionDueAt"][1] is None
 
-    def test_only_a_restore_finds_a_deleted_organization(self, api: ApiClient, ada: Person) -> None:
+    def test_only_a_restore_finds_a_deleted_organization(self, api, ada):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         for body in (
@@ -129,30 +114,26 @@ class TestRestoreOrganization:
         for raw_body in (b"", b"{", b"[]", b'"active"'):
             assert api.patch(organization.path, caller=ada, body=raw_body).status_and_code == "404 not_found"
 
-    def test_a_restore_may_change_other_fields(self, api: ApiClient, ada: Person) -> None:
+    def test_a_restore_may_change_other_fields(self, api, ada):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         assert api.patch(organization.path, caller=ada, json=RESTORE | {"x": 1}).errors == {"/x": "unknown_field"}
         assert api.patch(organization.path, caller=ada, json=RESTORE | {"name": "Back"}).json["name"] == "Back"
 
-    def test_a_former_owner_cannot_restore(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, grace: Person
-    ) -> None:
+    def test_a_former_owner_cannot_restore(self, api, organization, ada, grace):
         api.post(f"{organization.path}/transfer-ownership", caller=ada, json={"newOwnerId": grace.id})
         api.delete(organization.path, caller=grace)
         assert api.patch(organization.path, caller=ada, json=RESTORE).status_and_code == "404 not_found"
         assert api.patch(organization.path, caller=grace, json=RESTORE).status == 200
 
     @pytest.mark.parametrize(("minutes", "status"), [(-1, 200), (1, 404)])
-    def test_an_organization_can_be_restored_for_30_days(
-        self, api: ApiClient, ada: Person, clock: Clock, minutes: int, status: int
-    ) -> None:
+    def test_an_organization_can_be_restored_for_30_days(self, api, ada, clock, minutes, status):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         clock.shift(days=30, minutes=minutes)
         assert api.patch(organization.path, caller=ada, json=RESTORE).status == status
 
-    def test_a_second_deletion_starts_another_30_days(self, api: ApiClient, ada: Person, clock: Clock) -> None:
+    def test_a_second_deletion_starts_another_30_days(self, api, ada, clock):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         clock.shift(days=29)
@@ -161,7 +142,7 @@ class TestRestoreOrganization:
         clock.shift(days=29)
         assert api.patch(organization.path, caller=ada, json=RESTORE).status == 200
 
-    def test_a_restore_compares_if_match(self, api: ApiClient, ada: Person) -> None:
+    def test_a_restore_compares_if_match(self, api, ada):
         organization = create_organization(api, ada)
         stale = api.get(organization.path, caller=ada).etag
         api.delete(organization.path, caller=ada)
@@ -170,9 +151,7 @@ class TestRestoreOrganization:
 
 
 class TestPurge:
-    def test_only_the_log_remains_after_30_days(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_only_the_log_remains_after_30_days(self, api, organization, ada, workers, clock):
         for n in range(12):
             create_api_key(api, organization, "read", name=f"Key {n}")
         for key in api.get_items(f"{organization.path}/api-keys", caller=ada):
@@ -190,9 +169,7 @@ class TestPurge:
         assert not [item for item in memory_aws.all_items() if item["pk"].startswith("K#")]
         assert api.get_items("/organizations", caller=ada, query={"status": "pending_deletion"}) == []
 
-    def test_the_log_is_complete_and_ends_with_the_purge(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_log_is_complete_and_ends_with_the_purge(self, api, organization, ada, workers, clock):
         api.delete(organization.path, caller=ada)
         clock.shift(days=30, minutes=5)
         workers.run_until_idle()
@@ -206,27 +183,21 @@ class TestPurge:
         )
         assert sorted(item["sequence"] for item in log) == list(range(1, 7))
 
-    def test_the_purge_frees_the_slug(
-        self, api: ApiClient, ada: Person, stranger: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_the_purge_frees_the_slug(self, api, ada, stranger, workers, clock):
         organization = create_organization(api, ada, slug="engines")
         api.delete(organization.path, caller=ada)
         clock.shift(days=30, minutes=5)
         workers.run_until_idle()
         assert create_organization(api, stranger, slug="engines").record["slug"] == "engines"
 
-    def test_nothing_is_purged_before_30_days(
-        self, api: ApiClient, ada: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_nothing_is_purged_before_30_days(self, api, ada, workers, clock):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         clock.shift(days=30, minutes=-1)
         workers.run_until_idle()
         assert api.patch(organization.path, caller=ada, json=RESTORE).status == 200
 
-    def test_a_restored_organization_is_not_purged_by_an_earlier_message(
-        self, api: ApiClient, ada: Person, workers: Workers, clock: Clock
-    ) -> None:
+    def test_a_restored_organization_is_not_purged_by_an_earlier_message(self, api, ada, workers, clock):
         organization = create_organization(api, ada)
         workers.run_until_idle()
         api.delete(organization.path, caller=ada)
@@ -239,7 +210,7 @@ class TestPurge:
         workers.run_until_idle()
         assert api.get(organization.path, caller=ada).status == 200
 
-    def test_repeated_messages_purge_once(self, api: ApiClient, ada: Person, workers: Workers, clock: Clock) -> None:
+    def test_repeated_messages_purge_once(self, api, ada, workers, clock):
         organization = create_organization(api, ada)
         api.delete(organization.path, caller=ada)
         clock.shift(days=30, minutes=5)

@@ -70,16 +70,7 @@ def _every_operation_is_called(monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     assert called_operation_ids >= EXPECTED_OPERATION_IDS
 
 
-def test_lifecycle_of_an_organization(
-    api: ApiClient,
-    workers: Workers,
-    clock: Clock,
-    mailbox: Mailbox,
-    ada: Person,
-    grace: Person,
-    edith: Person,
-    mary: Person,
-) -> None:
+def test_lifecycle_of_an_organization(api, workers, clock, mailbox, ada, grace, edith, mary):
     organization = _create_organization(api, ada)
     _invite_members(api, organization, workers, clock, mailbox, grace, edith, mary)
     api_key = _create_api_key(api, organization, grace)

@@ -3,7 +3,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chalicelib.features.tenancy.entities.organizations import Organization
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Person
@@ -27,18 +26,14 @@ def list_owners(api: ApiClient, organization: CreatedOrganization, caller: Perso
 
 
 class TestTransferOwnership:
-    def test_both_roles_and_the_owner_of_the_organization_change(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_both_roles_and_the_owner_of_the_organization_change(self, api, organization, ada, mary):
         answer = api.post(f"{organization.path}/transfer-ownership", caller=ada, json={"newOwnerId": mary.id})
         assert (answer.status, answer.json["ownerId"], answer.json["version"]) == (200, mary.id, 2)
         roles = {m["username"]: m["role"] for m in api.get_items(f"{organization.path}/members", caller=mary)}
         assert roles == {"ada": "admin", "grace": "admin", "edith": "editor", "mary": "owner"}
         assert api.get(organization.path, caller=ada).json == answer.json
 
-    def test_the_new_owner_gets_the_owners_rights_and_the_former_owner_an_admins(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_the_new_owner_gets_the_owners_rights_and_the_former_owner_an_admins(self, api, organization, ada, mary):
         transfer_ownership(api, organization, ada, mary.id)
         assert api.delete(organization.path, caller=ada).status_and_code == "403 insufficient_role"
         assert transfer_ownership(api, organization, ada, ada.id) == "403 insufficient_role"
@@ -46,15 +41,7 @@ class TestTransferOwnership:
         assert transfer_ownership(api, organization, mary, ada.id) == "200"
         assert list_owners(api, organization, ada) == ["ada"]
 
-    def test_only_the_owner_transfers_ownership(
-        self,
-        api: ApiClient,
-        organization: CreatedOrganization,
-        grace: Person,
-        mary: Person,
-        stranger: Person,
-        operator: Person,
-    ) -> None:
+    def test_only_the_owner_transfers_ownership(self, api, organization, grace, mary, stranger, operator):
         assert transfer_ownership(api, organization, grace, grace.id) == "403 insufficient_role"
         assert transfer_ownership(api, organization, mary, mary.id) == "403 insufficient_role"
         assert transfer_ownership(api, organization, stranger, stranger.id) == "404 not_found"
@@ -63,9 +50,7 @@ class TestTransferOwnership:
         answer = api.post(f"{organization.path}/transfer-ownership", caller=key, json={"newOwnerId": grace.id})
         assert answer.status_and_code == "403 forbidden"
 
-    def test_the_new_owner_must_be_a_member(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, stranger: Person
-    ) -> None:
+    def test_the_new_owner_must_be_a_member(self, api, organization, ada, stranger):
         for user in (stranger.id, UNKNOWN_ID):
             answer = api.post(f"{organization.path}/transfer-ownership", caller=ada, json={"newOwnerId": user})
             assert answer.status_and_code == "422 validation_failed"
@@ -73,30 +58,24 @@ class TestTransferOwnership:
         assert list_owners(api, organization, ada) == ["ada"]
 
     @pytest.mark.parametrize("user", ["", "x", None, 7, ["a"], UNKNOWN_ID + "0"])
-    def test_an_invalid_user_id_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, user: object
-    ) -> None:
+    def test_an_invalid_user_id_is_rejected(self, api, organization, ada, user):
         assert transfer_ownership(api, organization, ada, user) == "422 validation_failed"
 
-    def test_a_transfer_to_the_owner_changes_nothing(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person
-    ) -> None:
+    def test_a_transfer_to_the_owner_changes_nothing(self, api, organization, ada):
         before = api.get(f"{organization.path}/audit-log", caller=ada).json
         assert transfer_ownership(api, organization, ada, ada.id.upper()) == "200"
         assert api.get(organization.path, caller=ada).json == organization.record
         assert api.get(f"{organization.path}/audit-log", caller=ada).json == before
 
     def test_the_role_of_the_new_owner_is_protected_and_the_former_owner_can_be_removed(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+        self, api, organization, ada, mary
+    ):
         transfer_ownership(api, organization, ada, mary.id)
         protected = api.patch(f"{organization.path}/members/{mary.id}", caller=ada, json={"role": "member"})
         assert protected.status_and_code == "409 owner_must_transfer"
         assert api.delete(f"{organization.path}/members/{ada.id}", caller=mary).status == 204
 
-    def test_a_transfer_adds_one_entry(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_a_transfer_adds_one_entry(self, api, organization, ada, mary):
         transfer_ownership(api, organization, ada, mary.id)
         entry = api.get(f"{organization.path}/audit-log", caller=mary, query={"limit": 1}).json["items"][0]
         assert entry["type"] == "organization.ownership_transferred"
@@ -109,9 +88,7 @@ class TestTransferOwnership:
         entries = api.get_items(f"{organization.path}/audit-log", caller=mary)
         assert len(entries) == 5
 
-    def test_a_stale_if_match_is_rejected(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_a_stale_if_match_is_rejected(self, api, organization, ada, mary):
         stale = api.get(organization.path, caller=ada).etag
         api.patch(organization.path, caller=ada, json={"name": "New"})
         answer = api.post(
@@ -123,9 +100,7 @@ class TestTransferOwnership:
         assert answer.status_and_code == "412 precondition_failed"
         assert list_owners(api, organization, ada) == ["ada"]
 
-    def test_one_of_several_concurrent_transfers_succeeds(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, grace: Person, edith: Person, mary: Person
-    ) -> None:
+    def test_one_of_several_concurrent_transfers_succeeds(self, api, organization, ada, grace, edith, mary):
         with ThreadPoolExecutor(3) as threads:
             outcomes = list(
                 threads.map(lambda p: transfer_ownership(api, organization, ada, p.id), (grace, edith, mary))
@@ -141,9 +116,7 @@ class TestTransferOwnership:
             }[owner]
         )
 
-    def test_there_is_one_owner_when_the_new_owner_leaves_concurrently(
-        self, api: ApiClient, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_there_is_one_owner_when_the_new_owner_leaves_concurrently(self, api, organization, ada, mary):
         def leave(_: Person) -> str:
             return str(api.post(f"{organization.path}/leave", caller=mary).status)
 
@@ -161,28 +134,24 @@ class TestOwnedOrganizationsLimit:
         answer = api.post("/organizations", caller=person, json={"name": "Guild"})
         return answer.status_and_code if answer.status >= 400 else str(answer.json["id"])
 
-    def test_a_setting_determines_the_limit(self, api: ApiClient, configure: SettingsOverride, ada: Person) -> None:
+    def test_a_setting_determines_the_limit(self, api, configure, ada):
         configure(max_owned_organizations="2")
         first, second = self.create_organization(api, ada), self.create_organization(api, ada)
         assert self.create_organization(api, ada) == "409 limit_exceeded"
         assert api.delete(f"/organizations/{first}", caller=ada).status == 204
         assert self.create_organization(api, ada) not in (second, "409 limit_exceeded")
 
-    def test_the_default_limit_is_100(self) -> None:
+    def test_the_default_limit_is_100(self):
         assert Organization.quota is not None
         assert Organization.quota.maximum == 100
 
-    def test_concurrent_creations_do_not_exceed_the_limit(
-        self, api: ApiClient, configure: SettingsOverride, ada: Person
-    ) -> None:
+    def test_concurrent_creations_do_not_exceed_the_limit(self, api, configure, ada):
         configure(max_owned_organizations="3")
         with ThreadPoolExecutor(4) as threads:
             outcomes = [*threads.map(lambda _: self.create_organization(api, ada), range(8))]
         assert outcomes.count("409 limit_exceeded") == 5
 
-    def test_a_transfer_cannot_exceed_the_limit(
-        self, api: ApiClient, configure: SettingsOverride, organization: CreatedOrganization, ada: Person, mary: Person
-    ) -> None:
+    def test_a_transfer_cannot_exceed_the_limit(self, api, configure, organization, ada, mary):
         configure(max_owned_organizations="1")
         own_id = self.create_organization(api, mary)
         assert transfer_ownership(api, organization, ada, mary.id) == "409 limit_exceeded"
@@ -192,9 +161,7 @@ class TestOwnedOrganizationsLimit:
         assert self.create_organization(api, ada) != "409 limit_exceeded"
         assert self.create_organization(api, mary) == "409 limit_exceeded"
 
-    def test_a_restoration_cannot_exceed_the_limit(
-        self, api: ApiClient, configure: SettingsOverride, ada: Person
-    ) -> None:
+    def test_a_restoration_cannot_exceed_the_limit(self, api, configure, ada):
         configure(max_owned_organizations="1")
         deleted_path = f"/organizations/{self.create_organization(api, ada)}"
         api.delete(deleted_path, caller=ada)
@@ -205,9 +172,7 @@ class TestOwnedOrganizationsLimit:
         api.delete(other_path, caller=ada)
         assert api.patch(deleted_path, caller=ada, json={"status": "active"}).status == 200
 
-    def test_an_uncounted_organization_counts_after_its_transfer(
-        self, api: ApiClient, configure: SettingsOverride, ada: Person, mary: Person
-    ) -> None:
+    def test_an_uncounted_organization_counts_after_its_transfer(self, api, configure, ada, mary):
         configure(max_owned_organizations="1")
         uncounted = create_organization(api, ada, name="Before")
         for (

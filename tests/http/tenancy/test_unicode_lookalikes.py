@@ -5,12 +5,9 @@ from typing import Final
 
 import pytest
 
-from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.invitations import accept_invitation, create_invitation, decide_on_invitation, post_invitation
-from tests.harness.organizations import CreatedOrganization, add_organization_member
-from tests.harness.platforms import CreatedPlatform
-from tests.harness.workers import Workers
+from tests.harness.organizations import add_organization_member
 
 LOOKALIKES: Final = ["\u212aevin", "kev\u0131n", "kev\u0130n", "\uff4bevin"]
 
@@ -27,27 +24,21 @@ def kevin(issuer: Issuer) -> Person:
     return issuer.create_person("kevin", "Kevin", email="Kevin@Example.com")
 
 
-def test_a_lookalike_cannot_accept_an_invitation(
-    api: ApiClient, organization: CreatedOrganization, lookalike: Person, kevin: Person
-) -> None:
+def test_a_lookalike_cannot_accept_an_invitation(api, organization, lookalike, kevin):
     invited = create_invitation(api, organization, "KEVIN@example.com")
     assert invited.record["email"] == "kevin@example.com"
     assert decide_on_invitation(api, invited, lookalike).status_and_code == "403 email_mismatch"
     assert accept_invitation(api, invited, kevin)["status"] == "accepted"
 
 
-def test_a_lookalike_cannot_join_a_platform_by_invitation(
-    api: ApiClient, platform: CreatedPlatform, lookalike: Person, kevin: Person
-) -> None:
+def test_a_lookalike_cannot_join_a_platform_by_invitation(api, platform, lookalike, kevin):
     create_invitation(api, platform, "kevin@example.com")
     assert api.post(f"{platform.path}/join", caller=lookalike).status_and_code == "404 not_found"
     assert api.post(f"{platform.path}/join", caller=kevin).status == 200
 
 
 @pytest.mark.parametrize("name", [*LOOKALIKES, "KÉVIN", "kevi\u0301n"])
-def test_an_address_with_lookalike_letters_is_rejected_everywhere(
-    api: ApiClient, organization: CreatedOrganization, ada: Person, name: str
-) -> None:
+def test_an_address_with_lookalike_letters_is_rejected_everywhere(api, organization, ada, name):
     email = f"{name}@example.com"
     assert post_invitation(api, organization, email).errors == {"/email": "malformed"}
     assert api.post(f"{organization.path}/erasures", caller=ada, json={"email": email}).errors == {
@@ -59,9 +50,7 @@ def test_an_address_with_lookalike_letters_is_rejected_everywhere(
     assert lead_response.errors == {"/contactEmail": "malformed"}
 
 
-def test_a_members_internationalized_domain_is_recognized_in_each_encoding(
-    api: ApiClient, organization: CreatedOrganization, issuer: Issuer, ada: Person, workers: Workers
-) -> None:
+def test_a_members_internationalized_domain_is_recognized_in_each_encoding(api, organization, issuer, ada, workers):
     grace = issuer.create_person("grace-hopper", "Grace", email="grace@Bücher.example")
     add_organization_member(
         organization, replace(grace, email="grace@bücher.example"), "member"
@@ -73,7 +62,7 @@ def test_a_members_internationalized_domain_is_recognized_in_each_encoding(
     assert "cher" not in api.get(f"{organization.path}/members", caller=ada).text
 
 
-def test_a_lookalike_username_is_not_found(api: ApiClient, platform: CreatedPlatform, lookalike: Person) -> None:
+def test_a_lookalike_username_is_not_found(api, platform, lookalike):
     path = f"{platform.path}/members/by-username/{lookalike.username}"
     assert api.get(path, caller=platform.owner).status_and_code == "404 not_found"
     country_path = "/reference/countries/\u212aE"

@@ -19,7 +19,6 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from tests.harness import memory_aws, rfc6962
 from tests.harness.aws_calls import record_calls
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.harness.memory_aws import Item
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel
@@ -45,7 +44,7 @@ def check_log(size: int) -> None:
 
 
 class TestAppendPending:
-    def test_it_appends_49_entries_per_transaction(self) -> None:
+    def test_it_appends_49_entries_per_transaction(self):
         assert BATCH_SIZE == 49
         for n in range(BATCH_SIZE + 2):
             create_logged_parcel(str(n))
@@ -55,9 +54,7 @@ class TestAppendPending:
         check_log(BATCH_SIZE + 2)
         assert [entry["tree_size"] for entry in list_entries()] == [BATCH_SIZE] * BATCH_SIZE + [BATCH_SIZE + 2] * 2
 
-    def test_entries_of_several_chains_are_appended_in_the_order_of_their_ids(
-        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_entries_of_several_chains_are_appended_in_the_order_of_their_ids(self, clock, monkeypatch):
         clock.freeze("2026-11-20T09:30:00.000Z")
         shards = iter(range(mac_chains.SHARDS))
         monkeypatch.setattr(mac_chains, "random_shards", lambda: [next(shards)])
@@ -68,7 +65,7 @@ class TestAppendPending:
         check_log(4)
         assert [entry["sk"] for entry in list_entries()] == sorted(entry["sk"] for entry in list_entries())
 
-    def test_a_late_entry_is_appended_after_earlier_ones(self, clock: Clock) -> None:
+    def test_a_late_entry_is_appended_after_earlier_ones(self, clock):
         clock.freeze("2026-11-20T09:30:30.000Z")
         create_logged_parcel("first")
         append_pending_and_return_longest_wait_ms(LOG_ID)
@@ -81,12 +78,12 @@ class TestAppendPending:
             "2026-11-20T09:30:00.000Z",
         ]
 
-    def test_an_empty_outbox_costs_one_read(self) -> None:
+    def test_an_empty_outbox_costs_one_read(self):
         with record_calls() as calls:
             assert append_pending_and_return_longest_wait_ms(LOG_ID) == 0
         assert calls.call_names == ["dynamodb:Query"]
 
-    def test_it_returns_the_longest_waiting_time(self, clock: Clock) -> None:
+    def test_it_returns_the_longest_waiting_time(self, clock):
         clock.freeze()
         create_logged_parcel("a")
         clock.shift(seconds=3)
@@ -94,14 +91,14 @@ class TestAppendPending:
         clock.shift(seconds=1)
         assert append_pending_and_return_longest_wait_ms(LOG_ID) == 4000
 
-    def test_logs_are_independent(self) -> None:
+    def test_logs_are_independent(self):
         other = LOG_ID.replace("a", "b")
         create_logged_parcel("a")
         create_logged_parcel("b", log_id=other)
         append_pending_and_return_longest_wait_ms(LOG_ID)
         assert (count_pending_in_one_read(LOG_ID), count_pending_in_one_read(other)) == (0, 1)
 
-    def test_a_long_outbox_is_left_to_a_later_call_after_some_seconds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_long_outbox_is_left_to_a_later_call_after_some_seconds(self, monkeypatch):
         for n in range(3):
             create_logged_parcel(str(n))
         with monkeypatch.context() as patched:
@@ -113,7 +110,7 @@ class TestAppendPending:
 
 
 class TestConcurrentWorkers:
-    def test_concurrent_workers_append_each_entry_once(self) -> None:
+    def test_concurrent_workers_append_each_entry_once(self):
         for n in range(60):
             create_logged_parcel(str(n))
         with ThreadPoolExecutor(4) as threads:
@@ -121,7 +118,7 @@ class TestConcurrentWorkers:
                 future.result()
         check_log(60)
 
-    def test_every_concurrently_committed_entry_is_appended(self) -> None:
+    def test_every_concurrently_committed_entry_is_appended(self):
         def commit(worker: int) -> None:
             for n in range(12):
                 create_logged_parcel(f"{worker}-{n}")
@@ -135,7 +132,7 @@ class TestConcurrentWorkers:
         append_pending_and_return_longest_wait_ms(LOG_ID)
         check_log(48)
 
-    def test_a_worker_that_always_loses_gives_its_message_back(self) -> None:
+    def test_a_worker_that_always_loses_gives_its_message_back(self):
         create_logged_parcel("a")
         with inject_fault(Fault.CONFLICT, times=None), pytest.raises(ConcurrentModification):
             append_pending_and_return_longest_wait_ms(LOG_ID)
@@ -146,7 +143,7 @@ class TestConcurrentWorkers:
 class TestFaults:
     @pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
     @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.RESPONSE_LOST, Fault.THROTTLED])
-    def test_a_crash_or_failure_at_any_call_has_no_effect(self, fault: Fault, at: int) -> None:
+    def test_a_crash_or_failure_at_any_call_has_no_effect(self, fault, at):
         for n in range(BATCH_SIZE + 1):
             create_logged_parcel(str(n))
         with inject_fault(fault, first_call=at) as injected, pytest.raises((ProcessDied, Problem)):
@@ -155,7 +152,7 @@ class TestFaults:
         append_pending_and_return_longest_wait_ms(LOG_ID)
         check_log(BATCH_SIZE + 1)
 
-    def test_a_transaction_repeated_by_the_client_has_one_effect(self) -> None:
+    def test_a_transaction_repeated_by_the_client_has_one_effect(self):
         create_logged_parcel("a")
         with inject_fault(Fault.RETRIED, call_name="dynamodb:TransactWriteItems") as injected:
             append_pending_and_return_longest_wait_ms(LOG_ID)
@@ -164,7 +161,7 @@ class TestFaults:
 
 
 class TestHead:
-    def test_the_head_is_updated_and_never_replaced(self) -> None:
+    def test_the_head_is_updated_and_never_replaced(self):
         create_logged_parcel("a")
         append_pending_and_return_longest_wait_ms(LOG_ID)
         head = table.get(head_key(LOG_ID))
@@ -177,7 +174,7 @@ class TestHead:
         assert (updated_head["size"], updated_head["extra"]) == (2, "kept")
 
 
-def test_entries_are_appended_in_the_order_of_their_chains(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_are_appended_in_the_order_of_their_chains(clock, monkeypatch):
     """The entry of a long request has the earliest ID and is appended last."""
     monkeypatch.setattr("random.sample", lambda _population, _number: [0])
     for n in range(3 * BATCH_SIZE):

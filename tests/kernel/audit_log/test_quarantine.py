@@ -21,9 +21,7 @@ from chalicelib.kernel.core.logs import write_log_record_of_block
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.work.scheduler import enqueue_due_tasks
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.harness.memory_aws import Item
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel
@@ -80,7 +78,7 @@ def get_entry_item(item: Item) -> Item | None:
     return table.get((f"A#{LOG_ID}", item["sk"]))
 
 
-def test_an_entry_without_a_mac_is_quarantined_with_its_pointer() -> None:
+def test_an_entry_without_a_mac_is_quarantined_with_its_pointer():
     create_logged_parcel("before")
     item = put_forged_entry()
     create_logged_parcel("behind")
@@ -95,21 +93,21 @@ def test_an_entry_without_a_mac_is_quarantined_with_its_pointer() -> None:
     assert quarantined["ttl"] > 0
 
 
-def test_quarantined_entries_are_named_in_the_log_record(log_fields: dict[str, Any]) -> None:
+def test_quarantined_entries_are_named_in_the_log_record(log_fields):
     items = [put_forged_entry(), put_forged_entry()]
     append_pending_and_return_longest_wait_ms(LOG_ID)
     assert sorted(log_fields["quarantined"]) == sorted(item["sk"] for item in items)
 
 
 @pytest.mark.parametrize("mac", [b"", b"short", bytes(36)])
-def test_a_made_up_mac_is_not_authentic(mac: bytes) -> None:
+def test_a_made_up_mac_is_not_authentic(mac):
     put_forged_entry(mac or b"\0")
     append_pending_and_return_longest_wait_ms(LOG_ID)
     assert appended_entry_ids() == []
     assert len(quarantined_items()) == 1
 
 
-def test_a_mac_is_valid_for_its_entry_only() -> None:
+def test_a_mac_is_valid_for_its_entry_only():
     create_logged_parcel("a")
     (other,) = pending_pointers()
     put_forged_entry(other["mac"], other["link"])
@@ -117,7 +115,7 @@ def test_a_mac_is_valid_for_its_entry_only() -> None:
     assert appended_entry_ids() == [other["sk"]]
 
 
-def test_a_mac_is_valid_in_its_log_only() -> None:
+def test_a_mac_is_valid_in_its_log_only():
     create_logged_parcel("a", log_id=LOG_ID.replace("a", "b"))
     (foreign_pointer,) = (
         item for item in memory_aws.all_items() if item["pk"] == f"Q#{LOG_ID.replace('a', 'b')}" and "leaf" in item
@@ -154,7 +152,7 @@ def nested_list() -> Any:
 
 
 @pytest.mark.parametrize("description", MALFORMED_POINTERS)
-def test_a_malformed_pointer_does_not_block_the_log(description: str) -> None:
+def test_a_malformed_pointer_does_not_block_the_log(description):
     create_logged_parcel("before")
     memory_aws.put_item(MALFORMED_POINTERS[description]())
     create_logged_parcel("behind")
@@ -165,7 +163,7 @@ def test_a_malformed_pointer_does_not_block_the_log(description: str) -> None:
     assert count_pending_in_one_read(LOG_ID) == 0
 
 
-def test_many_malformed_pointers_do_not_block_the_log() -> None:
+def test_many_malformed_pointers_do_not_block_the_log():
     for n in range(120):
         memory_aws.put_item({"pk": f"Q#{LOG_ID}", "sk": f"0{n:03d}", "leaf": bytes(32)})
     create_logged_parcel("behind")
@@ -188,7 +186,7 @@ def test_many_malformed_pointers_do_not_block_the_log() -> None:
         {"link": None, "mac": None},
     ],
 )
-def test_an_entry_with_an_altered_pointer_is_appended(changes: Item) -> None:
+def test_an_entry_with_an_altered_pointer_is_appended(changes):
     create_logged_parcel("a")
     (original,) = pending_pointers()
     memory_aws.put_item({**original, **changes})
@@ -200,7 +198,7 @@ def test_an_entry_with_an_altered_pointer_is_appended(changes: Item) -> None:
     assert [quarantined["reason"] for quarantined in quarantined_items()] == ["altered_pointer"]
 
 
-def test_a_pointer_without_an_entry_is_quarantined_and_reported(log_fields: dict[str, Any]) -> None:
+def test_a_pointer_without_an_entry_is_quarantined_and_reported(log_fields):
     for n in range(3):
         create_logged_parcel(str(n))
     orphaned = sorted(pending_pointers(), key=lambda item: str(item["sk"]))[1]
@@ -211,7 +209,7 @@ def test_a_pointer_without_an_entry_is_quarantined_and_reported(log_fields: dict
     assert [quarantined["reason"] for quarantined in quarantined_items()] == ["no_entry"]
 
 
-def test_a_restored_old_pointer_is_quarantined() -> None:
+def test_a_restored_old_pointer_is_quarantined():
     create_logged_parcel("a")
     (old,) = pending_pointers()
     append_pending_and_return_longest_wait_ms(LOG_ID)
@@ -222,7 +220,7 @@ def test_a_restored_old_pointer_is_quarantined() -> None:
     assert [quarantined["reason"] for quarantined in quarantined_items()] == ["sealed_before"]
 
 
-def test_a_pointer_does_not_change_an_appended_entry() -> None:
+def test_a_pointer_does_not_change_an_appended_entry():
     create_logged_parcel("a")
     append_pending_and_return_longest_wait_ms(LOG_ID)
     (entry,) = appended_entry_ids()
@@ -232,7 +230,7 @@ def test_a_pointer_does_not_change_an_appended_entry() -> None:
     assert count_pending_in_one_read(LOG_ID) == 0
 
 
-def test_an_appended_entry_has_an_entry_mac_and_no_pending_mac() -> None:
+def test_an_appended_entry_has_an_entry_mac_and_no_pending_mac():
     create_logged_parcel("a")
     append_pending_and_return_longest_wait_ms(LOG_ID)
     (entry,) = (item for item in memory_aws.all_items() if item["pk"] == f"A#{LOG_ID}")
@@ -241,7 +239,7 @@ def test_an_appended_entry_has_an_entry_mac_and_no_pending_mac() -> None:
 
 @pytest.mark.parametrize("at", range(1, 6))
 @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER])
-def test_a_crash_during_quarantine_has_no_effect(fault: Fault, at: int) -> None:
+def test_a_crash_during_quarantine_has_no_effect(fault, at):
     create_logged_parcel("a")
     put_forged_entry()
     with inject_fault(fault, first_call=at), pytest.raises(ProcessDied):
@@ -251,9 +249,7 @@ def test_a_crash_during_quarantine_has_no_effect(fault: Fault, at: int) -> None:
 
 
 class TestMigrationFromUnauthenticatedEntries:
-    def test_entries_without_a_mac_are_accepted_until_the_configured_time(
-        self, configure: SettingsOverride, clock: Clock
-    ) -> None:
+    def test_entries_without_a_mac_are_accepted_until_the_configured_time(self, configure, clock):
         clock.freeze("2026-11-23T09:00:00.000Z")
         configure(unauthenticated_entries_until="2026-11-23T09:15:00Z")
         first = put_forged_entry(link=None)
@@ -265,20 +261,20 @@ class TestMigrationFromUnauthenticatedEntries:
         assert appended_entry_ids() == [first["sk"]]
         assert len(quarantined_items()) == 1
 
-    def test_a_wrong_mac_is_never_accepted(self, configure: SettingsOverride) -> None:
+    def test_a_wrong_mac_is_never_accepted(self, configure):
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         put_forged_entry(bytes(36))
         put_forged_entry(bytes(36), None)
         append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == []
 
-    def test_a_link_without_a_mac_is_never_accepted(self, configure: SettingsOverride) -> None:
+    def test_a_link_without_a_mac_is_never_accepted(self, configure):
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         put_forged_entry()
         append_pending_and_return_longest_wait_ms(LOG_ID)
         assert appended_entry_ids() == []
 
-    def test_a_malformed_pointer_is_never_accepted(self, configure: SettingsOverride) -> None:
+    def test_a_malformed_pointer_is_never_accepted(self, configure):
         configure(unauthenticated_entries_until=after(now(), seconds=60))
         for create_item in MALFORMED_POINTERS.values():
             memory_aws.put_item(create_item())
@@ -286,7 +282,7 @@ class TestMigrationFromUnauthenticatedEntries:
         assert appended_entry_ids() == []
         assert count_pending_in_one_read(LOG_ID) == 0
 
-    def test_no_stored_timestamp_extends_the_configured_time(self, configure: SettingsOverride) -> None:
+    def test_no_stored_timestamp_extends_the_configured_time(self, configure):
         configure(unauthenticated_entries_until=after(now(), seconds=-1))
         item = put_forged_entry()
         memory_aws.put_item(
@@ -297,7 +293,7 @@ class TestMigrationFromUnauthenticatedEntries:
 
 
 class TestKeys:
-    def test_a_retired_key_is_accepted_while_it_is_listed(self, configure: SettingsOverride) -> None:
+    def test_a_retired_key_is_accepted_while_it_is_listed(self, configure):
         old, new = to_base64(b"o" * 32), to_base64(b"n" * 32)
         configure(entry_key=old)
         create_logged_parcel("a")
@@ -310,7 +306,7 @@ class TestKeys:
         append_pending_and_return_longest_wait_ms(LOG_ID)
         assert len(appended_entry_ids()) == 1
 
-    def test_the_mac_covers_log_id_leaf_and_link(self) -> None:
+    def test_the_mac_covers_log_id_leaf_and_link(self):
         leaf = leaf_hash(b"body")
         item = {"sk": "e", "leaf": leaf, "link": LINK.to_bytes(), "mac": make_pending_mac("log", "e", leaf, LINK)}
         assert is_authentic_pending_item("log", item)
@@ -333,7 +329,7 @@ class TestScheduledSweep:
             {"task": "ledger.wake", "log": LOG_ID, "leaf": bytes(32)},
         ],
     )
-    def test_a_malformed_schedule_does_not_prevent_others_from_being_queued(self, schedule: Item, clock: Clock) -> None:
+    def test_a_malformed_schedule_does_not_prevent_others_from_being_queued(self, schedule, clock):
         create_logged_parcel("a")
         (original,) = pending_pointers()
         clock.shift(minutes=1)

@@ -29,7 +29,7 @@ CHARACTERS: Final = [chr(c) for c in range(sys.maxunicode + 1) if not 0xD800 <= 
 KELVIN, DOTLESS, LONG_S, DOTTED = "\u212a", "\u0131", "\u017f", "\u0130"
 
 
-def test_no_other_module_folds_case() -> None:
+def test_no_other_module_folds_case():
     modules = {
         path.relative_to(ROOT).as_posix()
         for path in ROOT.rglob("*.py")
@@ -40,7 +40,7 @@ def test_no_other_module_folds_case() -> None:
     assert modules <= ALLOWED.keys(), "use a function of chalicelib/kernel/core/case_folding.py"
 
 
-def test_only_ascii_letters_become_ascii_letters() -> None:
+def test_only_ascii_letters_become_ascii_letters():
     for character in CHARACTERS[128:]:
         for fold in (
             case_folding.ascii_lower,
@@ -51,7 +51,7 @@ def test_only_ascii_letters_become_ascii_letters() -> None:
             assert folded == character or not any(c.isascii() for c in folded), hex(ord(character))
 
 
-def test_ascii_and_other_letters_are_folded_as_by_python() -> None:
+def test_ascii_and_other_letters_are_folded_as_by_python():
     for character in CHARACTERS[:128]:
         assert {
             fold(character)
@@ -81,7 +81,7 @@ def test_ascii_and_other_letters_are_folded_as_by_python() -> None:
         ("ada@XN--BCHER-KVA.example", "ada@xn--bcher-kva.example"),
     ],
 )
-def test_an_email_address_is_normalized_by_ascii_case_and_idna(text: str, email_address: str) -> None:
+def test_an_email_address_is_normalized_by_ascii_case_and_idna(text, email_address):
     assert case_folding.parse_email_address(text) == case_folding.email_from_claim(text) == email_address
     assert case_folding.parse_email_address(email_address) == email_address
 
@@ -113,18 +113,18 @@ def test_an_email_address_is_normalized_by_ascii_case_and_idna(text: str, email_
         f"ada@{'a.' * 130}com",
     ],
 )
-def test_an_email_address_with_another_normal_form_is_rejected(text: str) -> None:
+def test_an_email_address_with_another_normal_form_is_rejected(text):
     with pytest.raises(ValueError, match="must"):
         case_folding.parse_email_address(text)
 
 
-def test_a_claim_may_contain_an_address_that_cannot_be_invited() -> None:
+def test_a_claim_may_contain_an_address_that_cannot_be_invited():
     assert case_folding.email_from_claim("Ada@localhost") == "ada@localhost"
     assert case_folding.email_from_claim(f"{KELVIN}evin@example.com") is None
     assert case_folding.email_from_claim("nobody") is None
 
 
-def test_an_address_stored_with_a_unicode_domain_is_found() -> None:
+def test_an_address_stored_with_a_unicode_domain_is_found():
     assert case_folding.email_spellings_by_domain_encoding("ada@xn--bcher-kva.example") == [
         "ada@xn--bcher-kva.example",
         "ada@bücher.example",
@@ -133,7 +133,7 @@ def test_an_address_stored_with_a_unicode_domain_is_found() -> None:
     assert case_folding.email_spellings_by_domain_encoding("ada@xn--a.example") == ["ada@xn--a.example"]
 
 
-def test_case_folding_does_not_change_a_domain_to_another() -> None:
+def test_case_folding_does_not_change_a_domain_to_another():
     assert (
         normalize_domain_name("BÜCHER.Example.com")
         == host_name_from_header("Bücher.Example.com:443")
@@ -145,12 +145,12 @@ def test_case_folding_does_not_change_a_domain_to_another() -> None:
             normalize_domain_name(text)
 
 
-def test_case_folding_does_not_change_a_path_to_another() -> None:
+def test_case_folding_does_not_change_a_path_to_another():
     assert to_comparable_path("/Looms/ÉTÉ") == "/looms/été"
     assert to_comparable_path("/\uff4bevin") == "/\uff4bevin"
 
 
-def test_similar_letters_do_not_identify_a_person() -> None:
+def test_similar_letters_do_not_identify_a_person():
     kevin = PersonIdentifiers(frozenset(), frozenset({"kevin@example.com", "émile@example.com"}))
     assert kevin.appears_in("Write to KEVIN@Example.com.")
     assert kevin.appears_in("ÉMILE@example.com")

@@ -12,19 +12,16 @@ from chalicelib.kernel.core import logs
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work import queues
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
 from tests.harness.log_records import capture_log_records, embedded_metrics
-from tests.harness.workers import Workers
 
 
-def test_a_record_is_written_once_despite_chalices_logger(api: ApiClient) -> None:
+def test_a_record_is_written_once_despite_chalices_logger(api):
     assert api.get("/status").status == 200
     assert len(logging.getLogger("atrium").handlers) == 1
 
 
 class TestFailedMessage:
-    def test_a_failure_is_logged_as_an_error_with_its_traceback(self, workers: Workers) -> None:
+    def test_a_failure_is_logged_as_an_error_with_its_traceback(self, workers):
         queues.enqueue_message({"task": "nothing.known", "secret": "s3cret"})
         with capture_log_records() as records:
             assert len(workers.try_deliver().failed_bodies) == 1
@@ -35,7 +32,7 @@ class TestFailedMessage:
         assert record["receives"] == 1
         assert "s3cret" not in repr(record)
 
-    def test_an_unreadable_message_is_logged_as_an_error(self, workers: Workers) -> None:
+    def test_an_unreadable_message_is_logged_as_an_error(self, workers):
         client("sqs").send_message(QueueUrl=settings().jobs_queue_url, MessageBody="no json")
         with capture_log_records() as records:
             assert workers.try_deliver().failed_bodies == ["no json"]
@@ -45,7 +42,7 @@ class TestFailedMessage:
 
 
 class TestMetrics:
-    def test_metrics_have_the_format_of_powertools(self, api: ApiClient) -> None:
+    def test_metrics_have_the_format_of_powertools(self, api):
         with capture_log_records() as records:
             api.get("/status")
         (record,) = records
@@ -65,16 +62,14 @@ class TestMetrics:
             name: value[0] if isinstance(value, list) else value for name, value in expected.items()
         }
 
-    def test_metrics_of_the_stage_are_beside_those_of_the_kind(self) -> None:
+    def test_metrics_of_the_stage_are_beside_those_of_the_kind(self):
         with capture_log_records() as records, logs.write_log_record_of_block("schedule", "sweep"):
             logs.add_metrics(DueLag=5)
         assert embedded_metrics(records[0], "stage") == {"DueLag": 5}
         assert embedded_metrics(records[0], "stage", "kind").keys() == {"Latency", "Errors", "Throttles"}
 
     @pytest.mark.usefixtures("aws")
-    def test_metrics_are_written_at_every_log_level(
-        self, configure: SettingsOverride, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_metrics_are_written_at_every_log_level(self, configure, capsys, monkeypatch):
         quiet = Logger(service="quiet", level="WARNING")
         monkeypatch.setattr(logs, "powertools_logger", lambda: quiet)
         configure(log_level="WARNING")
@@ -86,7 +81,7 @@ class TestMetrics:
 
 
 class TestLogRecord:
-    def test_the_first_record_of_a_process_is_marked_as_a_cold_start(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_first_record_of_a_process_is_marked_as_a_cold_start(self, monkeypatch):
         monkeypatch.setattr(logs, "_record_counter", iter(range(2)))
         with capture_log_records() as records:
             for _ in range(2):
@@ -94,14 +89,14 @@ class TestLogRecord:
                     pass
         assert [record.get("coldStart") for record in records] == [True, None]
 
-    def test_a_record_names_each_request_once_and_at_most_a_hundred(self) -> None:
+    def test_a_record_names_each_request_once_and_at_most_a_hundred(self):
         with capture_log_records() as records, logs.write_log_record_of_block("message", "append_entries"):
             logs.add_request_ids(["a", "b", "a"])
             logs.add_request_ids(str(number) for number in range(1000))
         assert records[0]["requestIds"][:3] == ["a", "b", "0"]
         assert len(records[0]["requestIds"]) == 100
 
-    def test_the_record_of_a_request_names_only_that_request(self) -> None:
+    def test_the_record_of_a_request_names_only_that_request(self):
         with (
             capture_log_records() as records,
             logs.write_log_record_of_block("request", "get_status", requestId="a"),

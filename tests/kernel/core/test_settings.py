@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -57,36 +56,32 @@ def load_platform_settings(monkeypatch: pytest.MonkeyPatch, **variables: str) ->
     return section(PlatformSettings)
 
 
-def test_keys_are_sufficient_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_sufficient_for_the_local_stage(monkeypatch):
     assert load_settings(monkeypatch).stage == "local"
 
 
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("value", ["", "not base64!", "c2hvcnQ="])
-def test_an_invalid_key_is_rejected_by_name_without_its_value(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_key_is_rejected_by_name_without_its_value(name, value, monkeypatch):
     with pytest.raises(SettingsError, match=name) as raised:
         load_settings(monkeypatch, **{name: value})
     assert value == "" or value not in str(raised.value)
 
 
-def test_all_invalid_settings_are_reported_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_invalid_settings_are_reported_together(monkeypatch):
     with pytest.raises(SettingsError) as raised:
         load_settings(monkeypatch, STAGE="moon", LOG_LEVEL="loud", WEBHOOK_ALLOW_PRIVATE="perhaps")
     assert all(name in str(raised.value) for name in ("STAGE", "LOG_LEVEL", "WEBHOOK_ALLOW_PRIVATE"))
 
 
 @pytest.mark.parametrize("name", sorted(DEPLOYED.keys() - {"STAGE", *KEYS, *PUBLIC}))
-def test_a_deployed_stage_requires_settings_that_are_optional_locally(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deployed_stage_requires_settings_that_are_optional_locally(name, monkeypatch):
     assert load_settings(monkeypatch, **DEPLOYED).stage == "prod"
     with pytest.raises(SettingsError, match=f"{name}: must be set on a deployed stage"):
         load_settings(monkeypatch, **(DEPLOYED | {name: ""}))
 
 
-def test_the_public_url_must_be_an_https_url(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_public_url_must_be_an_https_url(monkeypatch):
     assert load_settings(monkeypatch, PUBLIC_URL="http://127.0.0.1:9000").public_url == "http://127.0.0.1:9000"
     assert (
         load_settings(monkeypatch, **DEPLOYED, PUBLIC_URL="https://api.example/prod/").public_url
@@ -107,7 +102,7 @@ def test_the_public_url_must_be_an_https_url(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("keys", ["", KEY, "kms:", "kms:not base64!", f"{WRAPPED},", f"{WRAPPED},{KEY}"])
-def test_a_deployed_stage_accepts_only_wrapped_keys(name: str, keys: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployed_stage_accepts_only_wrapped_keys(name, keys, monkeypatch):
     assert getattr(load_settings(monkeypatch, **DEPLOYED), name.lower()) == WRAPPED
     for stage in ("dev", "prod"):
         with pytest.raises(SettingsError, match=f"{name}: (must be wrapped by AWS KMS|not base64)") as raised:
@@ -116,7 +111,7 @@ def test_a_deployed_stage_accepts_only_wrapped_keys(name: str, keys: str, monkey
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_several_keys_are_separated_by_commas(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_keys_are_separated_by_commas(name, monkeypatch):
     for keys in (KEY, WRAPPED, f"{KEY},{OTHER_KEY}", f"{KEY},{WRAPPED}"):
         for spelling in (keys, keys.replace(",", " , ")):
             assert getattr(load_settings(monkeypatch, **{name: spelling}), name.lower()) == keys
@@ -125,7 +120,7 @@ def test_several_keys_are_separated_by_commas(name: str, monkeypatch: pytest.Mon
             load_settings(monkeypatch, **{name: invalid_value})
 
 
-def test_the_number_of_public_keys_is_that_of_the_signing_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_public_keys_is_that_of_the_signing_keys(monkeypatch):
     public_keys, other_public_key = PUBLIC["AUDIT_PUBLIC_KEYS"], public_keys_of(OTHER_KEY)
     signing_keys = {"AUDIT_SIGNING_KEY": f"{KEY},{OTHER_KEY}"}
     assert (
@@ -142,7 +137,7 @@ def test_the_number_of_public_keys_is_that_of_the_signing_keys(monkeypatch: pyte
             load_settings(monkeypatch, **invalid_value)
 
 
-def test_a_deployed_stage_fetches_the_issuers_keys_only_over_https(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployed_stage_fetches_the_issuers_keys_only_over_https(monkeypatch):
     with pytest.raises(SettingsError, match="AUTH_JWKS: must be an https URL"):
         load_settings(monkeypatch, **(DEPLOYED | {"AUTH_JWKS": "http://issuer.example/jwks"}))
     assert (
@@ -155,9 +150,7 @@ def test_a_deployed_stage_fetches_the_issuers_keys_only_over_https(monkeypatch: 
     "location", ["missing.json", ".", "ftp://issuer.example/jwks", "https://", "issuer.example/jwks"]
 )
 @pytest.mark.parametrize("stage", ["local", "prod"])
-def test_the_issuers_keys_must_be_an_https_url_or_a_file(
-    stage: str, location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_issuers_keys_must_be_an_https_url_or_a_file(stage, location, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     message = r"AUTH_JWKS: must be an https URL or an existing file.*docs/reference/settings\.md"
     with pytest.raises(SettingsError, match=message):
@@ -168,7 +161,7 @@ def test_the_issuers_keys_must_be_an_https_url_or_a_file(
     )
 
 
-def test_environment_variables_override_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_override_the_settings_file(tmp_path, monkeypatch):
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"table_name": "filed", "mail_from": "filed@example.com"}))
     loaded = load_settings(monkeypatch, SETTINGS_FILE=str(file), MAIL_FROM="said@example.com")
@@ -176,21 +169,21 @@ def test_environment_variables_override_the_settings_file(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("sender", ["Atrium", "mail@", "@example.com", "Atrium <mail>", "a@b.example, c@d.example"])
-def test_the_sender_must_be_an_email_address(sender: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sender_must_be_an_email_address(sender, monkeypatch):
     with pytest.raises(SettingsError, match="MAIL_FROM: must be an e-mail address"):
         load_settings(monkeypatch, MAIL_FROM=sender)
     for valid_value in ("mail@example.com", "Atrium <mail@example.com>", '"Atrium, Inc." <mail@example.com>', ""):
         assert load_settings(monkeypatch, MAIL_FROM=valid_value).mail_from == valid_value
 
 
-def test_dns_servers_must_be_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dns_servers_must_be_addresses(monkeypatch):
     with pytest.raises(SettingsError, match="DNS_NAMESERVERS: must be addresses, such as"):
         load_settings(monkeypatch, DNS_NAMESERVERS="dns.example")
     for valid_value in ("", "192.0.2.7", "127.0.0.1:5353, [2001:db8::7]:53"):
         assert load_settings(monkeypatch, DNS_NAMESERVERS=valid_value).dns_nameservers == valid_value
 
 
-def test_the_platform_base_domain_must_be_a_domain_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_platform_base_domain_must_be_a_domain_name(monkeypatch):
     assert load_platform_settings(monkeypatch).platforms_domain == "atrium.localhost"
     assert load_platform_settings(monkeypatch, PLATFORMS_DOMAIN="Atrium.Example.").platforms_domain == "atrium.example"
     for invalid_value in (
@@ -207,7 +200,7 @@ def test_the_platform_base_domain_must_be_a_domain_name(monkeypatch: pytest.Monk
         load_settings(monkeypatch, **(DEPLOYED | {"PLATFORMS_DOMAIN": "atrium.localhost"}))
 
 
-def test_the_platform_apex_addresses_must_be_ip_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_platform_apex_addresses_must_be_ip_addresses(monkeypatch):
     for variables, loaded in (
         ("", ""),
         ("192.0.2.7", "192.0.2.7"),

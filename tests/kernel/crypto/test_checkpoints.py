@@ -39,32 +39,32 @@ def build_signature_line(seed: bytes, text: str, key_id_of: str) -> str:
     return f"— {VECTOR['origin']} {to_base64(key_id + signature)}\n"
 
 
-def test_the_public_key_of_the_vectors_seed_is_theirs() -> None:
+def test_the_public_key_of_the_vectors_seed_is_theirs():
     assert public_key(SEED) == KEY
 
 
-def test_signing_returns_the_note_of_the_vectors() -> None:
+def test_signing_returns_the_note_of_the_vectors():
     assert sign_checkpoint_note(HEAD, SEED) == NOTE
 
 
-def test_verification_returns_the_checkpoint() -> None:
+def test_verification_returns_the_checkpoint():
     assert verify_checkpoint_note(NOTE, [KEY]) == HEAD
 
 
-def test_an_empty_log_has_a_checkpoint() -> None:
+def test_an_empty_log_has_a_checkpoint():
     empty = Checkpoint("atrium/empty", 0, bytes(32))
     assert verify_checkpoint_note(sign_checkpoint_note(empty, SEED), [KEY]) == empty
 
 
 @given(st.integers(0, 2**53), st.binary(min_size=32, max_size=32), st.binary(min_size=32, max_size=32))
-def test_any_head_signed_with_any_key_verifies(size: int, root: bytes, seed: bytes) -> None:
+def test_any_head_signed_with_any_key_verifies(size, root, seed):
     head = Checkpoint(HEAD.origin, size, root)
     assert verify_checkpoint_note(sign_checkpoint_note(head, seed), [OTHER_KEY, public_key(seed)]) == head
 
 
 @given(st.integers(0, len(NOTE) - 1), st.characters())
 @example(NOTE.index("=\n", -5) - 1, "B")
-def test_no_character_of_a_note_can_be_changed(position: int, character: str) -> None:
+def test_no_character_of_a_note_can_be_changed(position, character):
     changed = NOTE[:position] + character + NOTE[position + 1 :]
     if changed != NOTE:
         with pytest.raises(NoteError):
@@ -72,54 +72,54 @@ def test_no_character_of_a_note_can_be_changed(position: int, character: str) ->
 
 
 @given(st.text())
-def test_any_other_text_is_malformed(text: str) -> None:
+def test_any_other_text_is_malformed(text):
     with pytest.raises(MalformedNote):
         parse(text)
 
 
-def test_a_note_does_not_verify_with_another_key() -> None:
+def test_a_note_does_not_verify_with_another_key():
     with pytest.raises(BadSignature):
         verify_checkpoint_note(NOTE, [OTHER_KEY])
 
 
-def test_a_note_does_not_verify_without_keys() -> None:
+def test_a_note_does_not_verify_without_keys():
     with pytest.raises(BadSignature):
         verify_checkpoint_note(NOTE, [])
 
 
-def test_a_note_verifies_with_a_retired_key() -> None:
+def test_a_note_verifies_with_a_retired_key():
     assert verify_checkpoint_note(NOTE, [OTHER_KEY, KEY]) == HEAD
 
 
-def test_a_signature_over_another_head_is_bad() -> None:
+def test_a_signature_over_another_head_is_bad():
     forged = NOTE.replace("\n7\n", "\n6\n")
     with pytest.raises(BadSignature):
         verify_checkpoint_note(forged, [KEY])
 
 
-def test_a_signature_by_another_key_with_this_keys_id_is_bad() -> None:
+def test_a_signature_by_another_key_with_this_keys_id_is_bad():
     with pytest.raises(BadSignature):
         verify_checkpoint_note(f"{TEXT}\n\n{build_signature_line(OTHER_SEED, TEXT + chr(10), key_id_of=NOTE)}", [KEY])
 
 
-def test_a_truncated_signature_is_bad() -> None:
+def test_a_truncated_signature_is_bad():
     truncated = to_base64(from_base64(SIGNATURES.split(" ")[2].strip())[:-1])
     with pytest.raises(BadSignature):
         verify_checkpoint_note(f"{TEXT}\n\n— {VECTOR['origin']} {truncated}\n", [KEY])
 
 
-def test_a_signature_under_another_name_is_ignored() -> None:
+def test_a_signature_under_another_name_is_ignored():
     with pytest.raises(BadSignature):
         verify_checkpoint_note(NOTE.replace("— atrium/", "— elsewhere/"), [KEY])
 
 
-def test_signatures_of_unknown_witnesses_are_ignored() -> None:
+def test_signatures_of_unknown_witnesses_are_ignored():
     witness = "— witness.example/w Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe\n"
     assert verify_checkpoint_note(NOTE + witness, [KEY]) == HEAD
     assert verify_checkpoint_note(f"{TEXT}\n\n{witness}{SIGNATURES}", [KEY]) == HEAD
 
 
-def test_the_signatures_of_all_known_keys_must_be_valid() -> None:
+def test_the_signatures_of_all_known_keys_must_be_valid():
     doubly_signed = NOTE + sign_checkpoint_note(HEAD, OTHER_SEED).split("\n\n")[1]
     assert verify_checkpoint_note(doubly_signed, [KEY, OTHER_KEY]) == HEAD
     one_wrong = NOTE + build_signature_line(SEED, TEXT + "\n", key_id_of=sign_checkpoint_note(HEAD, OTHER_SEED))
@@ -128,14 +128,14 @@ def test_the_signatures_of_all_known_keys_must_be_valid() -> None:
         verify_checkpoint_note(one_wrong, [KEY, OTHER_KEY])
 
 
-def test_extension_lines_are_signed_and_parsed() -> None:
+def test_extension_lines_are_signed_and_parsed():
     text = f"{TEXT}\nsomething more\n"
     note = f"{text}\n{build_signature_line(SEED, text, key_id_of=NOTE)}"
     assert verify_checkpoint_note(note, [KEY]) == replace(HEAD, extensions=("something more",))
     assert sign_checkpoint_note(verify_checkpoint_note(note, [KEY]), SEED) == note
 
 
-def test_parsing_does_not_verify() -> None:
+def test_parsing_does_not_verify():
     note = parse(NOTE)
     assert note.checkpoint == HEAD
     assert note.text == TEXT + "\n"
@@ -184,13 +184,13 @@ ROOT = to_base64(HEAD.root)
         f"{TEXT}\n{'x' * MAX_NOTE_CHARACTERS}\n\n{SIGNATURES}",
     ],
 )
-def test_a_note_in_another_format_is_malformed(note: str) -> None:
+def test_a_note_in_another_format_is_malformed(note):
     with pytest.raises(MalformedNote):
         verify_checkpoint_note(note, [KEY])
 
 
 @pytest.mark.parametrize("seed", [b"", bytes(31), bytes(33)])
-def test_a_seed_has_32_bytes(seed: bytes) -> None:
+def test_a_seed_has_32_bytes(seed):
     with pytest.raises(ValueError, match="32"):
         sign_checkpoint_note(HEAD, seed)
     with pytest.raises(ValueError, match="32"):

@@ -6,20 +6,16 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import SettingsError
 from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
-from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient
 from tests.harness.aws_calls import record_calls
-from tests.harness.callers import Person
 from tests.harness.data_keys import create_wrapped_key
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.organizations import CreatedOrganization
 
 PURPOSE = "webhook:an-id"
 
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process(configure: SettingsOverride) -> None:
+def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process(configure):
     configure(data_key=create_wrapped_key())
     with record_calls() as calls:
         assert decrypt_bytes(encrypt_bytes(b"secret", PURPOSE), PURPOSE) == b"secret"
@@ -27,7 +23,7 @@ def test_decryption_restores_the_data_and_calls_the_key_service_once_per_process
     assert calls.call_names == ["kms:Decrypt"]
 
 
-def test_another_data_key_cannot_decrypt(configure: SettingsOverride) -> None:
+def test_another_data_key_cannot_decrypt(configure):
     configure(data_key=create_wrapped_key())
     ciphertext = encrypt_bytes(b"secret", PURPOSE)
     configure(data_key=create_wrapped_key())
@@ -36,15 +32,13 @@ def test_another_data_key_cannot_decrypt(configure: SettingsOverride) -> None:
 
 
 @pytest.mark.parametrize("context", [{}, {"service": "atrium"}, {"service": "another", "purpose": "data-key"}])
-def test_a_key_wrapped_in_another_encryption_context_is_rejected(
-    context: dict[str, str], configure: SettingsOverride
-) -> None:
+def test_a_key_wrapped_in_another_encryption_context_is_rejected(context, configure):
     configure(data_key=create_wrapped_key(EncryptionContext=context))
     with pytest.raises(Exception, match="InvalidCiphertextException"):
         encrypt_bytes(b"secret", PURPOSE)
 
 
-def test_an_altered_data_key_is_rejected(configure: SettingsOverride) -> None:
+def test_an_altered_data_key_is_rejected(configure):
     ciphertext = bytearray(from_base64(create_wrapped_key().removeprefix("kms:")))
     ciphertext[-1] ^= 1
     configure(data_key=f"kms:{to_base64(bytes(ciphertext))}")
@@ -52,14 +46,14 @@ def test_an_altered_data_key_is_rejected(configure: SettingsOverride) -> None:
         encrypt_bytes(b"secret", PURPOSE)
 
 
-def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure: SettingsOverride) -> None:
+def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure):
     configure(data_key=create_wrapped_key(KeySpec="AES_128"))
     with pytest.raises(SettingsError, match="DATA_KEY: the decrypted key is not 32 bytes long"):
         encrypt_bytes(b"secret", PURPOSE)
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])
-def test_a_failing_key_service_is_unavailable_and_called_again_later(fault: Fault, configure: SettingsOverride) -> None:
+def test_a_failing_key_service_is_unavailable_and_called_again_later(fault, configure):
     configure(data_key=create_wrapped_key())
     with (
         inject_fault(fault, call_name="kms:Decrypt", times=None) as injected,
@@ -71,9 +65,7 @@ def test_a_failing_key_service_is_unavailable_and_called_again_later(fault: Faul
     assert decrypt_bytes(encrypt_bytes(b"secret", PURPOSE), PURPOSE) == b"secret"
 
 
-def test_an_operation_that_encrypts_has_no_effect_without_the_key_service(
-    api: ApiClient, ada: Person, organization: CreatedOrganization, configure: SettingsOverride
-) -> None:
+def test_an_operation_that_encrypts_has_no_effect_without_the_key_service(api, ada, organization, configure):
     configure(data_key=create_wrapped_key())
     path, body = f"{organization.path}/api-keys", {"name": "Nightly export"}
     headers = {"Idempotency-Key": "f3a7e1b4-1e6b-4d0c-8b4b-3b8f3a0a1f5a"}

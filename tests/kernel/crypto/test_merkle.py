@@ -13,40 +13,40 @@ LOG = VECTORS["log"]
 leaves = st.lists(st.binary(max_size=8).map(leaf_hash), max_size=70)
 
 
-def test_leaf_and_node_hashes_have_different_domains() -> None:
+def test_leaf_and_node_hashes_have_different_domains():
     left_hash, right_hash = leaf_hash(b"left"), leaf_hash(b"right")
     assert node_hash(left_hash, right_hash) != leaf_hash(left_hash + right_hash)
 
 
-def test_the_first_entry_of_the_vectors_has_its_leaf_hash() -> None:
+def test_the_first_entry_of_the_vectors_has_its_leaf_hash():
     assert leaf_hash(LOG["firstLeafData"].encode()).hex() == LOG["leafHashes"][0]
 
 
 @pytest.mark.parametrize("size", range(8))
-def test_each_size_of_the_vectors_has_its_root(size: int) -> None:
+def test_each_size_of_the_vectors_has_its_root(size):
     hashes = [bytes.fromhex(leaf) for leaf in LOG["leafHashes"][:size]]
     assert CompactRange().with_appended_leaves(hashes).root_hash().hex() == LOG["rootsBySize"][size]
 
 
-def test_the_root_of_an_empty_tree_is_the_hash_of_nothing() -> None:
+def test_the_root_of_an_empty_tree_is_the_hash_of_nothing():
     assert CompactRange().root_hash() == EMPTY_ROOT
     assert EMPTY_ROOT.hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @given(leaves)
-def test_the_root_equals_that_of_the_definition(hashes: list[bytes]) -> None:
+def test_the_root_equals_that_of_the_definition(hashes):
     assert CompactRange().with_appended_leaves(hashes).root_hash() == rfc6962.tree_root(hashes)
 
 
 @given(leaves, leaves)
-def test_extending_twice_equals_extending_once(before: list[bytes], after: list[bytes]) -> None:
+def test_extending_twice_equals_extending_once(before, after):
     assert CompactRange().with_appended_leaves(before).with_appended_leaves(
         after
     ) == CompactRange().with_appended_leaves(before + after)
 
 
 @given(leaves)
-def test_adding_leaves_one_by_one_equals_adding_all_at_once(hashes: list[bytes]) -> None:
+def test_adding_leaves_one_by_one_equals_adding_all_at_once(hashes):
     tree = CompactRange()
     for leaf in hashes:
         tree = tree.with_appended_leaves([leaf])
@@ -54,7 +54,7 @@ def test_adding_leaves_one_by_one_equals_adding_all_at_once(hashes: list[bytes])
 
 
 @given(leaves.filter(bool), st.data())
-def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObject) -> None:
+def test_any_changed_leaf_changes_the_root(hashes, data):
     position = data.draw(st.integers(0, len(hashes) - 1))
     changed = [*hashes]
     changed[position] = leaf_hash(b"something else entirely")
@@ -64,21 +64,21 @@ def test_any_changed_leaf_changes_the_root(hashes: list[bytes], data: st.DataObj
     )
 
 
-def test_extending_does_not_change_the_original() -> None:
+def test_extending_does_not_change_the_original():
     single = CompactRange().with_appended_leaves([leaf_hash(b"first")])
     single.with_appended_leaves([leaf_hash(b"second")])
     assert single == CompactRange(1, (leaf_hash(b"first"),))
 
 
 @given(leaves)
-def test_a_tree_is_determined_by_its_size_and_peaks(hashes: list[bytes]) -> None:
+def test_a_tree_is_determined_by_its_size_and_peaks(hashes):
     tree = CompactRange().with_appended_leaves(hashes)
     assert CompactRange(tree.size, tree.peaks) == tree
     assert tree.size == len(hashes)
 
 
 @given(leaves, st.data())
-def test_a_range_consists_of_its_largest_complete_subtrees(hashes: list[bytes], data: st.DataObject) -> None:
+def test_a_range_consists_of_its_largest_complete_subtrees(hashes, data):
     begin, middle, end = sorted(data.draw(st.integers(0, len(hashes))) for _ in range(3))
     range_ = CompactRange(begin=begin).with_appended_leaves(hashes[begin:end])
     assert range_ == CompactRange(end - begin, tuple(rfc6962.subtree_roots(hashes, begin, end)), begin)
@@ -87,7 +87,7 @@ def test_a_range_consists_of_its_largest_complete_subtrees(hashes: list[bytes], 
     )
 
 
-def test_a_range_that_does_not_start_at_zero_has_no_root() -> None:
+def test_a_range_that_does_not_start_at_zero_has_no_root():
     with pytest.raises(ValueError, match="no root"):
         CompactRange(begin=1).with_appended_leaves([leaf_hash(b"second")]).root_hash()
 
@@ -96,17 +96,17 @@ def test_a_range_that_does_not_start_at_zero_has_no_root() -> None:
     ("size", "count", "begin"),
     [(0, 1, 0), (1, 0, 0), (3, 1, 0), (4, 2, 0), (-1, 1, 0), (0, 1, 5), (2, 1, 1), (2, 2, 2), (2, 1, -2), (4, 2, 3)],
 )
-def test_peaks_that_do_not_fit_the_size_are_rejected(size: int, count: int, begin: int) -> None:
+def test_peaks_that_do_not_fit_the_size_are_rejected(size, count, begin):
     with pytest.raises(ValueError, match="peak"):
         CompactRange(size, (bytes(32),) * count, begin)
 
 
-def test_a_peak_of_another_length_is_rejected() -> None:
+def test_a_peak_of_another_length_is_rejected():
     with pytest.raises(ValueError, match="32 bytes"):
         CompactRange(1, (bytes(31),))
 
 
 @pytest.mark.parametrize("leaf", [b"", bytes(31), bytes(33), b"the data itself"])
-def test_a_leaf_of_another_length_is_rejected(leaf: bytes) -> None:
+def test_a_leaf_of_another_length_is_rejected(leaf):
     with pytest.raises(ValueError, match="leaf"):
         CompactRange().with_appended_leaves([leaf])

@@ -25,7 +25,7 @@ def prefers_html(accept: str | None) -> bool:
         "*/*;q=0.1, text/html;q=0.2",
     ],
 )
-def test_html_with_the_higher_weight_or_first_place_is_preferred(accept: str) -> None:
+def test_html_with_the_higher_weight_or_first_place_is_preferred(accept):
     assert prefers_html(accept)
 
 
@@ -45,5 +45,5 @@ def test_html_with_the_higher_weight_or_first_place_is_preferred(accept: str) ->
         "nonsense, ;;q=",
     ],
 )
-def test_html_with_a_lower_weight_or_without_mention_is_not_preferred(accept: str | None) -> None:
+def test_html_with_a_lower_weight_or_without_mention_is_not_preferred(accept):
     assert not prefers_html(accept)

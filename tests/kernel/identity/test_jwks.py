@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
@@ -60,12 +59,12 @@ def is_unavailable(keys: IssuerKeys) -> bool:
 # When the keys are fetched
 
 
-def test_the_keys_are_fetched_once(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_the_keys_are_fetched_once(keys, issuer):
     assert all(has_key(keys, "first") for _ in range(10))
     assert issuer.requested_paths == ["/keys?of=users"]
 
 
-def test_the_keys_are_fetched_again_after_ten_minutes(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
+def test_the_keys_are_fetched_again_after_ten_minutes(keys, issuer, clock):
     assert has_key(keys, "first")
     issuer.publish(build_jwk("second"))
     clock.shift(seconds=599)
@@ -75,23 +74,21 @@ def test_the_keys_are_fetched_again_after_ten_minutes(keys: IssuerKeys, issuer: 
     assert has_key(keys, "second")
 
 
-def test_an_unknown_key_id_causes_an_immediate_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_an_unknown_key_id_causes_an_immediate_fetch(keys, issuer):
     assert has_key(keys, "first")
     issuer.publish(build_jwk("first"), build_jwk("second"))
     assert has_key(keys, "second")
     assert len(issuer.requested_paths) == 2
 
 
-def test_several_rotations_within_a_minute_are_all_noticed(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_several_rotations_within_a_minute_are_all_noticed(keys, issuer):
     for kid in ("first", "second", "third", "fourth", "fifth", "sixth"):
         issuer.publish(build_jwk(kid))
         assert has_key(keys, kid)
     assert len(issuer.requested_paths) == 6
 
 
-def test_unknown_key_ids_cause_at_most_five_fetches_in_five_minutes(
-    keys: IssuerKeys, issuer: KeyServer, clock: Clock
-) -> None:
+def test_unknown_key_ids_cause_at_most_five_fetches_in_five_minutes(keys, issuer, clock):
     assert has_key(keys, "first")
     assert not any(has_key(keys, f"unknown-{n}") for n in range(20))
     clock.shift(seconds=299)
@@ -102,7 +99,7 @@ def test_unknown_key_ids_cause_at_most_five_fetches_in_five_minutes(
     assert len(issuer.requested_paths) == 11
 
 
-def test_forged_key_ids_never_make_the_service_unavailable(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_forged_key_ids_never_make_the_service_unavailable(keys, issuer):
     assert has_key(keys, "first")
     issuer.status = 500
     assert not any(has_key(keys, f"unknown-{n}") for n in range(20))
@@ -110,7 +107,7 @@ def test_forged_key_ids_never_make_the_service_unavailable(keys: IssuerKeys, iss
     assert has_key(keys, "first")
 
 
-def test_concurrent_lookups_of_unknown_keys_share_one_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_concurrent_lookups_of_unknown_keys_share_one_fetch(keys, issuer):
     assert has_key(keys, "first")
     issuer.may_respond.clear()
     with ThreadPoolExecutor(8) as threads:
@@ -122,13 +119,13 @@ def test_concurrent_lookups_of_unknown_keys_share_one_fetch(keys: IssuerKeys, is
     assert len(issuer.requested_paths) == 2
 
 
-def test_a_known_key_for_another_algorithm_causes_no_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_a_known_key_for_another_algorithm_causes_no_fetch(keys, issuer):
     assert not has_key(keys, "first", "RS256")
     assert not has_key(keys, None, "RS256")
     assert len(issuer.requested_paths) == 1
 
 
-def test_concurrent_first_lookups_share_one_fetch(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_concurrent_first_lookups_share_one_fetch(keys, issuer):
     issuer.may_respond.clear()
     with ThreadPoolExecutor(8) as threads:
         lookups = [threads.submit(has_key, keys, "first") for _ in range(8)]
@@ -137,7 +134,7 @@ def test_concurrent_first_lookups_share_one_fetch(keys: IssuerKeys, issuer: KeyS
     assert len(issuer.requested_paths) == 1
 
 
-def test_a_lookup_of_an_unknown_key_does_not_block_others(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_a_lookup_of_an_unknown_key_does_not_block_others(keys, issuer):
     assert has_key(keys, "first")
     issuer.may_respond.clear()
     with ThreadPoolExecutor(1) as thread:
@@ -151,7 +148,7 @@ def test_a_lookup_of_an_unknown_key_does_not_block_others(keys: IssuerKeys, issu
 # Failures of the issuer
 
 
-def test_without_any_keys_the_service_is_unavailable(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
+def test_without_any_keys_the_service_is_unavailable(keys, issuer, clock):
     issuer.status = 500
     assert is_unavailable(keys)
     assert is_unavailable(keys)
@@ -161,7 +158,7 @@ def test_without_any_keys_the_service_is_unavailable(keys: IssuerKeys, issuer: K
     assert has_key(keys, "first")
 
 
-def test_cached_keys_stay_valid(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
+def test_cached_keys_stay_valid(keys, issuer, clock):
     assert has_key(keys, "first")
     issuer.status = 503
     clock.shift(seconds=600)
@@ -174,22 +171,20 @@ def test_cached_keys_stay_valid(keys: IssuerKeys, issuer: KeyServer, clock: Cloc
     assert len(issuer.requested_paths) == 3
 
 
-def test_a_failed_fetch_keeps_the_cached_keys(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_a_failed_fetch_keeps_the_cached_keys(keys, issuer):
     assert has_key(keys, "first")
     issuer.status = 503
     assert not has_key(keys, "second")
     assert has_key(keys, "first")
 
 
-def test_a_refused_connection_is_unavailable() -> None:
+def test_a_refused_connection_is_unavailable():
     with KeyServer() as server:
         url = server.url
     assert is_unavailable(IssuerKeys(url))
 
 
-def test_an_unresponsive_issuer_is_unavailable_after_the_timeout(
-    keys: IssuerKeys, issuer: KeyServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unresponsive_issuer_is_unavailable_after_the_timeout(keys, issuer, monkeypatch):
     monkeypatch.setattr(jwks, "TIMEOUT_SECONDS", 0.1)
     issuer.may_respond.clear()
     started_at = monotonic()
@@ -198,7 +193,7 @@ def test_an_unresponsive_issuer_is_unavailable_after_the_timeout(
 
 
 @pytest.mark.parametrize("part", ["status", "headers", "body"])
-def test_a_slow_issuer_is_unavailable_after_the_timeout(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_issuer_is_unavailable_after_the_timeout(part, monkeypatch):
     monkeypatch.setattr(jwks, "TIMEOUT_SECONDS", 0.4)
     with TricklingKeyServer(part) as server:
         started_at = monotonic()
@@ -208,9 +203,7 @@ def test_a_slow_issuer_is_unavailable_after_the_timeout(part: str, monkeypatch: 
         assert server.client_disconnected.wait(60)
 
 
-def test_an_unresponsive_issuer_does_not_block_callers_with_cached_keys(
-    keys: IssuerKeys, issuer: KeyServer, clock: Clock
-) -> None:
+def test_an_unresponsive_issuer_does_not_block_callers_with_cached_keys(keys, issuer, clock):
     assert has_key(keys, "first")
     clock.shift(seconds=600)
     issuer.may_respond.clear()
@@ -223,18 +216,18 @@ def test_an_unresponsive_issuer_does_not_block_callers_with_cached_keys(
         assert refresh.result()
 
 
-def test_an_endless_response_is_cut_off(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_an_endless_response_is_cut_off(keys, issuer):
     issuer.content += b" " * MAX_KEY_SET_BYTES
     assert is_unavailable(keys)
 
 
-def test_a_truncated_response_is_a_failure(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_a_truncated_response_is_a_failure(keys, issuer):
     issuer.headers["Content-Length"] = str(len(issuer.content))
     issuer.content = issuer.content[:-1]
     assert is_unavailable(keys)
 
 
-def test_redirects_are_not_followed(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_redirects_are_not_followed(keys, issuer):
     location = issuer.url
     issuer.status, issuer.headers = 302, {"Location": location}
     assert is_unavailable(keys)
@@ -258,7 +251,7 @@ def test_redirects_are_not_followed(keys: IssuerKeys, issuer: KeyServer) -> None
         b"[" * 100_000,
     ],
 )
-def test_an_invalid_key_set_is_a_failure(content: bytes, keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_an_invalid_key_set_is_a_failure(content, keys, issuer):
     issuer.content = content
     assert is_unavailable(keys)
 
@@ -274,20 +267,18 @@ def test_an_invalid_key_set_is_a_failure(content: bytes, keys: IssuerKeys, issue
         (ed25519.Ed25519PrivateKey.generate(), "EdDSA"),
     ],
 )
-def test_a_key_without_an_algorithm_has_that_of_its_type(
-    key: Any, algorithm: str, keys: IssuerKeys, issuer: KeyServer
-) -> None:
+def test_a_key_without_an_algorithm_has_that_of_its_type(key, algorithm, keys, issuer):
     issuer.publish(build_jwk("bare", key, algorithm))
     assert [a for a in ("RS256", "ES256", "EdDSA") if has_key(keys, "bare", a)] == [algorithm]
 
 
 @pytest.mark.parametrize("alg", ["EdDSA", "Ed25519", None])
-def test_an_ed25519_key_has_both_names_of_its_algorithm(alg: str | None, keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_an_ed25519_key_has_both_names_of_its_algorithm(alg, keys, issuer):
     issuer.publish(build_jwk("ed", ed25519.Ed25519PrivateKey.generate(), "EdDSA", **({"alg": alg} if alg else {})))
     assert [a for a in jwks.ALGORITHMS if has_key(keys, "ed", a)] == ["EdDSA", "Ed25519"]
 
 
-def test_a_private_key_in_the_key_set_becomes_a_public_key(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_a_private_key_in_the_key_set_becomes_a_public_key(keys, issuer):
     private_key = rsa.generate_private_key(65537, 2048)
     issuer.publish({**jwt.get_algorithm_by_name("RS256").to_jwk(private_key, as_dict=True), "kid": "first"})
     key = keys.find("first", "RS256")
@@ -324,18 +315,18 @@ UNUSABLE_KEYS = [
 
 
 @pytest.mark.parametrize("unusable_key", UNUSABLE_KEYS)
-def test_an_unusable_key_does_not_affect_the_others(unusable_key: object, keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_an_unusable_key_does_not_affect_the_others(unusable_key, keys, issuer):
     issuer.publish(unusable_key, build_jwk("first"))
     assert has_key(keys, "first")
     assert not any(has_key(keys, "useless", algorithm) for algorithm in ("RS256", "ES256", "EdDSA"))
 
 
-def test_a_key_set_of_unusable_keys_is_a_failure(keys: IssuerKeys, issuer: KeyServer) -> None:
+def test_a_key_set_of_unusable_keys_is_a_failure(keys, issuer):
     issuer.publish(*UNUSABLE_KEYS)
     assert is_unavailable(keys)
 
 
-def test_a_token_without_a_key_id_requires_a_single_key(keys: IssuerKeys, issuer: KeyServer, clock: Clock) -> None:
+def test_a_token_without_a_key_id_requires_a_single_key(keys, issuer, clock):
     issuer.publish(build_jwk(None), build_jwk("okp", ed25519.Ed25519PrivateKey.generate(), "EdDSA"))
     assert has_key(keys, None)
     assert has_key(keys, None, "EdDSA")
@@ -347,7 +338,7 @@ def test_a_token_without_a_key_id_requires_a_single_key(keys: IssuerKeys, issuer
 # Sources of the keys
 
 
-def test_the_keys_can_come_from_a_file(tmp_path: Path, clock: Clock) -> None:
+def test_the_keys_can_come_from_a_file(tmp_path, clock):
     clock.freeze()
     file = tmp_path / "jwks.json"
     keys = IssuerKeys(str(file))
@@ -363,10 +354,10 @@ def test_the_keys_can_come_from_a_file(tmp_path: Path, clock: Clock) -> None:
 @pytest.mark.parametrize(
     "source", ["http://user:password@host/", "http://127.0.0.1:port/", "http://[/", "/no/such/file"]
 )
-def test_an_invalid_source_is_a_failure(source: str) -> None:
+def test_an_invalid_source_is_a_failure(source):
     assert is_unavailable(IssuerKeys(source))
 
 
-def test_a_process_has_one_set_of_keys_per_source() -> None:
+def test_a_process_has_one_set_of_keys_per_source():
     assert jwks.get_issuer_keys("somewhere") is jwks.get_issuer_keys("somewhere")
     jwks.get_issuer_keys.cache_clear()

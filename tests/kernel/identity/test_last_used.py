@@ -5,17 +5,13 @@ import pytest
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
-from tests.harness.api import ApiClient
-from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization, create_api_key
+from tests.harness.organizations import create_api_key
 
 
 @pytest.mark.parametrize(
     "fault", [TransactionCancelled({}, is_contended=True), unavailable("Busy.")], ids=["conflict", "unavailable"]
 )
-def test_a_failed_write_is_repeated_with_the_next_request(
-    api: ApiClient, organization: CreatedOrganization, ada: Person, monkeypatch: pytest.MonkeyPatch, fault: Exception
-) -> None:
+def test_a_failed_write_is_repeated_with_the_next_request(api, organization, ada, monkeypatch, fault):
     key = create_api_key(api, organization)
 
     def fail(_: object) -> None:

@@ -33,7 +33,7 @@ def set_accept_id_tokens(monkeypatch: pytest.MonkeyPatch, accepted: str) -> None
 
 
 @pytest.mark.parametrize("typ", ["JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt"])
-def test_a_token_with_the_type_of_an_access_token_is_accepted(typ: str) -> None:
+def test_a_token_with_the_type_of_an_access_token_is_accepted(typ):
     assert is_accepted(sign_token({**VALID_HEADER, "typ": typ}, build_claims()))
 
 
@@ -54,7 +54,7 @@ def test_a_token_with_the_type_of_an_access_token_is_accepted(typ: str) -> None:
         ["JWT"],
     ],
 )
-def test_a_token_of_another_type_is_rejected(typ: object) -> None:
+def test_a_token_of_another_type_is_rejected(typ):
     assert is_rejected(sign_token({**VALID_HEADER, "typ": typ}, build_claims()))
 
 
@@ -80,15 +80,13 @@ ID_TOKENS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("description", OTHER_TOKENS)
 @pytest.mark.parametrize("accepted", ["0", "1"])
-def test_a_token_that_is_no_users_bearer_token_is_rejected(
-    description: str, accepted: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_token_that_is_no_users_bearer_token_is_rejected(description, accepted, monkeypatch):
     set_accept_id_tokens(monkeypatch, accepted)
     assert is_rejected(build_token(**OTHER_TOKENS[description]))
 
 
 @pytest.mark.parametrize("description", ID_TOKENS)
-def test_an_id_token_is_accepted_if_the_setting_allows_it(description: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_id_token_is_accepted_if_the_setting_allows_it(description, monkeypatch):
     assert "ID token" in rejection(build_token(**ID_TOKENS[description])).detail
     set_accept_id_tokens(monkeypatch, "1")
     assert is_accepted(build_token(**ID_TOKENS[description]))
@@ -105,5 +103,5 @@ def test_an_id_token_is_accepted_if_the_setting_allows_it(description: str, monk
         {"idtyp": "user", "azp": "web"},
     ],
 )
-def test_an_access_token_of_a_user_is_accepted(token_claims: dict[str, Any]) -> None:
+def test_an_access_token_of_a_user_is_accepted(token_claims):
     assert is_accepted(build_token(**token_claims))

@@ -4,36 +4,35 @@ from time import monotonic
 
 import pytest
 
-from chalicelib.kernel.outbound.dns import DnsError, RecordType, query_dns
-from tests.harness.nameserver import DnsFailure, Nameserver
+from chalicelib.kernel.outbound.dns import DnsError, query_dns
 
 SHOP = "shop.example.com"
 
 
 @pytest.mark.parametrize("text", ["atrium-verify=1", "", 'say "so"', "back\\slash", "x" * 255, "x" * 256, "x" * 400])
-def test_a_text_record_is_returned_unchanged(text: str, nameserver: Nameserver) -> None:
+def test_a_text_record_is_returned_unchanged(text, nameserver):
     nameserver.set_replies(SHOP, [text], record_type="TXT")
     assert query_dns(SHOP, "TXT", 2) == [text]
 
 
-def test_a_name_may_have_several_text_records(nameserver: Nameserver) -> None:
+def test_a_name_may_have_several_text_records(nameserver):
     nameserver.set_replies(SHOP, ["one", "two", "three"], record_type="TXT")
     assert sorted(query_dns(SHOP, "TXT", 2)) == ["one", "three", "two"]
 
 
-def test_a_truncated_answer_is_queried_again_over_tcp(nameserver: Nameserver) -> None:
+def test_a_truncated_answer_is_queried_again_over_tcp(nameserver):
     texts = [f"{n:03d}" * 60 for n in range(20)]
     nameserver.set_replies(SHOP, texts, record_type="TXT")
     assert sorted(query_dns(SHOP, "TXT", 2)) == texts
     assert nameserver.questions == [(SHOP, "TXT")] * 2
 
 
-def test_a_canonical_name_is_lower_case_without_the_final_dot(nameserver: Nameserver) -> None:
+def test_a_canonical_name_is_lower_case_without_the_final_dot(nameserver):
     nameserver.set_replies(SHOP, ["CNAME.Atrium.Example."], record_type="CNAME")
     assert query_dns(SHOP, "CNAME", 2) == ["cname.atrium.example"]
 
 
-def test_aliases_are_followed_to_addresses(nameserver: Nameserver) -> None:
+def test_aliases_are_followed_to_addresses(nameserver):
     nameserver.set_replies(SHOP, ["a.example.com"], record_type="CNAME")
     nameserver.set_replies("a.example.com", ["b.example.com"], record_type="CNAME")
     nameserver.set_replies("b.example.com", ["192.0.2.7", "2001:db8::7"])
@@ -42,7 +41,7 @@ def test_aliases_are_followed_to_addresses(nameserver: Nameserver) -> None:
 
 
 @pytest.mark.parametrize("record_type", ["A", "AAAA", "CNAME", "TXT"])
-def test_a_missing_record_is_an_empty_list(record_type: RecordType, nameserver: Nameserver) -> None:
+def test_a_missing_record_is_an_empty_list(record_type, nameserver):
     assert query_dns("nobody.example", record_type, 2) == []
     nameserver.set_replies(SHOP, [], record_type=record_type)
     assert query_dns(SHOP, record_type, 2) == []
@@ -52,7 +51,7 @@ def test_a_missing_record_is_an_empty_list(record_type: RecordType, nameserver: 
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "REFUSED"])
-def test_a_failed_query_raises_dns_error(failure: DnsFailure, nameserver: Nameserver) -> None:
+def test_a_failed_query_raises_dns_error(failure, nameserver):
     nameserver.set_replies(SHOP, failure, record_type="TXT")
     started_at = monotonic()
     with pytest.raises(DnsError) as raised:
@@ -61,7 +60,7 @@ def test_a_failed_query_raises_dns_error(failure: DnsFailure, nameserver: Namese
     assert monotonic() - started_at < 20
 
 
-def test_a_silent_server_is_awaited_until_the_timeout(nameserver: Nameserver) -> None:
+def test_a_silent_server_is_awaited_until_the_timeout(nameserver):
     nameserver.set_replies(SHOP, "SILENCE", record_type="TXT")
     started_at = monotonic()
     with pytest.raises(DnsError) as raised:
@@ -71,14 +70,14 @@ def test_a_silent_server_is_awaited_until_the_timeout(nameserver: Nameserver) ->
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
-def test_without_remaining_time_no_query_is_sent(seconds: float, nameserver: Nameserver) -> None:
+def test_without_remaining_time_no_query_is_sent(seconds, nameserver):
     nameserver.set_replies(SHOP, ["one"], record_type="TXT")
     with pytest.raises(DnsError) as raised:
         query_dns(SHOP, "TXT", seconds)
     assert raised.value.timed_out
 
 
-def test_an_invalid_name_raises_dns_error(nameserver: Nameserver) -> None:
+def test_an_invalid_name_raises_dns_error(nameserver):
     with pytest.raises(DnsError):
         query_dns("a" * 64 + ".example", "TXT", 2)
     assert nameserver.questions == []

@@ -14,7 +14,6 @@ from chalicelib.features.platforms.models.domain_names import (
     normalize_domain_name,
     registrable_domain,
 )
-from tests.conftest import SettingsOverride
 
 LABELS = st.from_regex(r"[a-z]([a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 DOMAINS = st.lists(LABELS, min_size=1, max_size=4).map(lambda labels: ".".join([*labels, "example.com"]))
@@ -23,14 +22,14 @@ SPELLINGS = st.sampled_from([str, str.upper, str.title, "{}.".format, lambda nam
 
 @given(DOMAINS, SPELLINGS)
 @settings(max_examples=50)
-def test_all_spellings_of_a_domain_have_one_normal_form(domain: str, spell: object) -> None:
+def test_all_spellings_of_a_domain_have_one_normal_form(domain, spell):
     assert callable(spell)
     assert normalize_domain_name(spell(domain)) == domain
 
 
 @given(st.text(max_size=40) | st.text("aäß字.-_0 \u200b*/:@", max_size=20))
 @settings(max_examples=200)
-def test_a_normalized_name_is_ascii_and_stays_as_it_is(text: str) -> None:
+def test_a_normalized_name_is_ascii_and_stays_as_it_is(text):
     with suppress(ValueError):
         name = normalize_domain_name(text)
         assert normalize_domain_name(name) == name == name.lower()
@@ -51,7 +50,7 @@ def test_a_normalized_name_is_ascii_and_stays_as_it_is(text: str) -> None:
         ("me.github.io", "me.github.io"),
     ],
 )
-def test_internationalized_names_become_those_of_dns(text: str, normalized: str) -> None:
+def test_internationalized_names_become_those_of_dns(text, normalized):
     assert normalize_domain_name(text) == normalized
 
 
@@ -87,7 +86,7 @@ def test_internationalized_names_become_those_of_dns(text: str, normalized: str)
         ("香港", "must be a name below xn--j6w193g"),
     ],
 )
-def test_a_name_that_nobody_can_own_is_rejected_with_advice(text: str, advice: str) -> None:
+def test_a_name_that_nobody_can_own_is_rejected_with_advice(text, advice):
     with pytest.raises(ValueError, match=advice):
         normalize_domain_name(text)
 
@@ -109,7 +108,7 @@ def test_a_name_that_nobody_can_own_is_rejected_with_advice(text: str, advice: s
         "shop.xn--unknown-tld",
     ],
 )
-def test_a_name_outside_the_public_dns_is_rejected(name: str) -> None:
+def test_a_name_outside_the_public_dns_is_rejected(name):
     with pytest.raises(ValueError, match=r"public DNS|valid domain name"):
         normalize_domain_name(name)
 
@@ -117,7 +116,7 @@ def test_a_name_outside_the_public_dns_is_rejected(name: str) -> None:
 @pytest.mark.parametrize(
     "reserved", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"]
 )
-def test_the_services_own_names_are_rejected(reserved: str, configure: SettingsOverride) -> None:
+def test_the_services_own_names_are_rejected(reserved, configure):
     configure(platforms_domain="Atrium.Example.", public_url="https://api.example.net:8443/v1")
     with pytest.raises(ValueError, match="belongs to the service"):
         normalize_domain_name(reserved)
@@ -125,7 +124,7 @@ def test_the_services_own_names_are_rejected(reserved: str, configure: SettingsO
         assert normalize_domain_name(other) == other
 
 
-def test_overlong_text_is_rejected_before_it_is_parsed() -> None:
+def test_overlong_text_is_rejected_before_it_is_parsed():
     with pytest.raises(ValidationError, match="at most 1000"):
         TypeAdapter(DomainName).validate_python("a." * 600)
 
@@ -142,5 +141,5 @@ def test_overlong_text_is_rejected_before_it_is_parsed() -> None:
         ("example", None),
     ],
 )
-def test_the_registrable_domain_follows_the_public_suffix_list(name: str, domain: str | None) -> None:
+def test_the_registrable_domain_follows_the_public_suffix_list(name, domain):
     assert registrable_domain(name) == domain

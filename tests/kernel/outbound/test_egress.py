@@ -11,7 +11,6 @@ import pytest
 from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse, post_webhook
 from tests.conftest import SettingsOverride
-from tests.harness.nameserver import DnsFailure, Nameserver
 from tests.harness.receiver import Receiver, Reply
 
 PUBLIC: Final = "93.184.216.34"
@@ -68,18 +67,14 @@ def assert_blocked(response: WebhookResponse) -> None:
     assert not response.timed_out
 
 
-def test_a_public_name_is_connected_by_address_and_requested_by_name(
-    receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_a_public_name_is_connected_by_address_and_requested_by_name(receiver, nameserver, internet):
     nameserver.set_replies("hooks.example", [PUBLIC])
     assert post_to_host(receiver, "hooks.example").succeeded
     assert internet.connected_addresses == [PUBLIC]
     assert receiver.requests[0].headers["Host"] == f"hooks.example:{receiver.port}"
 
 
-def test_an_address_is_connected_without_dns(
-    receiver: Receiver, configure: SettingsOverride, internet: Internet
-) -> None:
+def test_an_address_is_connected_without_dns(receiver, configure, internet):
     configure(dns_nameservers="127.0.0.1:1")
     assert post_to_host(receiver, PUBLIC).succeeded
     assert post_to_host(receiver, PUBLIC_IPV6).succeeded
@@ -107,7 +102,7 @@ def test_an_address_is_connected_without_dns(
         "fe80::1",
     ],
 )
-def test_a_nonpublic_address_is_not_connected(host: str, receiver: Receiver, internet: Internet) -> None:
+def test_a_nonpublic_address_is_not_connected(host, receiver, internet):
     response = post_to_host(receiver, host)
     assert response.error
     assert response.error == "The host has no public address."
@@ -116,7 +111,7 @@ def test_a_nonpublic_address_is_not_connected(host: str, receiver: Receiver, int
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "api.localhost", "0.0.0.0", "::ffff:127.0.0.1"])  # noqa: S104
-def test_a_server_of_this_machine_receives_nothing(host: str, receiver: Receiver) -> None:
+def test_a_server_of_this_machine_receives_nothing(host, receiver):
     assert post_to_host(receiver, host).status is None
     assert (receiver.connection_count, receiver.requests) == (0, [])
 
@@ -124,36 +119,28 @@ def test_a_server_of_this_machine_receives_nothing(host: str, receiver: Receiver
 @pytest.mark.parametrize(
     "address", [PRIVATE, "127.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.7", "fd00:ec2::254"]
 )
-def test_a_name_with_a_nonpublic_address_is_not_connected(
-    address: str, receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_a_name_with_a_nonpublic_address_is_not_connected(address, receiver, nameserver, internet):
     nameserver.set_replies("inner.example", [address])
     response = post_to_host(receiver, "inner.example")
     assert_blocked(response)
     assert internet.connected_addresses == []
 
 
-def test_only_the_public_addresses_of_a_name_are_connected(
-    receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_only_the_public_addresses_of_a_name_are_connected(receiver, nameserver, internet):
     nameserver.set_replies("mixed.example", [PRIVATE, PUBLIC, "fd00::7", PUBLIC_IPV6])
     internet.refusing_addresses = {PUBLIC}
     assert post_to_host(receiver, "mixed.example").succeeded
     assert internet.connected_addresses == [PUBLIC, PUBLIC_IPV6]
 
 
-def test_a_name_is_resolved_once_for_check_and_connection(
-    receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_a_name_is_resolved_once_for_check_and_connection(receiver, nameserver, internet):
     nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     assert post_to_host(receiver, "rebinding.example").succeeded
     assert internet.connected_addresses == [PUBLIC]
     assert sorted(nameserver.questions) == [("rebinding.example", "A"), ("rebinding.example", "AAAA")]
 
 
-def test_a_name_is_checked_again_with_each_connection(
-    receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_a_name_is_checked_again_with_each_connection(receiver, nameserver, internet):
     nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     receiver.default_reply = Reply(headers={"Connection": "close"})
     assert post_to_host(receiver, "rebinding.example").succeeded
@@ -161,15 +148,13 @@ def test_a_name_is_checked_again_with_each_connection(
     assert internet.connected_addresses == [PUBLIC]
 
 
-def test_a_kept_connection_stays_at_its_address(receiver: Receiver, nameserver: Nameserver, internet: Internet) -> None:
+def test_a_kept_connection_stays_at_its_address(receiver, nameserver, internet):
     nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     assert [post_to_host(receiver, "rebinding.example").succeeded for _ in range(3)] == [True] * 3
     assert internet.connected_addresses == [PUBLIC]
 
 
-def test_a_name_is_checked_again_with_a_second_connection(
-    receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_a_name_is_checked_again_with_a_second_connection(receiver, nameserver, internet):
     nameserver.set_replies("rebinding.example", [PUBLIC], ["127.0.0.1"])
     assert post_to_host(receiver, "rebinding.example").succeeded
     receiver.default_reply = Reply(raw_response=b"", closes_connection=True)
@@ -177,9 +162,7 @@ def test_a_name_is_checked_again_with_a_second_connection(
     assert internet.connected_addresses == [PUBLIC]
 
 
-def test_a_redirect_to_a_private_address_is_not_followed(
-    receiver: Receiver, nameserver: Nameserver, internet: Internet
-) -> None:
+def test_a_redirect_to_a_private_address_is_not_followed(receiver, nameserver, internet):
     nameserver.set_replies("hooks.example", [PUBLIC])
     receiver.default_reply = Reply(307, {"Location": "http://169.254.169.254/latest/meta-data/"})
     assert post_to_host(receiver, "hooks.example").status == 307
@@ -188,29 +171,25 @@ def test_a_redirect_to_a_private_address_is_not_followed(
 
 @pytest.mark.usefixtures("allow_private_addresses")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "inner.example"])
-def test_nonpublic_addresses_can_be_allowed(host: str, receiver: Receiver, nameserver: Nameserver) -> None:
+def test_nonpublic_addresses_can_be_allowed(host, receiver, nameserver):
     nameserver.set_replies("inner.example", ["127.0.0.1"])
     assert post_to_host(receiver, host).succeeded
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
-def test_a_name_that_cannot_be_resolved_is_described(
-    failure: DnsFailure, receiver: Receiver, nameserver: Nameserver
-) -> None:
+def test_a_name_that_cannot_be_resolved_is_described(failure, receiver, nameserver):
     nameserver.set_replies("broken.example", failure)
     response = post_to_host(receiver, "broken.example")
     assert (response.status, response.error, response.timed_out) == (None, "The name cannot be resolved.", False)
 
 
 @pytest.mark.parametrize("host", ["xn--a..example", "-", "a" * 64, "a." * 300, "%31", "a_b"])
-def test_an_invalid_host_is_described(host: str, receiver: Receiver, nameserver: Nameserver) -> None:
+def test_an_invalid_host_is_described(host, receiver, nameserver):
     nameserver.set_replies("hooks.example", [PUBLIC])
     assert post_to_host(receiver, host).error == "The name cannot be resolved."
 
 
-def test_a_silent_nameserver_is_awaited_within_the_connection_timeout(
-    receiver: Receiver, nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_nameserver_is_awaited_within_the_connection_timeout(receiver, nameserver, monkeypatch):
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
     nameserver.set_replies("silent.example", "SILENCE")
     response = post_to_host(receiver, "silent.example")
@@ -235,18 +214,14 @@ def full_server() -> Iterator[tuple[str, int]]:
 
 
 @pytest.mark.usefixtures("allow_private_addresses")
-def test_an_unresponsive_address_is_awaited_within_the_connection_timeout(
-    full_server: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unresponsive_address_is_awaited_within_the_connection_timeout(full_server, monkeypatch):
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.4)
     response = post_webhook("http://{}:{}/".format(*full_server), b"{}", {})
     assert (response.status, response.error, response.timed_out) == (None, "No connection was made within 0.4 s.", True)
     assert 400 <= response.duration_ms < 2_500
 
 
-def test_the_remaining_time_is_shared_among_the_addresses(
-    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_remaining_time_is_shared_among_the_addresses(nameserver, monkeypatch):
     attempts: list[tuple[str, float]] = []
 
     def wait_for_timeout(address: tuple[str, int], timeout: float) -> Any:
@@ -268,9 +243,7 @@ def test_the_remaining_time_is_shared_among_the_addresses(
 
 
 @pytest.mark.usefixtures("allow_private_addresses")
-def test_the_next_address_is_tried_after_a_silent_one(
-    full_server: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_address_is_tried_after_a_silent_one(full_server, monkeypatch):
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 2.0)
     monkeypatch.setattr(egress, "_MIN_ATTEMPT_SECONDS", 0.2)
     monkeypatch.setattr(egress, "resolve_host", lambda _host, _until: ["127.0.0.2", "127.0.0.1"])
@@ -281,7 +254,7 @@ def test_the_next_address_is_tried_after_a_silent_one(
 
 
 @pytest.mark.usefixtures("nameserver")
-def test_an_unreachable_network_is_described(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_network_is_described(receiver, monkeypatch):
     def unreachable(*_: object, **_kwargs: object) -> Any:
         raise OSError(101, "Network is unreachable")
 

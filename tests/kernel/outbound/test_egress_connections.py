@@ -35,12 +35,12 @@ def two_second_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_second_timeout")
-def test_the_status_is_returned_when_the_body_does_not_arrive(receiver: Receiver) -> None:
+def test_the_status_is_returned_when_the_body_does_not_arrive(receiver):
     response = post(receiver, Reply(headers={"Content-Length": "100"}, body=b"half"))
     assert (response.status, response.error, response.body, response.timed_out) == (200, None, "half", True)
 
 
-def test_the_limits_are_the_documented_ones() -> None:
+def test_the_limits_are_the_documented_ones():
     assert (egress.CONNECT_SECONDS, webhook_client.TOTAL_SECONDS, MAX_RESPONSE_BYTES) == (3, 15, 1024)
 
 
@@ -55,9 +55,7 @@ def test_the_limits_are_the_documented_ones() -> None:
         Reply(raw_response=b"HTTP/1.1 102 Processing\r\n\r\n" * 100, byte_delay_seconds=0.01),
     ],
 )
-def test_a_slow_response_is_ended_at_the_deadline(
-    reply: Reply, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_response_is_ended_at_the_deadline(reply, receiver, monkeypatch):
     response = post(receiver, reply)
     assert (response.status, response.error, response.timed_out) == (
         None,
@@ -71,7 +69,7 @@ def test_a_slow_response_is_ended_at_the_deadline(
 
 
 @pytest.mark.usefixtures("two_second_timeout")
-def test_a_slow_body_is_cut_off_at_the_deadline(receiver: Receiver) -> None:
+def test_a_slow_body_is_cut_off_at_the_deadline(receiver):
     response = post(receiver, lambda _: Reply(headers={"Content-Length": "100"}, body=slow_body(0.2)))
     assert (response.status, response.succeeded, response.timed_out) == (200, True, True)
     assert 1 <= len(response.body) < 80
@@ -86,7 +84,7 @@ def slow_body(seconds: float) -> Iterator[bytes]:
 
 
 @pytest.mark.usefixtures("short_timeout")
-def test_a_receiver_that_does_not_read_is_ended_at_the_deadline(receiver: Receiver) -> None:
+def test_a_receiver_that_does_not_read_is_ended_at_the_deadline(receiver):
     receiver.reads_bodies, receiver.default_reply = False, NO_REPLY
     response = post_webhook(receiver.url, b"x" * 50_000_000, {})
     assert (response.status, response.error, response.timed_out) == (
@@ -97,21 +95,21 @@ def test_a_receiver_that_does_not_read_is_ended_at_the_deadline(receiver: Receiv
     assert 500 <= response.duration_ms < 10_000
 
 
-def test_a_response_before_the_end_of_the_request_is_returned(receiver: Receiver) -> None:
+def test_a_response_before_the_end_of_the_request_is_returned(receiver):
     receiver.default_reply = Reply(413, body=b"too much", closes_connection=True)
     receiver.reads_bodies = False
     response = post_webhook(receiver.url, b"x" * 1_000_000, {})
     assert (response.status, response.error) in ((413, None), (None, CLOSED)), "a reset may overtake the response"
 
 
-def test_a_refused_connection_is_described() -> None:
+def test_a_refused_connection_is_described():
     with Receiver() as receiver:
         url = receiver.url
     response = post_webhook(url, BODY, {})
     assert (response.status, response.error, response.timed_out) == (None, "The connection was refused.", False)
 
 
-def test_a_connection_is_reused(receiver: Receiver) -> None:
+def test_a_connection_is_reused(receiver):
     assert [post(receiver, Reply(body=b"ok")).body for _ in range(5)] == ["ok"] * 5
     assert receiver.connection_count == 1
 
@@ -124,12 +122,12 @@ def test_a_connection_is_reused(receiver: Receiver) -> None:
         Reply(headers={"Content-Length": "9"}, closes_connection=True),
     ],
 )
-def test_a_connection_with_an_unfinished_response_is_not_reused(reply: Reply, receiver: Receiver) -> None:
+def test_a_connection_with_an_unfinished_response_is_not_reused(reply, receiver):
     assert [post(receiver, reply).status for _ in range(3)] == [200] * 3
     assert receiver.connection_count == 3
 
 
-def test_a_connection_closed_by_the_server_is_not_reused(receiver: Receiver) -> None:
+def test_a_connection_closed_by_the_server_is_not_reused(receiver):
     assert post(receiver).succeeded
     receiver.close_connections()
     wait_until(lambda: receiver.open_connection_count == 0)
@@ -137,7 +135,7 @@ def test_a_connection_closed_by_the_server_is_not_reused(receiver: Receiver) -> 
     assert (len(receiver.requests), receiver.connection_count) == (2, 2)
 
 
-def test_a_request_on_a_dying_connection_is_sent_again_on_a_new_one(receiver: Receiver) -> None:
+def test_a_request_on_a_dying_connection_is_sent_again_on_a_new_one(receiver):
     assert post(receiver).succeeded
     replies = iter([Reply(raw_response=b"", closes_connection=True), Reply(body=b"ok")])
     response = post(receiver, lambda _: next(replies))
@@ -145,7 +143,7 @@ def test_a_request_on_a_dying_connection_is_sent_again_on_a_new_one(receiver: Re
     assert (len(receiver.requests), receiver.connection_count) == (3, 2)
 
 
-def test_a_request_outlives_several_dead_connections(receiver: Receiver) -> None:
+def test_a_request_outlives_several_dead_connections(receiver):
     barrier = Barrier(3, timeout=60)
     receiver.default_reply = lambda _: Reply(headers={"X-Waited": str(barrier.wait())})
     with ThreadPoolExecutor(3) as threads:
@@ -156,20 +154,20 @@ def test_a_request_outlives_several_dead_connections(receiver: Receiver) -> None
     assert (len(receiver.requests), receiver.connection_count) == (7, 4)
 
 
-def test_a_request_with_a_partial_response_is_not_sent_again(receiver: Receiver) -> None:
+def test_a_request_with_a_partial_response_is_not_sent_again(receiver):
     assert post(receiver).succeeded
     assert post(receiver, Reply(raw_response=b"H", closes_connection=True)).error == BROKEN
     assert (len(receiver.requests), receiver.connection_count) == (2, 1)
 
 
 @pytest.mark.usefixtures("two_second_timeout")
-def test_a_request_that_timed_out_is_not_sent_again(receiver: Receiver) -> None:
+def test_a_request_that_timed_out_is_not_sent_again(receiver):
     assert post(receiver).succeeded
     assert post(receiver, NO_REPLY).timed_out
     assert len(receiver.requests) == 2
 
 
-def test_threads_share_connections_and_receive_their_own_responses(receiver: Receiver) -> None:
+def test_threads_share_connections_and_receive_their_own_responses(receiver):
     receiver.default_reply = lambda request: Reply(body=request.body)
     with ThreadPoolExecutor(16) as threads:
         bodies = [*threads.map(lambda number: post_webhook(receiver.url, b"%d" % number, {}).body, range(200))]

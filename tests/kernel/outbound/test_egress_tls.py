@@ -53,9 +53,7 @@ def post(receiver: Receiver, host: str = NAME) -> WebhookResponse:
         ("localhost", "localhost"),
     ],
 )
-def test_a_request_is_sent_to_a_server_with_a_valid_certificate(
-    host: str, certificate_name: str, authority: CertificateAuthority
-) -> None:
+def test_a_request_is_sent_to_a_server_with_a_valid_certificate(host, certificate_name, authority):
     with Receiver(tls=authority.create_server_context(certificate_name)) as receiver:
         response = post(receiver, host)
         assert (response.status, response.error) == (200, None)
@@ -63,7 +61,7 @@ def test_a_request_is_sent_to_a_server_with_a_valid_certificate(
         assert receiver.server_names == [None if host == "127.0.0.1" else host]
 
 
-def test_a_tls_connection_is_reused(authority: CertificateAuthority) -> None:
+def test_a_tls_connection_is_reused(authority):
     with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         assert [post(receiver).status for _ in range(3)] == [200] * 3
         assert receiver.connection_count == 1
@@ -77,9 +75,7 @@ def test_a_tls_connection_is_reused(authority: CertificateAuthority) -> None:
         ("127.0.0.1", "Hostname mismatch, certificate is not valid for 'hooks.example'"),
     ],
 )
-def test_a_certificate_of_another_host_is_rejected(
-    certificate_name: str, reason: str, authority: CertificateAuthority
-) -> None:
+def test_a_certificate_of_another_host_is_rejected(certificate_name, reason, authority):
     with Receiver(tls=authority.create_server_context(certificate_name)) as receiver:
         response = post(receiver)
         assert (response.status, response.body, response.timed_out) == (None, "", False)
@@ -87,38 +83,38 @@ def test_a_certificate_of_another_host_is_rejected(
         assert receiver.requests == []
 
 
-def test_an_expired_certificate_is_rejected(authority: CertificateAuthority) -> None:
+def test_an_expired_certificate_is_rejected(authority):
     with Receiver(tls=authority.create_server_context(NAME, is_expired=True)) as receiver:
         assert post(receiver).error == "The certificate is not valid for this host: certificate has expired."
         assert receiver.requests == []
 
 
-def test_a_certificate_of_an_unknown_authority_is_rejected() -> None:
+def test_a_certificate_of_an_unknown_authority_is_rejected():
     with Receiver(tls=CertificateAuthority().create_server_context(NAME)) as receiver:
         error = post(receiver).error
         assert error == "The certificate is not valid for this host: unable to get local issuer certificate."
         assert receiver.requests == []
 
 
-def test_a_self_signed_certificate_is_rejected() -> None:
+def test_a_self_signed_certificate_is_rejected():
     with Receiver(tls=CertificateAuthority().create_own_certificate_context()) as receiver:
         assert post(receiver).error == "The certificate is not valid for this host: self-signed certificate."
         assert receiver.requests == []
 
 
-def test_a_server_without_tls_causes_a_handshake_error(receiver: Receiver) -> None:
+def test_a_server_without_tls_causes_a_handshake_error(receiver):
     response = post_webhook(f"https://{NAME}:{receiver.port}/", b"{}", {})
     assert (response.status, response.error, response.timed_out) == (None, NO_TLS, False)
 
 
-def test_a_connection_closed_during_the_handshake_is_described() -> None:
+def test_a_connection_closed_during_the_handshake_is_described():
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as thread:
         response = thread.submit(post_webhook, f"https://{NAME}:{listener.getsockname()[1]}/", b"{}", {})
         listener.accept()[0].close()
     assert (response.result().status, response.result().error) == (None, NO_TLS)
 
 
-def test_a_plain_request_to_a_tls_server_fails(authority: CertificateAuthority) -> None:
+def test_a_plain_request_to_a_tls_server_fails(authority):
     with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         response = post_webhook(f"http://{NAME}:{receiver.port}/", b"{}", {})
         assert response.status is None
@@ -126,7 +122,7 @@ def test_a_plain_request_to_a_tls_server_fails(authority: CertificateAuthority) 
         assert receiver.requests == []
 
 
-def test_an_unresponsive_handshake_is_awaited_within_the_connection_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_handshake_is_awaited_within_the_connection_timeout(monkeypatch):
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         response = post_webhook(f"https://{NAME}:{listener.getsockname()[1]}/", b"{}", {})
@@ -135,9 +131,7 @@ def test_an_unresponsive_handshake_is_awaited_within_the_connection_timeout(monk
 
 
 @pytest.mark.parametrize("reply", [NO_REPLY, Reply(body=b"x" * 100, byte_delay_seconds=0.05)])
-def test_a_slow_response_is_ended_at_the_deadline_over_tls(
-    reply: Reply, authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_response_is_ended_at_the_deadline_over_tls(reply, authority, monkeypatch):
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         receiver.default_reply = reply
@@ -146,9 +140,7 @@ def test_a_slow_response_is_ended_at_the_deadline_over_tls(
     assert 1_000 <= response.duration_ms < 10_000
 
 
-def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(
-    authority: CertificateAuthority, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(authority, monkeypatch):
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 1.0)
     with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         receiver.reads_bodies, receiver.default_reply = False, NO_REPLY
@@ -157,7 +149,7 @@ def test_a_receiver_that_does_not_read_is_ended_at_the_deadline_over_tls(
     assert 1_000 <= response.duration_ms < 10_000
 
 
-def test_a_request_on_a_dying_tls_connection_is_sent_again(authority: CertificateAuthority) -> None:
+def test_a_request_on_a_dying_tls_connection_is_sent_again(authority):
     with Receiver(tls=authority.create_server_context(NAME)) as receiver:
         assert post(receiver).succeeded
         replies = iter([Reply(raw_response=b"", closes_connection=True), Reply(body=b"ok")])

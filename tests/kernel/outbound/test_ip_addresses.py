@@ -1,6 +1,6 @@
 """Only addresses of the public Internet are public, and a host name has the addresses that its DNS servers return."""
 
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 from time import monotonic
 from typing import Final
 
@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from chalicelib.kernel.outbound import dns
 from chalicelib.kernel.outbound import ip_addresses as module
 from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_localhost_name, is_public, resolve_host
-from tests.conftest import SettingsOverride
-from tests.harness.nameserver import DnsFailure, Nameserver
+from tests.harness.nameserver import Nameserver
 
 SPECIAL: Final = (
     # The whole IANA IPv4 Special-Purpose Address Registry
@@ -48,7 +47,7 @@ PUBLIC: Final = (
 
 
 @given(st.sampled_from(SPECIAL), st.data())
-def test_a_special_network_contains_no_public_address(network: str, data: st.DataObject) -> None:
+def test_a_special_network_contains_no_public_address(network, data):
     parsed_network = ip_network(network)
     address = parsed_network[data.draw(st.integers(0, parsed_network.num_addresses - 1))]
     assert not is_public(str(address))
@@ -56,14 +55,14 @@ def test_a_special_network_contains_no_public_address(network: str, data: st.Dat
 
 
 @pytest.mark.parametrize("network", SPECIAL)
-def test_the_first_and_last_address_of_a_special_network_are_not_public(network: str) -> None:
+def test_the_first_and_last_address_of_a_special_network_are_not_public(network):
     parsed_network = ip_network(network)
     assert not is_public(str(parsed_network[0]))
     assert not is_public(str(parsed_network[-1]))
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
-def test_the_standard_library_agrees_on_every_public_address(address: IPv4Address | IPv6Address) -> None:
+def test_the_standard_library_agrees_on_every_public_address(address):
     is_special = (
         address.is_private
         or address.is_loopback
@@ -77,7 +76,7 @@ def test_the_standard_library_agrees_on_every_public_address(address: IPv4Addres
 
 
 @given(st.ip_addresses(v=4))
-def test_an_embedded_ipv4_address_is_not_public(address: IPv4Address) -> None:
+def test_an_embedded_ipv4_address_is_not_public(address):
     number = int(address)
     for network, shift in (
         *(("::ffff:0:0/96", 0), ("::/96", 0), ("64:ff9b::/96", 0), ("64:ff9b:1::/48", 0)),
@@ -87,18 +86,18 @@ def test_an_embedded_ipv4_address_is_not_public(address: IPv4Address) -> None:
 
 
 @given(st.ip_addresses(v=4))
-def test_an_ipv4_address_in_no_registry_is_public(address: IPv4Address) -> None:
+def test_an_ipv4_address_in_no_registry_is_public(address):
     special = [network for text in SPECIAL if isinstance(network := ip_network(text), IPv4Network)]
     assert is_public(str(address)) is not any(address in network for network in special)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses(address: str) -> None:
+def test_public_addresses(address):
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", METADATA)
-def test_the_metadata_service_of_a_cloud_is_not_public(address: str) -> None:
+def test_the_metadata_service_of_a_cloud_is_not_public(address):
     assert not is_public(address)
 
 
@@ -119,7 +118,7 @@ def test_the_metadata_service_of_a_cloud_is_not_public(address: str) -> None:
         "fe80::1%eth0",
     ],
 )
-def test_text_that_is_no_address_or_has_a_zone_is_not_public(text: str) -> None:
+def test_text_that_is_no_address_or_has_a_zone_is_not_public(text):
     assert not is_public(text)
 
 
@@ -127,63 +126,63 @@ def resolve(host: str, seconds: float = 3) -> list[str]:
     return resolve_host(host, monotonic() + seconds)
 
 
-def test_a_name_has_addresses_of_both_families(nameserver: Nameserver) -> None:
+def test_a_name_has_addresses_of_both_families(nameserver):
     nameserver.set_replies("hooks.example", ["2001:4860::1", "192.0.2.1", "192.0.2.2"])
     assert sorted(resolve("hooks.example")[:2]) == ["192.0.2.1", "192.0.2.2"]
     assert resolve("hooks.example")[2:] == ["2001:4860::1"]
 
 
-def test_each_family_is_queried_once_and_no_other_name_is_queried(nameserver: Nameserver) -> None:
+def test_each_family_is_queried_once_and_no_other_name_is_queried(nameserver):
     nameserver.set_replies("hooks.example", ["192.0.2.1"])
     resolve("hooks.example")
     assert nameserver.questions == [("hooks.example", "A"), ("hooks.example", "AAAA")]
 
 
-def test_a_repeated_resolution_queries_again(nameserver: Nameserver) -> None:
+def test_a_repeated_resolution_queries_again(nameserver):
     nameserver.set_replies("rebinding.example", ["192.0.2.1"], ["127.0.0.1"])
     assert [resolve("rebinding.example") for _ in range(3)] == [["192.0.2.1"], ["127.0.0.1"], ["127.0.0.1"]]
 
 
 @pytest.mark.parametrize(("host", "address"), [("192.0.2.1", "192.0.2.1"), ("2001:DB8:0::7", "2001:db8::7")])
-def test_an_address_resolves_to_itself_without_a_query(host: str, address: str, nameserver: Nameserver) -> None:
+def test_an_address_resolves_to_itself_without_a_query(host, address, nameserver):
     assert resolve(host) == [address]
     assert nameserver.questions == []
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "api.localhost"])
-def test_localhost_resolves_to_loopback_without_a_query(host: str, nameserver: Nameserver) -> None:
+def test_localhost_resolves_to_loopback_without_a_query(host, nameserver):
     assert is_localhost_name(host)
     assert resolve(host) == ["127.0.0.1", "::1"]
     assert nameserver.questions == []
 
 
 @pytest.mark.parametrize("host", ["localhost.example", "notlocalhost", "local.host"])
-def test_similar_names_are_not_local(host: str) -> None:
+def test_similar_names_are_not_local(host):
     assert not is_localhost_name(host)
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
-def test_a_failed_query_raises_host_not_resolved(failure: DnsFailure, nameserver: Nameserver) -> None:
+def test_a_failed_query_raises_host_not_resolved(failure, nameserver):
     nameserver.set_replies("broken.example", failure)
     with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
         resolve("broken.example")
     assert not raised.value.timed_out
 
 
-def test_a_name_without_addresses_cannot_be_resolved(nameserver: Nameserver) -> None:
+def test_a_name_without_addresses_cannot_be_resolved(nameserver):
     nameserver.set_replies("empty.example", [])
     with pytest.raises(HostNotResolved, match="cannot be resolved"):
         resolve("empty.example")
 
 
 @pytest.mark.parametrize("host", ["", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example"])
-def test_an_invalid_name_cannot_be_resolved(host: str, nameserver: Nameserver) -> None:
+def test_an_invalid_name_cannot_be_resolved(host, nameserver):
     nameserver.set_replies("a.example", ["192.0.2.1"])
     with pytest.raises(HostNotResolved, match="cannot be resolved"):
         resolve(host)
 
 
-def test_silent_servers_are_awaited_until_the_deadline(nameserver: Nameserver) -> None:
+def test_silent_servers_are_awaited_until_the_deadline(nameserver):
     nameserver.set_replies("silent.example", "SILENCE")
     started_at = monotonic()
     with pytest.raises(HostNotResolved, match="did not respond in time") as raised:
@@ -192,9 +191,7 @@ def test_silent_servers_are_awaited_until_the_deadline(nameserver: Nameserver) -
     assert 0.3 <= monotonic() - started_at < 10
 
 
-def test_silence_for_ipv6_delays_the_result_only_briefly(
-    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silence_for_ipv6_delays_the_result_only_briefly(nameserver, monkeypatch):
     monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.2)
     nameserver.set_replies("half.example", ["192.0.2.1"], record_type="A")
     nameserver.set_replies("half.example", "SILENCE", record_type="AAAA")
@@ -203,16 +200,14 @@ def test_silence_for_ipv6_delays_the_result_only_briefly(
     assert monotonic() - started_at < 20
 
 
-def test_a_slow_server_is_awaited_until_there_is_an_address(
-    nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_server_is_awaited_until_there_is_an_address(nameserver, monkeypatch):
     monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.1)
     nameserver.set_replies("slow.example", ["192.0.2.1", "2001:4860::1"])
     nameserver.delay_seconds = 0.3
     assert resolve("slow.example") == ["192.0.2.1"]
 
 
-def test_a_lost_query_is_repeated(nameserver: Nameserver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_query_is_repeated(nameserver, monkeypatch):
     monkeypatch.setattr(dns, "_ATTEMPT_SECONDS", 0.1)
     nameserver.set_replies("lost.example", "SILENCE", ["192.0.2.1"], record_type="A")
     nameserver.set_replies("lost.example", [], record_type="AAAA")
@@ -221,13 +216,13 @@ def test_a_lost_query_is_repeated(nameserver: Nameserver, monkeypatch: pytest.Mo
     assert monotonic() - started_at < 20
 
 
-def test_addresses_of_one_family_are_sufficient(nameserver: Nameserver) -> None:
+def test_addresses_of_one_family_are_sufficient(nameserver):
     nameserver.set_replies("six.example", "SERVFAIL", record_type="A")
     nameserver.set_replies("six.example", ["2001:4860::1"], record_type="AAAA")
     assert resolve("six.example") == ["2001:4860::1"]
 
 
-def test_the_next_server_is_queried_after_a_failure(configure: SettingsOverride) -> None:
+def test_the_next_server_is_queried_after_a_failure(configure):
     with Nameserver() as working_server, Nameserver() as failing_server:
         working_server.set_replies("hooks.example", ["192.0.2.1"])
         failing_server.set_replies("hooks.example", "SERVFAIL")
@@ -235,9 +230,7 @@ def test_the_next_server_is_queried_after_a_failure(configure: SettingsOverride)
         assert resolve("hooks.example") == ["192.0.2.1"]
 
 
-def test_the_systems_servers_are_queried_without_a_setting(
-    nameserver: Nameserver, configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_systems_servers_are_queried_without_a_setting(nameserver, configure, monkeypatch):
     address, _, port = nameserver.address.partition(":")
     system_nameservers = [Do53Nameserver(address, int(port))]
     monkeypatch.setattr(

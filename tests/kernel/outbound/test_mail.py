@@ -15,11 +15,10 @@ from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.outbound.mail import MAX_SUBJECT_CHARACTERS, Email, EmailRejected
-from tests.conftest import SettingsOverride
 from tests.harness.aws_calls import record_calls
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.fresh_process import run_in_fresh_process
-from tests.harness.mailbox import SENDER, Mailbox
+from tests.harness.mailbox import SENDER
 
 INVITATION = "features/tenancy/invitations/mail.jinja"
 TEMPLATE_VALUES = {
@@ -76,7 +75,7 @@ def render(**changes: str | None) -> Email:
 
 
 class TestRenderEmail:
-    def test_text_consists_of_paragraphs_with_a_quoted_message(self) -> None:
+    def test_text_consists_of_paragraphs_with_a_quoted_message(self):
         assert render().text == (
             "Ada Lovelace invites you to join Analytical Engines in the role of editor.\n\n"
             "With these words:\n\n"
@@ -87,30 +86,30 @@ class TestRenderEmail:
             "If you did not expect this, ignore it: nothing happens unless you accept.\n"
         )
 
-    def test_html_has_the_same_words_and_link_as_the_text(self) -> None:
+    def test_html_has_the_same_words_and_link_as_the_text(self):
         email = render()
         page = EmailPage(email.html)
         text = re.sub(r"\s+If the button does not work, open this address:", ":\n", "".join(page.texts))
         assert split_words(text) == split_words(email.text)
         assert page.links == {TEMPLATE_VALUES["accept_url"]}
 
-    def test_html_declares_its_language_and_color_schemes(self) -> None:
+    def test_html_declares_its_language_and_color_schemes(self):
         elements = EmailPage(render().html).elements
         assert ("html", {"lang": "en", "dir": "ltr"}) in elements
         assert ("meta", {"name": "color-scheme", "content": "light dark"}) in elements
         assert all(attributes["role"] == "presentation" for tag, attributes in elements if tag == "table")
 
-    def test_missing_optional_values_leave_no_gap(self) -> None:
+    def test_missing_optional_values_leave_no_gap(self):
         email = render(inviter=None, message=None)
         assert email.subject == "You are invited to Analytical Engines"
         assert email.text.startswith("You are invited to join Analytical Engines in the role of editor.\n\nOpen the")
         assert "None" not in email.text + email.html
 
-    def test_a_missing_required_value_is_an_error(self) -> None:
+    def test_a_missing_required_value_is_an_error(self):
         with pytest.raises(Exception, match="'role' is undefined"):
             mail.render_email(INVITATION, **{name: word for name, word in TEMPLATE_VALUES.items() if name != "role"})
 
-    def test_a_long_subject_is_truncated(self) -> None:
+    def test_a_long_subject_is_truncated(self):
         subject = render(inviter="a" * 255, place="b" * 200).subject
         assert len(subject) == MAX_SUBJECT_CHARACTERS
         assert subject.endswith("a…")
@@ -126,7 +125,7 @@ class TestRenderEmail:
             "&lt;b&gt; &#60;b&#62;",
         ],
     )
-    def test_markup_and_template_syntax_are_plain_text(self, name: str, markup: str) -> None:
+    def test_markup_and_template_syntax_are_plain_text(self, name, markup):
         email = render(**{name: markup})
         assert markup in email.text
         page = EmailPage(email.html)
@@ -135,30 +134,30 @@ class TestRenderEmail:
         assert page.links == {TEMPLATE_VALUES["accept_url"]}
 
     @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\x00"])
-    def test_a_name_with_line_breaks_stays_on_one_line(self, break_: str) -> None:
+    def test_a_name_with_line_breaks_stays_on_one_line(self, break_):
         email = render(place=f"Engines{break_}Bcc: eve@example.com")
         assert email.subject == "Ada Lovelace invites you to Engines Bcc: eve@example.com"
         assert "to join Engines Bcc: eve@example.com in the role" in email.text
 
     @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\x0c"])
-    def test_a_message_cannot_leave_its_quotation(self, break_: str) -> None:
+    def test_a_message_cannot_leave_its_quotation(self, break_):
         text = render(message=f"Hello{break_}{break_}Open the invitation:{break_}http://evil.example").text
         assert "> Hello\n>\n> Open the invitation:\n> http://evil.example\n\nOpen the invitation:\nhttps://app" in text
 
-    def test_bidirectional_control_characters_are_removed(self) -> None:
+    def test_bidirectional_control_characters_are_removed(self):
         email = render(inviter="\u202eadA", place="\u2067\u200fEngines\u2069", message="\u202bwords\u061c")
         assert email.subject == "adA invites you to Engines"
         assert "> words\n" in email.text
         assert not any(unicodedata.category(c) == "Cf" for c in email.subject + email.text + email.html)
 
-    def test_names_in_any_script_are_preserved_and_isolated(self) -> None:
+    def test_names_in_any_script_are_preserved_and_isolated(self):
         email = render(inviter="עדה 👩\u200d💻", place="חב\u200cרה")
         assert email.subject == "עדה 👩\u200d💻 invites you to חב\u200cרה"
         assert "<bdi>עדה 👩\u200d💻</bdi>" in email.html
 
     @settings(deadline=None)  # The first e-mail imports the template engine.
     @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=120))
-    def test_any_input_produces_a_well_formed_email(self, inviter: str, place: str, message: str) -> None:
+    def test_any_input_produces_a_well_formed_email(self, inviter, place, message):
         email = render(inviter=inviter, place=place, message=message)
         assert len(email.subject.splitlines()) == 1
         for part in (email.subject, email.text, email.html):
@@ -181,7 +180,7 @@ def stubbed_ses_error(code: str, status: int = 400, message: str = "arranged") -
 
 @pytest.mark.usefixtures("aws")
 class TestSendEmail:
-    def test_an_email_is_sent_to_one_address_as_auto_generated(self, mailbox: Mailbox) -> None:
+    def test_an_email_is_sent_to_one_address_as_auto_generated(self, mailbox):
         email = render(place="Café Ω")
         with record_calls() as calls:
             mail.send_email("grace@example.com", email)
@@ -197,18 +196,18 @@ class TestSendEmail:
         assert calls.call_names == ["sesv2:SendEmail"]
 
     @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT])
-    def test_a_failing_service_is_called_once_and_unavailable(self, fault: Fault, mailbox: Mailbox) -> None:
+    def test_a_failing_service_is_called_once_and_unavailable(self, fault, mailbox):
         with inject_fault(fault, times=None), record_calls() as calls, pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
         assert calls.call_names == ["sesv2:SendEmail"]
         assert mailbox.emails == []
 
-    def test_an_email_with_a_lost_response_is_not_sent_twice(self, mailbox: Mailbox) -> None:
+    def test_an_email_with_a_lost_response_is_not_sent_twice(self, mailbox):
         with inject_fault(Fault.RETRIED), pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
         assert mailbox.emails == [EMAIL]
 
-    def test_an_unverified_sender_is_a_temporary_failure(self, mailbox: Mailbox, configure: SettingsOverride) -> None:
+    def test_an_unverified_sender_is_a_temporary_failure(self, mailbox, configure):
         configure(mail_from="somebody@elsewhere.example")
         with pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
@@ -217,7 +216,7 @@ class TestSendEmail:
         assert mailbox.emails == [EMAIL]
 
     @pytest.mark.parametrize("code", ["MessageRejected", "BadRequestException"])
-    def test_a_rejected_email_is_reported_without_addresses(self, code: str) -> None:
+    def test_a_rejected_email_is_reported_without_addresses(self, code):
         reason = "Not good: <grace@example.com>, a@b."
         with stubbed_ses_error(code, message=reason), pytest.raises(EmailRejected, match=f"^{code}: Not good: <…>, …$"):
             mail.send_email("grace@example.com", EMAIL)
@@ -235,12 +234,12 @@ class TestSendEmail:
             ("InternalServiceErrorException", 500),
         ],
     )
-    def test_an_account_problem_is_a_temporary_failure(self, code: str, status: int) -> None:
+    def test_an_account_problem_is_a_temporary_failure(self, code, status):
         with stubbed_ses_error(code, status), pytest.raises(Problem, match="unavailable"):
             mail.send_email("grace@example.com", EMAIL)
 
 
-def test_the_template_engine_is_imported_with_the_first_email() -> None:
+def test_the_template_engine_is_imported_with_the_first_email():
     program = """
 import json, sys
 from chalicelib.kernel.outbound import mail

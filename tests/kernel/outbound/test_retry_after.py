@@ -3,7 +3,6 @@
 import pytest
 
 from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
-from tests.harness.clock import Clock
 
 
 @pytest.mark.parametrize(
@@ -26,6 +25,6 @@ from tests.harness.clock import Clock
         ("Fri, 99 Nov 2026 09:31:00 GMT", None),
     ],
 )
-def test_seconds_and_dates_are_parsed(value: str | None, seconds: int | None, clock: Clock) -> None:
+def test_seconds_and_dates_are_parsed(value, seconds, clock):
     clock.freeze("2026-11-20T09:30:00.000Z")
     assert parse_retry_after_or_none(value) == seconds

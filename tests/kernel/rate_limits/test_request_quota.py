@@ -34,13 +34,13 @@ def count_admitted(requests: int, principal: str = "ada") -> int:
 
 
 class TestRequestQuota:
-    def test_threads_of_a_process_admit_exactly_the_limit(self) -> None:
+    def test_threads_of_a_process_admit_exactly_the_limit(self):
         with ThreadPoolExecutor(8) as threads:
             assert sum(threads.map(lambda _: is_admitted(), range(400))) == 100
         (item,) = snapshots.items_by_key().values()
         assert item["used"] == 100
 
-    def test_the_table_has_one_item_per_window_until_it_expires(self, clock: Clock) -> None:
+    def test_the_table_has_one_item_per_window_until_it_expires(self, clock):
         for _ in range(2):
             count_admitted(20)
             clock.shift(minutes=1)
@@ -48,11 +48,11 @@ class TestRequestQuota:
         assert [item["used"] for item in items] == [39, 39]
         assert not [item for item in items if item["ttl"] > time.time() + request_quota.WINDOW_SECONDS]
 
-    def test_the_windows_of_principals_start_at_different_seconds(self) -> None:
+    def test_the_windows_of_principals_start_at_different_seconds(self):
         states = [request_quota.count_and_limit_request(f"user-{number}") for number in range(50)]
         assert len({state.reset_after_seconds for state in states if state}) > 20
 
-    def test_a_process_remembers_at_most_a_thousand_principals(self) -> None:
+    def test_a_process_remembers_at_most_a_thousand_principals(self):
         count_admitted(19)
         for number in range(1000):
             is_admitted(f"user-{number}")
@@ -60,7 +60,7 @@ class TestRequestQuota:
         assert count_admitted(19) == 19
         assert snapshots.items_by_key() == {}
 
-    def test_a_slow_write_for_one_principal_does_not_block_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_slow_write_for_one_principal_does_not_block_another(self, monkeypatch):
         def increment_slowly(*_: object, **__: object) -> int:
             assert count_admitted(5, "grace") == 5
             return 39
@@ -68,7 +68,7 @@ class TestRequestQuota:
         monkeypatch.setattr(table, "increment", increment_slowly)
         assert count_admitted(20) == 20
 
-    def test_requests_of_other_processes_are_subtracted(self) -> None:
+    def test_requests_of_other_processes_are_subtracted(self):
         first, second = SimulatedProcess(), SimulatedProcess()
         with first():
             assert count_admitted(75) == 75

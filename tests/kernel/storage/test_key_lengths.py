@@ -23,7 +23,7 @@ INVALID_KEYS: list[ItemKey] = [
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def test_an_item_can_have_the_longest_key() -> None:
+def test_an_item_can_have_the_longest_key():
     table.write_transaction([writes.put_if_absent_write({"pk": LONGEST_KEY[0], "sk": LONGEST_KEY[1], "n": 1})])
     assert table.get(LONGEST_KEY)
     assert table.get_all([LONGEST_KEY, *INVALID_KEYS]).keys() == {LONGEST_KEY}
@@ -32,21 +32,21 @@ def test_an_item_can_have_the_longest_key() -> None:
 
 @pytest.mark.parametrize("key", INVALID_KEYS, ids=repr)
 class TestInvalidKey:
-    def test_it_is_not_read(self, key: ItemKey) -> None:
+    def test_it_is_not_read(self, key):
         with record_calls() as calls:
             assert table.get(key) is None
             assert table.get_all([key]) == {}
         assert calls.call_list == []
 
     @pytest.mark.parametrize("kind", ["Put", "Update", "Delete", "ConditionCheck"])
-    def test_it_is_not_written(self, key: ItemKey, kind: str) -> None:
+    def test_it_is_not_written(self, key, kind):
         item = {"pk": key[0], "sk": key[1]} if kind == "Put" else None
         with record_calls() as calls, pytest.raises(Problem) as raised:
-            table.write_transaction([Write(kind, key, item=item, condition="attribute_exists(#pk)", names=["pk"])])  # type: ignore[arg-type]
+            table.write_transaction([Write(kind, key, item=item, condition="attribute_exists(#pk)", names=["pk"])])
         assert raised.value.code == "validation_failed"
         assert calls.call_list == []
 
-    def test_it_is_not_written_as_an_index_key(self, key: ItemKey) -> None:
+    def test_it_is_not_written_as_an_index_key(self, key):
         item = {"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]}
         update = Write("Update", ("P", "S"), update="SET #n = :n", names={"n": "facet1pk"}, values={"facet1pk": key[0]})
         with pytest.raises(Problem):
@@ -57,7 +57,7 @@ class TestInvalidKey:
 
 
 @pytest.mark.parametrize("partition", ["P" * 2049, "", Partition("P" * 2049, "index1")], ids=str)
-def test_an_invalid_partition_is_empty(partition: str | Partition) -> None:
+def test_an_invalid_partition_is_empty(partition):
     with record_calls() as calls:
         assert table.query(partition).items == []
         assert table.count_items_in_one_read(partition) == 0

@@ -70,7 +70,7 @@ def load_version(room: Room) -> int:
     return int(item["version"])
 
 
-def test_a_replacement_keeps_records_that_stay(room: Room) -> None:
+def test_a_replacement_keeps_records_that_stay(room):
     first, second = build_chair(room, "a"), build_chair(room, "b")
     replacement(room, first, second).commit()
     room = room.replace(version=load_version(room))
@@ -86,7 +86,7 @@ def test_a_replacement_keeps_records_that_stay(room: Room) -> None:
     assert load_version(room) == 3
 
 
-def test_the_event_describes_the_whole_set(room: Room) -> None:
+def test_the_event_describes_the_whole_set(room):
     before, after = replacement(room, build_chair(room, "a")).event_subject_before_and_after
     assert isinstance(before, Chairs)
     assert isinstance(after, Chairs)
@@ -95,7 +95,7 @@ def test_the_event_describes_the_whole_set(room: Room) -> None:
     assert (after.audit_log_id, after.audit_log_label) == ("o", "Attic")
 
 
-def test_a_set_is_compared_item_by_item(room: Room) -> None:
+def test_a_set_is_compared_item_by_item(room):
     chairs = Chairs.from_container_and_records(room, [])
     public_fields = {"id": room.id, "items": [{"label": "a"}, {"label": "b.c"}]}
     assert chairs.flattened_items_for_diff(public_fields) == {
@@ -105,13 +105,13 @@ def test_a_set_is_compared_item_by_item(room: Room) -> None:
     }
 
 
-def test_an_unchanged_set_is_not_written(room: Room) -> None:
+def test_an_unchanged_set_is_not_written(room):
     replacement(room, build_chair(room, "a", legs=1)).commit()
     assert replacement(room, build_chair(room, "a", legs=1)).is_empty
     assert not replacement(room, build_chair(room, "a", legs=True)).is_empty  # In Python, 1 == True.
 
 
-def test_one_of_two_concurrent_replacements_conflicts(room: Room) -> None:
+def test_one_of_two_concurrent_replacements_conflicts(room):
     first, second = replacement(room, build_chair(room, "a")), replacement(room, build_chair(room, "b"))
     first.commit()
     with pytest.raises(ConcurrentModification):
@@ -119,7 +119,7 @@ def test_one_of_two_concurrent_replacements_conflicts(room: Room) -> None:
     assert [chair.label for chair in load_chairs(room)] == ["a"]
 
 
-def test_the_number_and_size_of_items_are_limited(room: Room) -> None:
+def test_the_number_and_size_of_items_are_limited(room):
     chairs = [build_chair(room, label) for label in "abc"]
     Chairs.reject_too_many_or_large_records(chairs)
     with pytest.raises(Problem, match="At most 3 chairs are allowed"):

@@ -77,12 +77,12 @@ def update(crate: Crate, **fields: Any) -> None:
 
 
 class TestReading:
-    def test_every_older_version_is_read_as_current(self) -> None:
+    def test_every_older_version_is_read_as_current(self):
         first, second = put_version_1(), put_version_1(shape=2, grams=5)
         assert (load(first).title, load(first).grams) == ("Looms", 2000)
         assert (load(second).title, load(second).grams) == ("Looms", 5)
 
-    def test_a_list_contains_records_of_all_versions(self) -> None:
+    def test_a_list_contains_records_of_all_versions(self):
         first = put_version_1()
         new = Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title="New", grams=1)
         memory_aws.put_item(new.item())
@@ -90,19 +90,19 @@ class TestReading:
         base_fields = {name: first[name] for name in ("id", "created_at", "updated_at")}
         assert crates == {first["id"]: Crate(**base_fields, shelf_id=SHELF, title="Looms", grams=2000), new.id: new}
 
-    def test_reading_changes_neither_the_item_nor_the_table(self) -> None:
+    def test_reading_changes_neither_the_item_nor_the_table(self):
         item = put_version_1()
         before = dict(item)
         Crate.from_item(item)
         assert item == before
         assert table.get((item["pk"], item["sk"])) == before
 
-    def test_a_newer_version_is_not_misread(self) -> None:
+    def test_a_newer_version_is_not_misread(self):
         item = put_version_1(shape=4, title="Looms", grams=2)
         with pytest.raises(Problem, match="unavailable"):
             load(item)
 
-    def test_the_first_version_is_not_stored(self) -> None:
+    def test_the_first_version_is_not_stored(self):
         class Box(Entity):
             kind, pk, sk = "box", "P#{id}", "#"
 
@@ -110,7 +110,7 @@ class TestReading:
         assert "shape" not in Box(**new_id_and_time_fields(now())).item()
         assert Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title="x", grams=1).item()["shape"] == 3
 
-    def test_an_entity_without_all_upcasters_is_an_error(self) -> None:
+    def test_an_entity_without_all_upcasters_is_an_error(self):
         with pytest.raises(TypeError, match="from each version from 1 to 1"):
 
             class Box(Entity):
@@ -123,7 +123,7 @@ class TestWriting:
         st.sampled_from([{}, {"shape": 2, "grams": 7}, {"label": ""}]),
         st.sampled_from([{"sent": True}, {"title": "Mills"}, {"title": "Looms", "sent": True}, {"grams": 2000}]),
     )
-    def test_the_first_change_stores_the_current_version(self, item_fields: Item, changed: dict[str, Any]) -> None:
+    def test_the_first_change_stores_the_current_version(self, item_fields, changed):
         item = put_version_1(**item_fields)
         if item_fields.get("shape") == 2:
             del item["kilograms"]
@@ -134,7 +134,7 @@ class TestWriting:
         assert table.get(updated.item_key) == {**updated.item(), "closing": "mark"}
         assert load(item).legacy_item is None
 
-    def test_index_keys_are_those_of_the_current_version(self) -> None:
+    def test_index_keys_are_those_of_the_current_version(self):
         item = put_version_1()
         update(load(item), sent=True)
         item_fields = table.get((item["pk"], item["sk"])) or {}
@@ -142,14 +142,14 @@ class TestWriting:
         (listed,) = table.query(Partition(f"P#{SHELF}#T", "index1")).items
         assert listed["title"] == "Looms"
 
-    def test_a_change_to_equal_values_is_not_written(self) -> None:
+    def test_a_change_to_equal_values_is_not_written(self):
         item = put_version_1()
         changes = UnitOfWork(now())
         changes.update(load(item), title="Looms", grams=2000)
         assert changes.is_empty
         assert table.get((item["pk"], item["sk"])) == item
 
-    def test_one_of_two_concurrent_changes_of_an_old_item_conflicts(self) -> None:
+    def test_one_of_two_concurrent_changes_of_an_old_item_conflicts(self):
         item = put_version_1()
         first, second = load(item), load(item)
         changes = UnitOfWork(now())
@@ -164,12 +164,12 @@ class TestWriting:
         update(load(item), title="Mills")
         assert (load(item).title, load(item).sent) == ("Mills", True)
 
-    def test_replaced_fields_of_an_old_record_are_written_with_the_next_change(self) -> None:
+    def test_replaced_fields_of_an_old_record_are_written_with_the_next_change(self):
         item = put_version_1()
         update(load(item).replace(title="Mills"), grams=9)
         assert (load(item).title, load(item).grams, load(item).legacy_item) == ("Mills", 9, None)
 
-    def test_a_changed_record_can_be_changed_again(self) -> None:
+    def test_a_changed_record_can_be_changed_again(self):
         item = put_version_1()
         for grams in (5, 2000):
             changes = UnitOfWork(now())
@@ -178,7 +178,7 @@ class TestWriting:
             update(crate.replace(sent=True), title=f"{grams}")
         assert (load(item).grams, load(item).title, load(item).version) == (2000, "2000", 3)
 
-    def test_an_old_record_can_be_required_and_deleted(self) -> None:
+    def test_an_old_record_can_be_required_and_deleted(self):
         item, other = put_version_1(), put_version_1()
         changes = UnitOfWork(now())
         changes.require_unchanged(load(item))

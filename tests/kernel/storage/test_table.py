@@ -15,7 +15,6 @@ from chalicelib.kernel.storage.entity import Partition
 from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from tests.harness.aws_calls import Call, interfere_with_calls, record_calls
-from tests.harness.conflicts import Conflicts
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.waiting import wait_until
 
@@ -31,12 +30,12 @@ def list_sort_keys(result: table.QueryResult) -> list[str]:
 
 
 class TestGet:
-    def test_get_returns_an_item_or_none(self) -> None:
+    def test_get_returns_an_item_or_none(self):
         put("A", n=1)
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
         assert table.get(("B", "#")) is None
 
-    def test_values_are_returned_unchanged(self) -> None:
+    def test_values_are_returned_unchanged(self):
         values: dict[str, Any] = {
             "text": "Zoë",
             "empty": "",
@@ -57,7 +56,7 @@ class TestGet:
         assert isinstance(result["fraction"], float)
         assert result["yes"] is True
 
-    def test_string_sets_are_updated_without_a_read(self) -> None:
+    def test_string_sets_are_updated_without_a_read(self):
         for verb, texts in (("ADD", {"a", "b"}), ("ADD", {"b", "c"}), ("DELETE", {"a", "x"})):
             write = Write(
                 "Update", ("A", "#"), update=f"{verb} #set :some", names=["set"], values={"some": frozenset(texts)}
@@ -65,7 +64,7 @@ class TestGet:
             table.write_transaction([write])
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "set": frozenset({"b", "c"})}
 
-    def test_many_keys_take_one_call_per_hundred(self) -> None:
+    def test_many_keys_take_one_call_per_hundred(self):
         for n in range(0, 250, 25):
             table.write_transaction(
                 [Write("Put", (f"K{m}", "#"), item={"pk": f"K{m}", "sk": "#", "n": m}) for m in range(n, n + 25)]
@@ -75,11 +74,11 @@ class TestGet:
         assert calls.call_names == ["dynamodb:BatchGetItem"] * 3
         assert {item["n"] for item in result.values()} == set(range(250))
 
-    def test_a_repeated_key_is_requested_once(self) -> None:
+    def test_a_repeated_key_is_requested_once(self):
         put("A")
         assert list(table.get_all([("A", "#"), ("A", "#")])) == [("A", "#")]
 
-    def test_no_keys_take_no_call(self) -> None:
+    def test_no_keys_take_no_call(self):
         with record_calls() as calls:
             assert table.get_all([]) == {}
         assert calls.call_names == []
@@ -107,13 +106,13 @@ class PartialBatches:
 
 
 class TestUnprocessedKeys:
-    def test_unprocessed_keys_are_requested_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unprocessed_keys_are_requested_again(self, monkeypatch):
         monkeypatch.setattr(table, "sleep_with_jittered_backoff", lambda _: None)
         put("A")
         with interfere_with_calls(PartialBatches(2)):
             assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
 
-    def test_retries_are_limited(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_retries_are_limited(self, monkeypatch):
         monkeypatch.setattr(table, "sleep_with_jittered_backoff", lambda _: None)
         with (
             interfere_with_calls(PartialBatches(99)),
@@ -132,23 +131,23 @@ class TestQuery:
             put("P", sk, index1pk="I", index1sk=sk[::-1], facet1pk="F")
         put("Q", "z")
 
-    def test_a_partition_is_read_in_both_orders(self) -> None:
+    def test_a_partition_is_read_in_both_orders(self):
         assert list_sort_keys(table.query("P")) == ["a#1", "a#2", "b#1", "b#2", "c"]
         assert list_sort_keys(table.query("P", newest_first=True)) == ["c", "b#2", "b#1", "a#2", "a#1"]
         assert table.query("nothing") == table.QueryResult([], None)
 
-    def test_prefixes_and_ranges_limit_the_result(self) -> None:
+    def test_prefixes_and_ranges_limit_the_result(self):
         assert list_sort_keys(table.query("P", prefix="b")) == ["b#1", "b#2"]
         assert list_sort_keys(table.query("P", since="a#2", until="b#1")) == ["a#2", "b#1"]
         assert list_sort_keys(table.query("P", since="b#2")) == ["b#2", "c"]
         assert list_sort_keys(table.query("P", until="a#2")) == ["a#1", "a#2"]
 
-    def test_a_reversed_range_is_empty_without_a_call(self) -> None:
+    def test_a_reversed_range_is_empty_without_a_call(self):
         with aws.counting_aws_calls() as usage:
             assert table.query("P", since="b#1", until="a#2") == table.QueryResult([], None)
         assert usage.calls == []  # DynamoDB rejects a reversed range; the emulation in memory does not.
 
-    def test_pages_continue_after_the_last_key(self) -> None:
+    def test_pages_continue_after_the_last_key(self):
         sort_keys, position = [], None
         for _ in range(4):
             page = table.query("P", limit=2, after=position)
@@ -159,11 +158,11 @@ class TestQuery:
         assert sort_keys == ["a#1", "a#2", "b#1", "b#2", "c"]
         assert position is None
 
-    def test_indexes_and_facets_can_be_queried(self) -> None:
+    def test_indexes_and_facets_can_be_queried(self):
         assert list_sort_keys(table.query(Partition("I", "index1"))) == ["a#1", "b#1", "a#2", "b#2", "c"]
         assert list_sort_keys(table.query(Partition("F", "facet1"), since="b")) == ["b#1", "b#2", "c"]
 
-    def test_items_can_be_counted(self) -> None:
+    def test_items_can_be_counted(self):
         assert table.count_items_in_one_read("P") == 5
         assert table.count_items_in_one_read("P", since="a#2", until="b#3") == 3
         assert table.count_items_in_one_read("P", since="b", until="a") == 0
@@ -172,7 +171,7 @@ class TestQuery:
 
 
 class TestDeleteBatch:
-    def test_a_partition_is_deleted_in_batches(self) -> None:
+    def test_a_partition_is_deleted_in_batches(self):
         number = MAX_TRANSACT_ITEMS + 20
         for n in range(number):
             put("P", f"{n:03d}")
@@ -185,7 +184,7 @@ class TestDeleteBatch:
         assert table.query("P").items == []
         assert table.get(("Q", "#"))
 
-    def test_an_empty_partition_takes_no_write(self) -> None:
+    def test_an_empty_partition_takes_no_write(self):
         with record_calls() as calls:
             assert table.delete_batch("P") is False
         assert calls.call_names == ["dynamodb:Query"]
@@ -211,10 +210,10 @@ class TestQueryFiltered:
                 return sort_keys, pages
 
     @pytest.mark.parametrize(("limit", "max_scanned"), [(1, 1), (1, 7), (2, 20), (3, 20), (7, 20), (100, 100)])
-    def test_matching_items_are_returned_once_newest_first(self, limit: int, max_scanned: int) -> None:
+    def test_matching_items_are_returned_once_newest_first(self, limit, max_scanned):
         assert self.read_all(limit, max_scanned)[0] == ["18", "15", "12", "09", "06", "03", "00"]
 
-    def test_a_page_reads_at_most_max_scanned_items(self) -> None:
+    def test_a_page_reads_at_most_max_scanned_items(self):
         assert self.read_all(100, 5)[1] == 4
         assert self.read_all(2, 100)[1] == 4
 
@@ -251,26 +250,26 @@ class TestQueryMerged:
         return pages
 
     @pytest.mark.parametrize("limit", [1, 2, 5, 12, 100])
-    def test_partitions_are_merged_newest_first_over_all_pages(self, limit: int) -> None:
+    def test_partitions_are_merged_newest_first_over_all_pages(self, limit):
         pages = [page for page in self.read_pages("P0", "P1", "P2", limit=limit) if page]
         assert [sk for page in pages for sk in page] == [f"{n:02d}" for n in reversed(range(12))]
         assert {len(page) for page in pages[:-1]} <= {limit}
 
-    def test_one_partition_is_returned_alone(self) -> None:
+    def test_one_partition_is_returned_alone(self):
         assert self.read_pages("P1", limit=2) == [["07", "04"], ["01"]]
 
-    def test_empty_partitions_return_nothing(self) -> None:
+    def test_empty_partitions_return_nothing(self):
         assert table.query_merged(["X", "Y"], limit=2) == table.QueryResult([], None)
 
-    def test_ranges_apply_to_later_pages_too(self) -> None:
+    def test_ranges_apply_to_later_pages_too(self):
         pages = self.read_pages("P0", "P1", "P2", limit=2, since="03", until="08")
         assert [sk for page in pages for sk in page] == ["08", "07", "06", "05", "04", "03"]
 
-    def test_index_partitions_can_be_merged(self) -> None:
+    def test_index_partitions_can_be_merged(self):
         pages = self.read_pages(*(Partition(pk, "index1") for pk in ("I0", "I1")), limit=5, sk="index1sk")
         assert [sk for page in pages for sk in page] == [f"{99 - n}" for n in range(12)]
 
-    def test_a_deleted_last_item_and_newer_items_do_not_affect_the_next_page(self) -> None:
+    def test_a_deleted_last_item_and_newer_items_do_not_affect_the_next_page(self):
         first = table.query_merged(["P0", "P1", "P2"], limit=3)
         table.write_transaction([Write("Delete", ("P0", "09"))])
         put("P1", "13")
@@ -280,7 +279,7 @@ class TestQueryMerged:
             "06",
         ]
 
-    def test_a_page_limited_by_size_is_short_and_omits_nothing(self) -> None:
+    def test_a_page_limited_by_size_is_short_and_omits_nothing(self):
         for n in range(6):
             put("Large", f"{50 + n}", body="x" * 300_000)
             put("Small", f"{20 + n}")
@@ -296,23 +295,23 @@ class TestQueryMerged:
         ]
         assert len(pages[0]) < 6
 
-    def test_a_page_takes_one_round_trip_for_all_partitions(self) -> None:
+    def test_a_page_takes_one_round_trip_for_all_partitions(self):
         with interfere_with_calls(ConcurrentQueries(16)), record_calls() as calls:
             table.query_merged([f"P{n}" for n in range(16)], limit=1)
         assert calls.call_names == ["dynamodb:Query"] * 16
 
-    def test_the_calls_are_counted_for_the_request(self) -> None:
+    def test_the_calls_are_counted_for_the_request(self):
         with aws.counting_aws_calls() as usage:
             table.query_merged(["P0", "P1", "P2"], limit=1)
         assert usage.calls == ["dynamodb:Query"] * 3
 
-    def test_a_failing_partition_is_not_omitted(self) -> None:
+    def test_a_failing_partition_is_not_omitted(self):
         with inject_fault(Fault.THROTTLED, first_call=2), pytest.raises(Problem, match="unavailable"):
             table.query_merged(["P0", "P1", "P2"], limit=1)
 
 
 class TestWriteTransaction:
-    def test_a_failed_condition_rolls_back_and_returns_the_conflicting_items(self) -> None:
+    def test_a_failed_condition_rolls_back_and_returns_the_conflicting_items(self):
         put("A", n=1)
         writes = [
             Write("Put", ("B", "#"), item={"pk": "B", "sk": "#"}),
@@ -326,18 +325,18 @@ class TestWriteTransaction:
         assert table.get(("B", "#")) is None
         assert table.get(("A", "#")) == {"pk": "A", "sk": "#", "n": 1}
 
-    def test_a_concurrent_transaction_is_reported_as_contention(self) -> None:
+    def test_a_concurrent_transaction_is_reported_as_contention(self):
         with inject_fault(Fault.CONFLICT), pytest.raises(TransactionCancelled) as cancelled:
             put("A")
         assert cancelled.value == TransactionCancelled({}, is_contended=True)
 
-    def test_a_throttled_transaction_is_repeated(self) -> None:
+    def test_a_throttled_transaction_is_repeated(self):
         with inject_fault(Fault.CANCELLED_BY_THROTTLE, times=2) as injected:
             put("A")
         assert injected.failed_call
         assert table.get(("A", "#"))
 
-    def test_retries_are_limited(self) -> None:
+    def test_retries_are_limited(self):
         with (
             inject_fault(Fault.CANCELLED_BY_THROTTLE, times=None),
             pytest.raises(Problem, match="unavailable") as raised,
@@ -345,12 +344,12 @@ class TestWriteTransaction:
             put("A")
         assert raised.value.status == 503
 
-    def test_an_invalid_request_is_not_hidden(self) -> None:
+    def test_an_invalid_request_is_not_hidden(self):
         invalid_write = Write("Update", ("A", "#"), update="SET nonsense")
         with pytest.raises(ClientError, match="ValidationException"):
             table.write_transaction([invalid_write])
 
-    def test_the_maximum_number_of_items_is_accepted(self) -> None:
+    def test_the_maximum_number_of_items_is_accepted(self):
         writes = [Write("Put", (f"K{n}", "#"), item={"pk": f"K{n}", "sk": "#"}) for n in range(MAX_TRANSACT_ITEMS)]
         table.write_transaction(writes)
         with pytest.raises(ClientError):
@@ -360,19 +359,19 @@ class TestWriteTransaction:
 class TestIncrement:
     KEY = ("N", "#")
 
-    def test_a_conflict_with_a_transaction_is_repeated(self) -> None:
+    def test_a_conflict_with_a_transaction_is_repeated(self):
         with inject_fault(Fault.CONFLICT, times=2) as injected:
             assert table.increment(self.KEY, "n", 3, ttl=99_999_999_999) == 3
         assert injected.failed_call == "dynamodb:UpdateItem"
 
-    def test_retries_are_limited(self) -> None:
+    def test_retries_are_limited(self):
         with inject_fault(Fault.CONFLICT, times=None), record_calls() as calls, pytest.raises(Problem) as raised:
             table.increment(self.KEY, "n", 3, ttl=99_999_999_999)
         assert (raised.value.status, raised.value.headers["Retry-After"]) == (503, "1")
         assert 1 < len(calls.call_names) < 10
         assert table.get(self.KEY) is None
 
-    def test_an_increment_waits_for_a_transaction(self, conflicts: Conflicts) -> None:
+    def test_an_increment_waits_for_a_transaction(self, conflicts):
         def run_transaction(_: int) -> None:
             table.write_transaction([Write("Put", self.KEY, item={"pk": "N", "sk": "#", "n": 1})])
 
@@ -386,13 +385,13 @@ class TestIncrement:
 
 class TestUnresponsiveTable:
     @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])
-    def test_an_unresponsive_table_is_unavailable(self, fault: Fault) -> None:
+    def test_an_unresponsive_table_is_unavailable(self, fault):
         for operation in (lambda: table.get(("A", "#")), lambda: table.query("A"), lambda: table.get_all([("A", "#")])):
             with inject_fault(fault, times=None), pytest.raises(Problem, match="unavailable"):
                 operation()
 
 
-def test_an_item_past_its_ttl_is_expired() -> None:
+def test_an_item_past_its_ttl_is_expired():
     assert table.is_expired({"ttl": 1})
     assert not table.is_expired({"ttl": 99_999_999_999})
     assert not table.is_expired({})

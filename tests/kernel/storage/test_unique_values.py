@@ -13,7 +13,6 @@ from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import memory_aws
-from tests.harness.clock import Clock
 from tests.harness.sample_entity import Parcel, build_parcel, create_parcel
 from tests.harness.stored_records import new_id_and_time_fields
 
@@ -65,13 +64,13 @@ def load_guard(number: int = 7) -> Item | None:
 
 
 class TestUniqueValue:
-    def test_a_value_belongs_to_one_record(self) -> None:
+    def test_a_value_belongs_to_one_record(self):
         create_parcel("a")
         with pytest.raises(Problem, match="slug_taken") as raised:
             create_parcel("a")
         assert [error.pointer for error in raised.value.errors] == ["/label"]
 
-    def test_a_former_value_is_reserved_for_a_retention_period(self, clock: Clock) -> None:
+    def test_a_former_value_is_reserved_for_a_retention_period(self, clock):
         record = create_parcel("a")
         changes = UnitOfWork(now())
         changes.update(record, label="b")
@@ -85,7 +84,7 @@ class TestUniqueValue:
         clock.shift(days=91)
         assert create_parcel("a").label == "a"
 
-    def test_one_of_several_concurrent_creations_succeeds(self) -> None:
+    def test_one_of_several_concurrent_creations_succeeds(self):
         def try_to_create(_: int) -> bool:
             try:
                 create_parcel("a")
@@ -98,7 +97,7 @@ class TestUniqueValue:
 
 
 class TestTransferredValue:
-    def test_a_value_passes_to_another_record_in_one_transaction(self) -> None:
+    def test_a_value_passes_to_another_record_in_one_transaction(self):
         former = create_parcel("a")
         changes = UnitOfWork(now())
         changes.delete(former)
@@ -108,7 +107,7 @@ class TestTransferredValue:
         assert stored_guard is not None
         assert stored_guard["ref"] == successor.id
 
-    def test_a_value_does_not_pass_from_a_record_without_it(self) -> None:
+    def test_a_value_does_not_pass_from_a_record_without_it(self):
         former = create_parcel("a")
         changes = UnitOfWork(now())
         changes.delete(former)
@@ -120,7 +119,7 @@ class TestTransferredValue:
 
 
 class TestExpiringValue:
-    def test_a_value_is_free_at_its_expiry_and_not_before(self, clock: Clock) -> None:
+    def test_a_value_is_free_at_its_expiry_and_not_before(self, clock):
         clock.freeze(TIMESTAMP)
         create_seat(hours=1)
         clock.freeze("2026-11-20T10:30:00.399Z")
@@ -129,7 +128,7 @@ class TestExpiringValue:
         clock.freeze("2026-11-20T10:30:00.400Z")
         assert create_seat().number == 7
 
-    def test_a_change_of_the_former_holder_does_not_affect_the_new_one(self, clock: Clock) -> None:
+    def test_a_change_of_the_former_holder_does_not_affect_the_new_one(self, clock):
         former = create_seat(hours=1)
         clock.shift(hours=2)
         current = create_seat()
@@ -138,14 +137,14 @@ class TestExpiringValue:
         assert stored_guard is not None
         assert stored_guard["ref"] == current.id
 
-    def test_the_guards_ttl_is_the_second_after_the_expiry(self, clock: Clock) -> None:
+    def test_the_guards_ttl_is_the_second_after_the_expiry(self, clock):
         clock.freeze(TIMESTAMP)
         create_seat(hours=1)
         stored_guard = load_guard()
         assert stored_guard is not None
         assert stored_guard["ttl"] == int(time.time()) + 3601
 
-    def test_a_later_expiry_extends_the_reservation(self, clock: Clock) -> None:
+    def test_a_later_expiry_extends_the_reservation(self, clock):
         clock.freeze(TIMESTAMP)
         seat = create_seat(hours=1)
         clock.shift(minutes=30)
@@ -156,7 +155,7 @@ class TestExpiringValue:
         clock.shift(minutes=2)
         assert create_seat().number == 7
 
-    def test_release_by_the_former_holder_does_not_affect_the_new_one(self, clock: Clock) -> None:
+    def test_release_by_the_former_holder_does_not_affect_the_new_one(self, clock):
         former = create_seat(hours=1)
         clock.shift(hours=1, seconds=1)
         current = create_seat(hours=1)
@@ -168,7 +167,7 @@ class TestExpiringValue:
         assert stored_guard is not None
         assert stored_guard["ref"] == current.id
 
-    def test_a_former_holder_cannot_renew_a_value_of_another(self, clock: Clock) -> None:
+    def test_a_former_holder_cannot_renew_a_value_of_another(self, clock):
         former = create_seat(hours=1)
         clock.shift(hours=1, seconds=1)
         create_seat(hours=1)
@@ -177,25 +176,25 @@ class TestExpiringValue:
 
 
 class TestConditionalValue:
-    def test_a_value_is_free_when_the_condition_ends(self) -> None:
+    def test_a_value_is_free_when_the_condition_ends(self):
         update_seat(create_seat(), left=True)
         assert load_guard() is None
         assert create_seat().number == 7
 
-    def test_a_value_is_reserved_again_if_it_is_free(self) -> None:
+    def test_a_value_is_reserved_again_if_it_is_free(self):
         seat = update_seat(create_seat(), left=True)
         seat = update_seat(seat, left=False)
         stored_guard = load_guard()
         assert stored_guard is not None
         assert stored_guard["ref"] == seat.id
 
-    def test_a_value_is_not_reserved_again_if_it_belongs_to_another(self) -> None:
+    def test_a_value_is_not_reserved_again_if_it_belongs_to_another(self):
         former = update_seat(create_seat(), left=True)
         create_seat()
         with pytest.raises(Problem, match="already_exists"):
             update_seat(former, left=False)
 
-    def test_a_record_that_does_not_meet_the_condition_reserves_nothing(self) -> None:
+    def test_a_record_that_does_not_meet_the_condition_reserves_nothing(self):
         create_seat(left=True)
         assert load_guard() is None
         assert [item["sk"] for item in memory_aws.all_items()] != ["#"]

@@ -35,7 +35,7 @@ def create_parcel() -> UnitOfWork:
 
 
 class TestTaskEvents:
-    def test_a_declared_event_is_committed(self) -> None:
+    def test_a_declared_event_is_committed(self):
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
         commit(create_parcel(), "parcel.sent", Origin.system("parcels.send"))
         assert [item["type"] for item in memory_aws.all_items() if item.get("kind") == "entry"] == ["parcel.sent"]
@@ -43,7 +43,7 @@ class TestTaskEvents:
             ("parcels.send", {"parcel.sent": Parcel})
         ]
 
-    def test_an_undeclared_event_is_rejected_without_changes(self) -> None:
+    def test_an_undeclared_event_is_rejected_without_changes(self):
         task("parcels.send", emits={"parcel.sent": Parcel})(send)
         task("parcels.weigh")(weigh)
         for name in ("parcels.send", "parcels.weigh"):
@@ -51,11 +51,11 @@ class TestTaskEvents:
                 commit(create_parcel(), "parcel.lost", Origin.system(name))
         assert memory_aws.all_items() == []
 
-    def test_an_unknown_task_cannot_be_an_origin(self) -> None:
+    def test_an_unknown_task_cannot_be_an_origin(self):
         with pytest.raises(UnknownTask):
             Origin.system("parcels.send")
 
-    def test_two_tasks_cannot_have_the_same_name(self) -> None:
+    def test_two_tasks_cannot_have_the_same_name(self):
         task("parcels.send")(send)
         with pytest.raises(ValueError, match="two tasks are named"):
             task("parcels.send")(weigh)

@@ -13,7 +13,6 @@ from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, ItemKey, Sch
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work import queues, scheduler
 from tests.harness.aws_calls import record_calls
-from tests.harness.clock import Clock
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel, create_parcel
 from tests.harness.workers import queued_bodies
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 class TestEnqueueDue:
-    def test_only_due_tasks_are_queued(self, clock: Clock) -> None:
+    def test_only_due_tasks_are_queued(self, clock):
         timestamp = clock.freeze()
         due_parcel = create_parcel("a", due_at=timestamp)
         create_parcel("b", due_at=after(timestamp, seconds=1))
@@ -30,13 +29,13 @@ class TestEnqueueDue:
         pk, sk = due_parcel.item_key
         assert queued_bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
-    def test_a_task_is_queued_again_after_its_lease(self, clock: Clock) -> None:
+    def test_a_task_is_queued_again_after_its_lease(self, clock):
         create_parcel("a", due_at=now())
         assert [scheduler.enqueue_due_tasks() for _ in range(3)] == [1, 0, 0]
         clock.shift(seconds=61)
         assert scheduler.enqueue_due_tasks() == 1
 
-    def test_concurrent_sweeps_queue_a_task_once(self) -> None:
+    def test_concurrent_sweeps_queue_a_task_once(self):
         for n in range(20):
             create_parcel(str(n), due_at=now(), sent=False)
         with ThreadPoolExecutor(4) as threads:
@@ -44,7 +43,7 @@ class TestEnqueueDue:
             assert sum(sweep.result() for sweep in queued) == 20
         assert len(set(queued_bodies("jobs"))) == len(queued_bodies("jobs")) == 20
 
-    def test_pending_entries_without_a_message_notify_their_log_once(self, clock: Clock) -> None:
+    def test_pending_entries_without_a_message_notify_their_log_once(self, clock):
         other = LOG_ID.replace("a", "b")
         with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
             for n in range(5):
@@ -56,7 +55,7 @@ class TestEnqueueDue:
         assert scheduler.enqueue_due_tasks() == 2
         assert sorted(queued_bodies("events.fifo")) == [f'{{"log": "{LOG_ID}"}}', f'{{"log": "{other}"}}']
 
-    def test_an_appended_entry_is_due_until_it_is_consumed(self, clock: Clock) -> None:
+    def test_an_appended_entry_is_due_until_it_is_consumed(self, clock):
         create_logged_parcel("a")
         append_pending_and_return_longest_wait_ms(LOG_ID)
         clock.shift(seconds=11)
@@ -67,7 +66,7 @@ class TestEnqueueDue:
         assert scheduler.enqueue_due_tasks() == 0
         assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
 
-    def test_an_unresponsive_queue_loses_nothing(self, clock: Clock) -> None:
+    def test_an_unresponsive_queue_loses_nothing(self, clock):
         create_parcel("a", due_at=now())
         with (
             inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None),
@@ -78,9 +77,7 @@ class TestEnqueueDue:
         clock.shift(seconds=61)
         assert scheduler.enqueue_due_tasks() == 1
 
-    def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(self, monkeypatch):
         create_parcel("a", due_at=now())
 
         def move(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
@@ -94,7 +91,7 @@ class TestEnqueueDue:
         assert scheduler.enqueue_due_tasks() == 0
         assert queued_bodies("jobs") == []
 
-    def test_due_tasks_are_read_in_pages(self) -> None:
+    def test_due_tasks_are_read_in_pages(self):
         for n in range(105):
             create_parcel(str(n), due_at=now(), sent=False, organization_id=LOG_ID)
         with record_calls() as calls:
@@ -103,7 +100,7 @@ class TestEnqueueDue:
 
 
 class TestBacklog:
-    def test_it_returns_the_longest_overdue_task(self, clock: Clock) -> None:
+    def test_it_returns_the_longest_overdue_task(self, clock):
         timestamp = clock.freeze()
         assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
         for n, seconds in enumerate((-5, -60, -20, 60)):
@@ -114,7 +111,7 @@ class TestBacklog:
             after(timestamp, seconds=-60), None
         )
 
-    def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock: Clock) -> None:
+    def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock):
         timestamp = clock.freeze()
         create_logged_parcel("a")
         for later in ("b", "c", "d"):
@@ -127,7 +124,7 @@ class TestBacklog:
 
 
 class TestQueues:
-    def test_each_log_has_a_message_group_and_no_message_is_deduplicated(self) -> None:
+    def test_each_log_has_a_message_group_and_no_message_is_deduplicated(self):
         queues.notify_ledger(LOG_ID, "1")
         queues.notify_ledger(LOG_ID, "2")
         assert queued_bodies("events.fifo") == [f'{{"log": "{LOG_ID}"}}'] * 2

@@ -67,7 +67,7 @@ def apply_elapsed_time(run: ModelRun) -> None:
 
 
 @action()
-def discard_messages(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the queues
+def discard_messages(run: ModelRun) -> None:
     memory_aws.discard_queued_messages()
 
 
@@ -110,7 +110,7 @@ def repeat_request(run: ModelRun, sent: int) -> None:
 
 
 @action()
-def restart_process(run: ModelRun) -> None:  # noqa: ARG001 - all runs share the process
+def restart_process(run: ModelRun) -> None:
     """Clear all caches, as in a new process, and keep the stored items and queued messages."""
     state = snapshots.take_snapshot()
     queued_messages = {queue.name: [*queue._messages] for queue in memory_aws.get_queues()}  # noqa: SLF001
