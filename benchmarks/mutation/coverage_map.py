@@ -1,0 +1,123 @@
+"""Which test executes which lines of the code, and how long each test takes.
+
+Recording is a pytest plugin: `pytest -p benchmarks.mutation.coverage_map`, with `COVERAGE_MAP` as the folder of the
+files. Each process writes its own.
+"""
+
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import coverage
+import pytest
+
+from local.paths import ROOT
+
+MAX_CASES_PER_FUNCTION: Final = 8
+"""How many cases of one test function are chosen before those of other functions."""
+
+_FOLDER: Final = "COVERAGE_MAP"
+
+
+@dataclass
+class _Recorder:
+    coverage: coverage.Coverage
+    seconds: dict[str, float]
+
+
+_recorders: list[_Recorder] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start recording in a process that runs tests."""
+    worker = getattr(config, "workerinput", {}).get("workerid", "")
+    if worker or not config.getoption("numprocesses", None):
+        recorded = coverage.Coverage(
+            data_file=Path(os.environ[_FOLDER]) / f"coverage.{worker}", source=["chalicelib"], config_file=False
+        )
+        recorded.start()
+        _recorders.append(_Recorder(recorded, defaultdict(float)))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Attribute the executed lines to the test."""
+    for recorder in _recorders:
+        recorder.coverage.switch_context(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        for recorder in _recorders:
+            recorder.coverage.switch_context("")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the seconds of the test. A test that did not pass is not used."""
+    for recorder in _recorders:
+        recorder.seconds[report.nodeid] += report.duration if report.passed else float("inf")
+
+
+def pytest_unconfigure() -> None:
+    """Write the files."""
+    for recorder in _recorders:
+        recorder.coverage.stop()
+        recorder.coverage.save()
+        Path(f"{recorder.coverage.get_option('run:data_file')}.json").write_text(json.dumps(recorder.seconds))
+
+
+class CoverageMap:
+    """The recorded map. `seconds`: the duration of each test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.seconds: dict[str, float] = {}
+        self._data = []
+        for file in sorted(folder.glob("coverage.*.json")):
+            self.seconds |= json.loads(file.read_text())
+            data = coverage.CoverageData(str(file.with_suffix("")))
+            data.read()
+            self._data.append(data)
+        self._breadth = self._count_files()
+
+    def nearest_tests(self, path: str, lines: range, budget_seconds: float, excluded: frozenset[str]) -> list[str]:
+        """Return the tests that execute some lines of a file, the most specific first, within a budget of time.
+
+        Lines that are executed only when the module is imported concern all tests that execute the module.
+        """
+        tests_by_line = self._tests_by_line(path)
+        found = {test for line in lines for test in tests_by_line.get(line, ())}
+        found = found or {test for tests in tests_by_line.values() for test in tests}
+        return self._within_budget(found - excluded, budget_seconds)
+
+    def _tests_by_line(self, path: str) -> dict[int, list[str]]:
+        tests: dict[int, list[str]] = defaultdict(list)
+        for data in self._data:
+            for line, contexts in data.contexts_by_lineno(str(ROOT / path)).items():
+                tests[line] += [test for test in contexts if self.seconds.get(test, float("inf")) < float("inf")]
+        return tests
+
+    def _within_budget(self, tests: Iterable[str], budget_seconds: float) -> list[str]:
+        chosen, later, cases = list[str](), list[str](), Counter[str]()
+        for test in sorted(tests, key=lambda test: (self._breadth[test], self.seconds[test], test)):
+            function = test.partition("[")[0]
+            cases[function] += 1
+            (chosen if cases[function] <= MAX_CASES_PER_FUNCTION else later).append(test)
+        total, within = 0.0, list[str]()
+        for test in (*chosen, *later):
+            total += self.seconds[test]
+            if within and total > budget_seconds:
+                break
+            within.append(test)
+        return within
+
+    def _count_files(self) -> Counter[str]:
+        """Return the number of the code's files that each test executes. A test of few files is a specific one."""
+        return Counter(
+            test
+            for data in self._data
+            for file in data.measured_files()
+            for test in {test for tests in data.contexts_by_lineno(file).values() for test in tests}
+        )

@@ -1,0 +1,168 @@
+"""Measure which mutants the tests kill: `make mutation`.
+
+First all in-process tests run once and record which lines each of them executes. Then each mutant gets the tests that
+execute its statement, the most specific first, for 20 seconds of processor time. Finally the tests that killed mutants
+run against the unchanged code. A test that fails then was no proof: its mutants are measured again without it.
+
+A measurement that was stopped continues where it was. The results are written to `benchmarks/results/mutation.json`
+and `docs/reference/mutation-testing.md`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.log_scale.results import describe_environment
+from benchmarks.mutation import report, workers
+from benchmarks.mutation.coverage_map import CoverageMap
+from benchmarks.mutation.mutants import Mutant, load_mutants, place_or_none
+from local.paths import ROOT
+
+FOLDER: Final = ROOT / "build" / "mutation"
+SUITES: Final = (
+    "http",
+    "kernel",
+    "features",
+    "property",
+    "catalogue",
+    "security",
+    "faults",
+    "model",
+    "stored_forms",
+    "rendering",
+    "entrypoints",
+    "docs",
+    "local",
+    "harness",
+)
+"""The suites whose tests run in one process, without an emulator."""
+
+_BUDGET_SECONDS: Final = 18  # of recorded time; the tests of a mutant have to end within `workers.MAX_SECONDS`
+_TESTS_PER_CONTROL: Final = 40
+_MAX_CONTROL_SECONDS: Final = 900
+
+
+@dataclass(frozen=True)
+class Job:
+    """Tests to run against a mutant. `source`: the mutant's code, or None for the unchanged code."""
+
+    number: int
+    path: str
+    source: str | None
+    tests: list[str]
+    max_seconds: int = workers.MAX_SECONDS
+
+
+def main() -> None:
+    """Record the map unless it exists, measure, and write the results."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if not (FOLDER / "map").exists():
+        _record_map(FOLDER / "map")
+    coverage_map = CoverageMap(FOLDER / "map")
+    workers.warm_up()
+    mutants = load_mutants()
+    outcomes = _measure(mutants, coverage_map, FOLDER / "outcomes.jsonl", unreliable=frozenset())
+    if unreliable := _failing_without_mutant(outcomes.values()):
+        repeated = {number for number, outcome in outcomes.items() if unreliable.intersection(outcome.failed_tests)}
+        print(f"{len(unreliable)} tests fail without a mutant; measuring {len(repeated)} mutants again")
+        kept = {number: outcome for number, outcome in outcomes.items() if number not in repeated}
+        _save_outcomes(FOLDER / "outcomes.jsonl", kept)
+        outcomes = _measure(mutants, coverage_map, FOLDER / "outcomes.jsonl", unreliable)
+    report.save(describe_environment(), mutants, outcomes)
+
+
+def _record_map(folder: Path) -> None:
+    unfinished = folder.with_name("unfinished-map")
+    unfinished.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "pytest", "-p", "benchmarks.mutation.coverage_map", "--no-cov", "-q"]
+    subprocess.run(  # noqa: S603 - a fixed program
+        [*command, "--numprocesses", "auto", "--dist", "loadgroup", *(f"tests/{name}" for name in SUITES)],
+        env={**os.environ, "COVERAGE_MAP": str(unfinished)},
+        cwd=ROOT,
+        check=False,  # Tests that fail are left out of the map.
+    )
+    unfinished.rename(folder)
+
+
+def _measure(
+    mutants: list[Mutant], coverage_map: CoverageMap, file: Path, unreliable: frozenset[str]
+) -> dict[int, workers.Outcome]:
+    outcomes = dict(_load_outcomes(file))
+    jobs = (
+        _plan(number, mutant, coverage_map, unreliable)
+        for number, mutant in enumerate(mutants)
+        if number not in outcomes
+    )
+    with file.open("a") as output:
+        for number, outcome in _run_jobs(job for job in jobs if job is not None):
+            outcomes[number] = outcome
+            output.write(json.dumps({"mutant": number, **asdict(outcome)}) + "\n")
+            output.flush()
+            if len(outcomes) % 50 == 0:
+                print(f"{len(outcomes)} of {len(mutants)} mutants measured", flush=True)
+    return outcomes
+
+
+def _plan(number: int, mutant: Mutant, coverage_map: CoverageMap, unreliable: frozenset[str]) -> Job | None:
+    """Return the job of a mutant, or None if the code does not contain its place any more."""
+    placement = place_or_none(mutant)
+    if placement is None:
+        return None
+    tests = coverage_map.nearest_tests(mutant.path, placement.lines, _BUDGET_SECONDS, unreliable)
+    return Job(number, mutant.path, placement.source, tests)
+
+
+def _run_jobs(jobs: Iterable[Job]) -> Iterator[tuple[int, workers.Outcome]]:
+    """Run jobs, as many at once as there are processors. Yields the number and the outcome of each."""
+    waiting, running = iter(jobs), dict[int, tuple[Job, Any, float]]()
+    while True:
+        while len(running) < (os.cpu_count() or 1) and (job := next(waiting, None)):
+            if job.tests:
+                process_id, output = workers.start(job.path, job.source, job.tests, job.max_seconds)
+                running[process_id] = job, output, time.monotonic()
+            else:
+                yield job.number, workers.Outcome("survived")
+        if not running:
+            return
+        process_id, _ = os.waitpid(-1, os.WNOHANG)
+        if process_id:
+            job, output, _ = running.pop(process_id)
+            yield job.number, workers.read_outcome(output)
+        else:
+            _stop_hanging({each: started for each, (_, _, started) in running.items()})
+            time.sleep(0.02)
+
+
+def _stop_hanging(started_at: dict[int, float]) -> None:
+    for process_id, started in started_at.items():
+        if time.monotonic() - started > workers.MAX_WAITING_SECONDS:
+            os.kill(process_id, signal.SIGKILL)
+
+
+def _failing_without_mutant(outcomes: Iterable[workers.Outcome]) -> frozenset[str]:
+    killers = sorted({test for outcome in outcomes for test in outcome.failed_tests})
+    parts = [killers[start : start + _TESTS_PER_CONTROL] for start in range(0, len(killers), _TESTS_PER_CONTROL)]
+    jobs = (Job(number, "app.py", None, tests, _MAX_CONTROL_SECONDS) for number, tests in enumerate(parts))
+    return frozenset(test for _, outcome in _run_jobs(jobs) for test in outcome.failed_tests)
+
+
+def _load_outcomes(file: Path) -> Iterator[tuple[int, workers.Outcome]]:
+    for line in file.read_text().splitlines() if file.exists() else ():
+        fields = json.loads(line)
+        yield fields["mutant"], workers.Outcome(fields["verdict"], tuple(fields["failed_tests"]))
+
+
+def _save_outcomes(file: Path, outcomes: dict[int, workers.Outcome]) -> None:
+    lines = [json.dumps({"mutant": number, **asdict(outcome)}) + "\n" for number, outcome in outcomes.items()]
+    file.write_text("".join(lines))
+
+
+if __name__ == "__main__":
+    main()

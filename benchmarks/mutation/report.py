@@ -1,0 +1,110 @@
+"""`docs/reference/mutation-testing.md`, rendered from the results of the last two measurements.
+
+`python -m benchmarks.mutation.report` writes the page again without measuring.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.mutation.mutants import GROUPS, Mutant, load_mutants
+from benchmarks.mutation.workers import MAX_SECONDS, Outcome
+from local.paths import ROOT
+
+FILE: Final = ROOT / "benchmarks" / "results" / "mutation.json"
+PAGE_FILE: Final = ROOT / "docs" / "reference" / "mutation-testing.md"
+
+_COUNTED: Final = ("killed", "survived", "outlived")
+
+_HEAD: Final = """\
+# Mutation testing
+
+`make mutation` measures what the tests detect. It changes one place of the code at a time, for example a comparison, a
+limit or a condition, and runs the tests that execute this place. A mutant is *killed* if a test fails. A mutant that
+*survived* shows behaviour that no test checks, or a change that makes no difference.
+
+- The mutants are those that [Cosmic Ray](https://cosmic-ray.readthedocs.io)'s operators generate. `make mutants` drew a
+  sample with a fixed seed, by group. The list is in `benchmarks/mutation/mutants.jsonl`, with the changed lines instead
+  of line numbers, so that later versions of the code are measured with the same mutants. A mutant whose lines the code
+  no longer contains is not measured.
+- A recording of the lines that each test executes selects the tests. The tests that execute the fewest files run first.
+- Each mutant gets {seconds} seconds of processor time. A mutant that *outlived* this time counts as survived. A mutant
+  that cannot be imported is not counted.
+- Tests that start processes do not take part: `tests/emulator`, `tests/deployed`, `tests/infrastructure` and
+  `tests/issuer`.
+- Every test that killed a mutant also ran against the unchanged code. Where it failed there, the mutant was measured
+  again without it.
+"""
+
+
+def save(environment: Mapping[str, str], mutants: list[Mutant], outcomes: Mapping[int, Outcome]) -> None:
+    """Store the results, keep the previous scores for comparison, and write the page."""
+    verdicts = [outcomes[number].verdict if number in outcomes else "gone" for number in range(len(mutants))]
+    previous = json.loads(FILE.read_text()) if FILE.exists() else None
+    results = {"of": environment, "verdicts": verdicts, "before": previous and _without_history(previous)}
+    FILE.write_text(json.dumps(results, indent=1) + "\n")
+    PAGE_FILE.write_text(render_page(mutants, results))
+
+
+def _without_history(results: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in results.items() if name != "before"}
+
+
+def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
+    """Return the page."""
+    environment, verdicts, before = results["of"], results["verdicts"], results["before"]
+    return "\n".join(
+        (
+            _HEAD.format(seconds=MAX_SECONDS),
+            f"Measured on {environment['day']} with Python {environment['python']}.\n",
+            *_render_scores(mutants, verdicts, before),
+            "",
+            "## Survivors\n",
+            *_render_survivors(mutants, verdicts),
+            "",
+        )
+    )
+
+
+def _render_scores(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
+    lines = [
+        "| Group | Mutants | Killed | Outlived | Survived | Score | Score before |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for group in (*GROUPS, "all"):
+        counts = _count(mutants, verdicts, group)
+        previous = _score(_count(mutants, before["verdicts"], group)) if before else ""
+        numbers = (counts["killed"], counts["outlived"], counts["survived"])
+        lines.append(f"| {group} | {sum(numbers)} | {' | '.join(map(str, numbers))} | {_score(counts)} | {previous} |")
+    left_out = Counter(verdict for verdict in verdicts if verdict not in _COUNTED)
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(left_out.items())) or "none"
+    return [*lines, "", f"Mutants that are not counted: {counted}."]
+
+
+def _count(mutants: list[Mutant], verdicts: list[str], group: str) -> Counter[str]:
+    return Counter(verdict for mutant, verdict in zip(mutants, verdicts, strict=True) if group in ("all", mutant.group))
+
+
+def _score(counts: Counter[str]) -> str:
+    total = sum(counts[verdict] for verdict in _COUNTED)
+    return f"{100 * counts['killed'] / total:.1f} %" if total else ""
+
+
+def _render_survivors(mutants: list[Mutant], verdicts: list[str]) -> list[str]:
+    by_path: dict[str, list[str]] = defaultdict(list)
+    for mutant, verdict in zip(mutants, verdicts, strict=True):
+        if verdict in ("survived", "outlived"):
+            before, after = ("\n".join(lines).strip() for lines in (mutant.before, mutant.after))
+            where = f"`{mutant.function}`" if mutant.function else "the module"
+            by_path[mutant.path].append(f"{where}, {mutant.operator}:\n\n{_diff(before, after)}")
+    return [f"### {path}\n\n" + "\n".join(entries) for path, entries in sorted(by_path.items())]
+
+
+def _diff(before: str, after: str) -> str:
+    lines = [*(f"-{line}" for line in before.split("\n")), *(f"+{line}" for line in after.split("\n"))]
+    return "\n".join(("```diff", *lines, "```", ""))
+
+
+if __name__ == "__main__":
+    PAGE_FILE.write_text(render_page(load_mutants(), json.loads(FILE.read_text())))
