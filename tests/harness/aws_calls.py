@@ -4,6 +4,7 @@ Uses botocore's hooks (`before-call`, `after-call`, `before-send`) on the kernel
 once. A Scan fails the test, because no code of the service may scan the table.
 """
 
+import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.table import PARALLEL_READ_THREAD_PREFIX
 from tests.harness import key_size_limits
+
+Response = tuple[AWSResponse, dict[str, Any]]
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 
@@ -39,8 +42,12 @@ class RecordedCalls:
     """
 
     call_list: list[Call] = field(default_factory=list)
-    bytes_read: int = 0
-    """The total size of the responses to reads of the table, in bytes."""
+    read_results: list[Mapping[str, Any]] = field(default_factory=list, repr=False)
+
+    @property
+    def bytes_read(self) -> int:
+        """The total size of the results of reads of the table, as JSON, in bytes."""
+        return sum(len(json.dumps(to_json(result))) for result in self.read_results)
 
     @property
     def call_names(self) -> list[str]:
@@ -60,7 +67,7 @@ class RecordedCalls:
 class Interference(Protocol):
     """What can happen to a call other than its success (`faults.py`)."""
 
-    def before_call(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
+    def before_call(self, call: Call) -> Response | None:
         """Raise, return a response in place of that of AWS, or return None to let the call pass."""
 
     def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
@@ -76,6 +83,7 @@ _scanning: Final[ContextVar[bool]] = ContextVar("scanning", default=False)
 _call: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
 _interference: Final[ContextVar[Interference | None]] = ContextVar("interference", default=None)
 _watched_sessions: list[Any] = []
+_sending_requests: list[bool] = []
 
 
 def watch_clients() -> None:
@@ -85,6 +93,7 @@ def watch_clients() -> None:
         return
     aws.reset_clients()
     session = aws.session()
+    session.events.register("creating-client-class.dynamodb", _mark_as_watched)
     session.events.register("before-call", _before_call)
     session.events.register("after-call", _after_call)
     session.events.register_first("before-send", _before_send)
@@ -133,17 +142,21 @@ def interfere_with_calls(interference: Interference) -> Iterator[None]:
         _interference.reset(token)
 
 
-def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
+def can_call_directly(client: Any) -> bool:
+    """Return whether a call may skip the HTTP request: nothing but `record_call_or_reject` observes its client."""
+    return _interference.get() is None and not _sending_requests and getattr(client, "is_watched", False)
+
+
+def send_requests() -> None:
+    """Make all calls of this process with HTTP requests from now on, because a meter observes these."""
+    _sending_requests.append(True)
+
+
+def record_call_or_reject(name: str, parameters: Mapping[str, Any]) -> Response | None:
+    """Record a call. Return the response that it gets instead of DynamoDB's, or None if it is to be executed."""
     forbidden = ("ExecuteStatement",) if _scanning.get() else ("Scan", "ExecuteStatement")
-    assert model.name not in forbidden, "no code may scan the table"
-    service = model.service_model.service_name
-    body = params["body"]
-    parameters = json.loads(body) if service in ("dynamodb", "sqs", "sesv2", "kms") and body else {}
-    if service == "s3":
-        s3_parameters = params["context"]["s3_redirect"]["params"]
-        # A recorded body would stay in memory as long as the call.
-        parameters = {name: value for name, value in s3_parameters.items() if name != "Body"}
-    call = Call(f"{service}:{model.name}", parameters, current_thread().name.startswith(PARALLEL_READ_THREAD_PREFIX))
+    assert name.partition(":")[2] not in forbidden, "no code may scan the table"
+    call = Call(name, parameters, current_thread().name.startswith(PARALLEL_READ_THREAD_PREFIX))
     _call.set(call)
     if (calls := _calls.get()) is not None:
         calls.call_list.append(call)
@@ -151,10 +164,40 @@ def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
     return (interference.before_call(call) if interference else None) or key_size_limits.key_size_error(call)
 
 
-def _after_call(http_response: AWSResponse, **_: object) -> None:
+def record_result(result: Mapping[str, Any]) -> None:
+    """Record the result of the current call."""
+    if (calls := _calls.get()) is not None and (call := _call.get()) and call.name in _READS:
+        calls.read_results.append(result)
+
+
+def to_json(value: Any) -> Any:
+    """Return a copy of a value with binary values in base64."""
+    if isinstance(value, dict):
+        return {name: to_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def _mark_as_watched(class_attributes: dict[str, Any], **_: object) -> None:
+    class_attributes["is_watched"] = True
+
+
+def _before_call(model: Any, params: Mapping[str, Any], **_: object) -> Any:
+    service = model.service_model.service_name
+    body = params["body"]
+    parameters = json.loads(body) if service in ("dynamodb", "sqs", "sesv2", "kms") and body else {}
+    if service == "s3":
+        s3_parameters = params["context"]["s3_redirect"]["params"]
+        # A recorded body would stay in memory as long as the call.
+        parameters = {name: value for name, value in s3_parameters.items() if name != "Body"}
+    return record_call_or_reject(f"{service}:{model.name}", parameters)
+
+
+def _after_call(http_response: AWSResponse, parsed: Mapping[str, Any], **_: object) -> None:
     is_real_response = http_response.raw is not None  # The raw response is None if a hook replaced the response.
-    if is_real_response and (calls := _calls.get()) is not None and (call := _call.get()) and call.name in _READS:
-        calls.bytes_read += len(http_response.content)
+    if is_real_response:
+        record_result({name: value for name, value in parsed.items() if name != "ResponseMetadata"})
     if (interference := _interference.get()) and (call := _call.get()):
         interference.after_call(call)
 

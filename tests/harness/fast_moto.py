@@ -4,9 +4,10 @@
 - An item is measured once instead of after each attribute.
 - A query reads only the requested partition, and does not copy its results.
 - Parsed expressions and converted names are cached.
-- A call of DynamoDB skips the conversion to an HTTP request and the search for the service that handles it.
+- A call of DynamoDB skips the HTTP request (`direct_calls.py`). If a test interferes with the call, the request skips
+  moto's search for the service that handles it.
 - Attribute values are serialized and parsed without traversing the service model.
-- Calls of DynamoDB and SQS are not signed, and their lines are not traced for coverage.
+- Calls of DynamoDB and SQS are not signed.
 
 Responses stay the same.
 """
@@ -14,7 +15,6 @@ Responses stay the same.
 import base64
 import copy
 import re
-import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -33,7 +33,6 @@ from botocore.model import StructureShape
 from botocore.signers import RequestSigner
 from moto.core import parse, responses
 from moto.core.botocore_stubber import BotocoreStubber
-from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.core.parse import BaseJSONParser
 from moto.core.serialize import BaseJSONSerializer
 from moto.core.utils import get_service_model
@@ -43,8 +42,9 @@ from moto.dynamodb.models import table as tables
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.parsing import ast_nodes, expressions
-from moto.dynamodb.responses import DynamoHandler
 from moto.sqs import models as queues
+
+from tests.harness.direct_calls import RequestHandler, call_untraced
 
 _SCALAR_TYPES: Final = frozenset({"S", "B", "BOOL"})
 _UNSIGNED: Final = ("dynamodb", "sqs")
@@ -62,7 +62,6 @@ _CAST: Final[Any] = DynamoType.cast_value
 _COPY: Final = DynamoType.__deepcopy__
 _SIZE: Final = DynamoType.size
 _SIGN: Final[Any] = RequestSigner.handler
-_CALL: Final[Any] = BaseClient._make_api_call  # noqa: SLF001
 _LEX: Final[Any] = ConditionExpressionParser._lex_condition_expression  # noqa: SLF001
 _DYNAMODB: Final = re.compile(r"https://(?:dynamodb|[0-9]+\.ddb)\.([^.]+)\.amazonaws\.com/")
 _REQUEST_ID: Final = "A" * 52
@@ -99,7 +98,7 @@ def fast_moto() -> Iterator[None]:
             (ConditionExpressionParser, "_lex_condition_expression", _lex),
             (queues, _CAMEL, cache(vars(queues)[_CAMEL])),
             (queues, "unix_time_millis", lambda: time() * 1000),
-            (BaseClient, "_make_api_call", _call_untraced),
+            (BaseClient, "_make_api_call", call_untraced),
             (RequestSigner, "handler", _sign),
             (Item, "__init__", _init_item),
             (Table, "query", _query),
@@ -240,15 +239,6 @@ def _cached_nodes(expression: str) -> tuple[Any, ...]:
     return tuple(_LEX(ConditionExpressionParser(expression, None, None)))
 
 
-def _call_untraced(client: BaseClient, operation: str, parameters: dict[str, Any]) -> Any:
-    trace = sys.gettrace()
-    sys.settrace(None)
-    try:
-        return _CALL(client, operation, parameters)
-    finally:
-        sys.settrace(trace)
-
-
 def _sign(signer: Any, operation_name: str | None = None, request: Any = None, **options: Any) -> Any:
     if signer.signing_name not in _UNSIGNED:
         return _SIGN(signer, operation_name, request, **options)
@@ -283,22 +273,8 @@ def _process_request(stubber: BotocoreStubber, request: AWSPreparedRequest) -> A
         return _PROCESS(stubber, request)
     target: Any = request.headers["X-Amz-Target"]
     action = (target.decode() if isinstance(target, bytes) else target).partition(".")[2]
-    return _DirectHandler(action, endpoint[1], request.body).call_action()
-
-
-class _DirectHandler(DynamoHandler):
-    """A handler of one DynamoDB call, initialized without an HTTP request."""
-
-    def __init__(self, action: str, region: str, body: bytes) -> None:
-        super().__init__()
-        self.action, self.region, self.current_account = action, region, DEFAULT_ACCOUNT_ID
-        self.querystring, self.access_key, self.is_werkzeug_request = {}, "", False
-        self.headers, self.response_headers = {"Content-Type": "application/x-amz-json-1.0"}, {"server": "amazon.com"}
-        operation = get_service_model(self.boto3_service_name).operation_model(action)
-        self.params = _BODY_PARSER(operation).parse({"body": body})
-
-    def _get_action(self) -> str:
-        return self.action
+    operation = get_service_model("dynamodb").operation_model(action)
+    return RequestHandler(action, endpoint[1], _BODY_PARSER(operation).parse({"body": request.body})).call_action()
 
 
 def _constant_request_id(headers: dict[str, Any] | None = None) -> str:

@@ -9,7 +9,7 @@ An update changes a copy of its item, so that snapshots can share items with the
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, Final
@@ -23,6 +23,7 @@ from moto.dynamodb.responses import DynamoHandler
 
 _TRANSACT: Final = DynamoDBBackend.transact_write_items
 _UPDATE: Final = DynamoDBBackend.update_item
+_WRITES: Final = ("put_item", "update_item", "delete_item")
 _CALL: Final = DynamoHandler.call_action
 _lock: Final = RLock()
 
@@ -58,10 +59,20 @@ def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[st
     with _lock:
         saved = _save(backend, transact_items)
         try:
-            _TRANSACT(backend, transact_items)
+            with patch.dict(vars(backend), {name: _drop_condition(getattr(backend, name)) for name in _WRITES}):
+                _TRANSACT(backend, transact_items)
         except BaseException:
             _restore(saved)
             raise
+
+
+def _drop_condition(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a write without a condition, which moto's transaction has checked before it calls the write."""
+
+    def write_unconditionally(*args: Any, condition_expression: str | None = None, **options: Any) -> Any:
+        return write(*args, **options)
+
+    return write_unconditionally
 
 
 def _save(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> _SavedItems:
