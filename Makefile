@@ -15,6 +15,10 @@ BIN := .venv/bin
 NODE := tests/security/analyser tests/docs/receiver tests/issuer tests/rendering
 # The folder of the load generator, a Node package.
 LOAD := benchmarks/performance
+# What the tests need.
+TESTED := .venv/installed .venv-emulator/installed $(NODE:%=%/node_modules/installed)
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+COVERAGE :=
 # Folders with Python code, without the tests.
 OURS := chalicelib infrastructure local benchmarks
 
@@ -27,7 +31,16 @@ run: .venv/installed .venv-emulator/installed ## start the service on this machi
 	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh) $(if $(filter-out 0,$(SEED)),--seed)
 
 .PHONY: test
-test: lint types pytest ## run all checks, as CI does: lint, types, pytest
+test: lint types pytest ## check style and types, and run the tests (8 minutes)
+
+.PHONY: test-all
+test-all: COVERAGE := --cov --cov-report=
+test-all: test ## run all checks, as CI does: those of `make test`, then the exhaustive tests, with coverage (25 minutes)
+	$(PYTEST) -m exhaustive --cov --cov-append --cov-report=term --cov-fail-under=95
+
+.PHONY: test-changed
+test-changed: $(TESTED) ## run the tests that the changes since the last run can affect
+	$(BIN)/python -m pytest --testmon --no-cov
 
 .PHONY: lint
 lint: .venv/installed ## check style, format, architecture and insecure patterns
@@ -45,8 +58,8 @@ types: .venv/installed ## check static types
 	$(BIN)/mypy
 
 .PHONY: pytest
-pytest: .venv/installed .venv-emulator/installed $(NODE:%=%/node_modules/installed) ## run the tests, with coverage
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-report term
+pytest: $(TESTED)
+	$(PYTEST) -m 'not exhaustive' $(COVERAGE)
 
 MINUTES ?= 10
 .PHONY: explore
@@ -60,6 +73,14 @@ measure: .venv/installed ## count the AWS calls of each operation as a tenant gr
 .PHONY: bench
 bench: .venv/installed .venv-peers/installed ## compare the speed with other stacks (5 minutes)
 	@$(BIN)/python -m benchmarks.performance.peers
+
+.PHONY: mutants
+mutants: .venv/installed .venv-mutation/installed ## choose the mutants that `make mutation` measures (SEED=24)
+	@PYTHONPATH=. .venv-mutation/bin/python -m benchmarks.mutation.sample $(SEED)
+
+.PHONY: mutation
+mutation: $(TESTED) ## measure which small changes of the code the tests detect (3 hours)
+	@$(BIN)/python -m benchmarks.mutation.measure
 
 .PHONY: fuzz
 fuzz: .venv/installed ## fuzz the API with Schemathesis (MINUTES=10; SEED= repeats a run)
@@ -101,6 +122,7 @@ lock: .venv/installed ## pin all requirements (UPGRADE=--upgrade takes the newes
 	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt
 	$(LOCK) tests/infrastructure/requirements-runtime.in --output-file tests/infrastructure/requirements-runtime.txt
 	$(LOCK) benchmarks/peers/requirements.in --output-file benchmarks/peers/requirements.txt
+	$(LOCK) benchmarks/mutation/requirements.in --output-file benchmarks/mutation/requirements.txt
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
@@ -143,13 +165,16 @@ soak: .venv/installed .venv-emulator/installed ## load the service while its pro
 
 .PHONY: clean
 clean: ## remove everything that make created, including the local stage's data
-	rm -rf .venv .venv-emulator .venv-peers $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
+	rm -rf .venv .venv-emulator .venv-peers .venv-mutation .testmondata* $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
 
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)
 
 .venv-emulator/installed: requirements-emulator.txt
 	$(call install,.venv-emulator,$<)
+
+.venv-mutation/installed: benchmarks/mutation/requirements.txt
+	$(call install,.venv-mutation,$<)
 
 .venv-peers/installed: benchmarks/peers/requirements.txt
 	$(call install,.venv-peers,$<)

@@ -24,6 +24,7 @@ from tests.harness.mailbox import SENDER, Mailbox
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
 from tests.harness.receiver import Receiver
+from tests.harness.run_times import report_times
 from tests.harness.workers import Workers
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.usefixtures("conflicts"))
         if item.path.relative_to(Path(__file__).parent).parts[0] in _REPETITIVE_SUITES:
             item.add_marker("no_cover")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print where the time went."""
+    report_times(terminalreporter)
 
 
 @pytest.fixture(scope="session")

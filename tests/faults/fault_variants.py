@@ -1,6 +1,6 @@
 """Variants of faults: at a single AWS call, or at that call and all later ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
@@ -42,11 +42,23 @@ VARIANTS: Final = [
 ]
 with_all_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
-_REDUNDANT_VARIANTS: Final = ("broken", "timed_out", "timed_out-lasting", "cancelled_by_throttle-lasting")
-with_reduced_variants = pytest.mark.parametrize(
-    "variant", [v for v in VARIANTS if str(v) not in _REDUNDANT_VARIANTS], ids=str
+_REDUNDANT_VARIANTS: Final = ("internal_error", "timed_out", "timed_out-lasting", "cancelled_by_throttle-lasting")
+"""Variants that are equivalent to others if no client reads the response."""
+_ESSENTIAL_VARIANTS: Final = ("throttled-lasting", "response_lost", "died_after", "conflict")
+"""Variants that differ in what has been written when the work stops, and in whether it stops."""
+
+
+def exhaustive_unless_essential(variants: Iterable[Variant] = VARIANTS) -> list[object]:
+    """Return variants as parameters. The default run tests only the essential ones."""
+    return [
+        pytest.param(each, id=str(each), marks=[] if str(each) in _ESSENTIAL_VARIANTS else [pytest.mark.exhaustive])
+        for each in variants
+    ]
+
+
+with_work_variants = pytest.mark.parametrize(
+    "variant", exhaustive_unless_essential(v for v in VARIANTS if str(v) not in _REDUNDANT_VARIANTS)
 )
-"""Without a client that reads the response, the omitted variants are equivalent to others."""
 
 
 def call_numbers() -> Iterator[int]:

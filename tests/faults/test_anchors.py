@@ -9,7 +9,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from tests.catalogue.log_proof import Items
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.fault_variants import call_numbers, with_reduced_variants
+from tests.faults.fault_variants import call_numbers, with_work_variants
 from tests.harness import snapshots
 from tests.harness.anchors import anchored_sizes, run_anchoring
 from tests.harness.audit_logs import add_entries
@@ -24,7 +24,7 @@ def grow_log(world: TenantFixture) -> Head:
     return head
 
 
-@with_reduced_variants
+@with_work_variants
 def test_fault_at_any_call_is_recovered(variant, tenant, restore_tenant, monkeypatch):
     monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)  # The queries of all shards are alike.
     for at in call_numbers():

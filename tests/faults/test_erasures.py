@@ -19,7 +19,7 @@ from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.fault_variants import Variant
+from tests.faults.fault_variants import Variant, exhaustive_unless_essential
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import memory_aws, snapshots
 from tests.harness.api import Json
@@ -149,7 +149,7 @@ def expected_summary(tenant: TenantFixture, restore_tenant: RestoreTenant, clock
 
 
 class TestErasure:
-    @pytest.mark.parametrize("variant", VARIANTS, ids=str)
+    @pytest.mark.parametrize("variant", exhaustive_unless_essential(VARIANTS))
     def test_fault_at_any_call_is_recovered_with_correct_counts(
         self, variant, tenant, restore_tenant, clock, expected_summary
     ):

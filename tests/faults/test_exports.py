@@ -17,7 +17,7 @@ from chalicelib.kernel.storage import files, table
 from chalicelib.kernel.work import jobs, queues
 from tests.catalogue import log_proof
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.faults.fault_variants import FAULTS_AFTER_SUCCESS, Variant, call_numbers
+from tests.faults.fault_variants import FAULTS_AFTER_SUCCESS, Variant, call_numbers, exhaustive_unless_essential
 from tests.harness import exports
 from tests.harness.clock import Clock
 from tests.harness.exports import CreatedExport, append_entries, create_export, download_file
@@ -80,7 +80,7 @@ def sequences(started: CreatedExport) -> list[int]:
     return [e.sequence for e in log_entries if e.sequence and e.json["type"] == "organization.updated"]
 
 
-@pytest.mark.parametrize("variant", FATAL_VARIANTS, ids=str)
+@pytest.mark.parametrize("variant", exhaustive_unless_essential(FATAL_VARIANTS))
 def test_export_is_completed_after_a_fault_at_any_call(variant, tenant, restore_tenant, clock):
     for at in call_numbers():
         started = restore_tenant(create_export_of_long_entries)

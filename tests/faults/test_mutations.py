@@ -15,6 +15,7 @@ from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
+from tests.faults import call_sequences
 from tests.faults.fault_variants import Variant, call_numbers, with_all_variants
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
@@ -22,11 +23,6 @@ from tests.harness.api import ApiResponse
 from tests.harness.clock import Clock
 from tests.harness.faults import Fault, InjectedFault, ProcessDied, inject_fault
 
-for_each_mutation = pytest.mark.parametrize(
-    "operation",
-    [operation for operation in all_operations() if operation.emits_events],
-    ids=lambda operation: operation.id,
-)
 PAUSE_MINUTES: Final = 6
 """Longer than the sweep waits before it handles anything, such as a delivery whose message was lost."""
 
@@ -93,7 +89,7 @@ def expected_summary(
 
 
 @with_all_variants
-@for_each_mutation
+@pytest.mark.parametrize("operation", call_sequences.mutation_parameters())
 class TestMutation:
     def test_commits_once_or_not_at_all(
         self, operation, variant, tenant, restore_tenant, clock, expected_summary, monkeypatch
@@ -155,13 +151,15 @@ class TestMutation:
             assert repeated_response.status in (operation.success, 403, 404)
 
 
-@for_each_mutation
+@pytest.mark.parametrize("operation", call_sequences.MUTATIONS, ids=lambda operation: operation.id)
 def test_aws_call_retried_by_the_sdk_has_one_effect(operation, tenant, clock):
     with inject_fault(Fault.RETRIED, call_name="dynamodb:TransactWriteItems") as injected:
         response = execute(operation, tenant, Accept="*/*")
     assert injected.failed_call
     assert response
     assert response.status == operation.success
+    sequence = call_sequences.sequence_of(response)
+    assert call_sequences.load_sequences().get(operation.id) == sequence, "run python -m tests.faults.call_sequences"
     items = run_until_idle(tenant, clock)
     requests = [entry.json["context"]["requestId"] for entry in log_proof.load_entries(items)]
     assert requests.count(response.request_id) == 1

@@ -15,7 +15,7 @@ from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import task_examples
-from tests.faults.fault_variants import call_numbers, with_reduced_variants
+from tests.faults.fault_variants import call_numbers, with_work_variants
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.clock import Clock
@@ -84,7 +84,7 @@ for_each_work_example = pytest.mark.parametrize("work_example", WORK_EXAMPLES.va
 _expected_summaries: dict[int, TableSummary] = {}
 
 
-@with_reduced_variants
+@with_work_variants
 @for_each_work_example
 class TestWorker:
     def test_fault_at_any_call_is_recovered_once(self, work_example, variant, tenant, restore_tenant, clock):
