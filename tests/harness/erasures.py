@@ -55,7 +55,7 @@ def complete_erasure(
 
 
 class PersonEraser:
-    """Complete an erasure and return the counts of erased records and entries."""
+    """Erasures in an organization. A call completes one and returns the counts of erased records and entries."""
 
     def __init__(self, api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock) -> None:
         self._api, self._organization, self._workers, self._clock = api, organization, workers, clock
@@ -63,6 +63,20 @@ class PersonEraser:
     def __call__(self, **identity: object) -> tuple[int, int]:
         record = complete_erasure(self._api, self._workers, self._clock, self._organization, **identity)
         return record["erasedRecords"], record["erasedEntries"]
+
+    def begin(self, **identity: object) -> str:
+        """Create an erasure and return its path."""
+        return create_erasure(self._api, self._organization, **identity)
+
+    def finish(self) -> None:
+        """Run the workers until all erasures are finished."""
+        finish_erasures(self._workers, self._clock)
+
+    def get(self, path: str, *, caller: Caller | None = None) -> Json:
+        """Read an erasure, by default as the owner who created the organization."""
+        answer = self._api.get(path, caller=caller or self._organization.owner)
+        assert answer.status == 200, answer.text
+        return answer.json
 
 
 def keys_of_items_containing(*texts: str) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -9,33 +10,32 @@ from chalicelib.kernel.work import queues
 from tests.harness import snapshots
 from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.erasures import (
-    complete_erasure,
-    create_erasure,
-    finish_erasures,
-    get_erasure,
-    keys_of_items_containing,
-    post_erasure,
-)
+from tests.harness.clock import backdate
+from tests.harness.erasures import complete_erasure, create_erasure, keys_of_items_containing, post_erasure
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.invitations import SOPHIE_EMAIL
-from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.invitations import SOPHIE_EMAIL, accept_invitation, create_invitation
+from tests.harness.organizations import add_organization_member, create_api_key, create_organization, roles_by_username
 from tests.harness.workers import queued_bodies
 
 UNKNOWN_USER_ID = "01939d3c-0000-4000-8000-00000000000a"
 
 
-def stored_erasures(organization: CreatedOrganization) -> list[Json]:
-    """Return the stored erasures of an organization."""
-    return [
-        item for (pk, sk), item in snapshots.items_by_key().items() if pk == f"O#{organization.id}" and sk[:2] == "Z#"
-    ]
+def stored_erasures(organization):
+    items = snapshots.items_by_key().items()
+    return [item for (pk, sk), item in items if pk == f"O#{organization.id}" and sk[:2] == "Z#"]
 
 
-def running_erasure_count() -> int:
+def running_erasure_count():
     """Return how many erasures count against the quota."""
     (counter,) = (item for (_, sk), item in snapshots.items_by_key().items() if sk == "COUNT#running erasures")
     return int(counter["n"])
+
+
+def transfer_ownership(api, organization, new_owner):
+    """Transfer an organization, and return it with its new owner."""
+    path = f"{organization.path}/transfer-ownership"
+    assert api.post(path, caller=organization.owner, json={"newOwnerId": new_owner.id}).status == 200
+    return replace(organization, owner=new_owner)
 
 
 class TestErasePerson:
@@ -56,64 +56,56 @@ class TestErasePerson:
         assert response.location == f"{organization.path}/erasures/{response.json['id']}"
         assert api.get(response.location, caller=ada).json == response.json
 
-    @pytest.mark.parametrize("identity", [{}, {"email": None}, {"userId": None}, {"email": None, "userId": None}])
-    def test_an_email_address_or_a_user_id_is_required(self, api, organization, identity):
-        response = post_erasure(api, organization, **identity)
-        assert (response.status_and_code, response.errors) == ("422 validation_failed", {"": "required"})
+    def test_a_body_with_an_email_address_or_a_user_id_is_required(self, api, organization, ada):
+        for identity in ({}, {"email": None}, {"userId": None}, {"email": None, "userId": None}):
+            response = post_erasure(api, organization, **identity)
+            assert (response.status_and_code, response.errors) == ("422 validation_failed", {"": "required"})
+        assert api.post(f"{organization.path}/erasures", caller=ada).errors == {"": "required"}
         assert stored_erasures(organization) == []
 
-    def test_a_body_is_required(self, api, organization, ada):
-        response = api.post(f"{organization.path}/erasures", caller=ada)
-        assert response.errors == {"": "required"}
-
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
-            ("email", "grace"),
-            ("email", ""),
-            ("email", 3),
-            ("email", [SOPHIE_EMAIL]),
-            ("userId", "grace"),
-            ("userId", ""),
-            ("userId", "*"),
-            ("userId", 3),
-            ("name", "Grace Hopper"),
-            ("status", "completed"),
-        ],
-    )
-    def test_an_invalid_field_is_rejected(self, api, organization, field, value):
-        identity: Json = {"email": SOPHIE_EMAIL, field: value}
-        response = post_erasure(api, organization, **identity)
-        assert (response.status_and_code, set(response.errors)) == ("422 validation_failed", {f"/{field}"})
+    def test_an_invalid_field_is_rejected(self, api, organization):
+        fields: list[Json] = [
+            *({"email": value} for value in ("grace", "", 3, [SOPHIE_EMAIL])),
+            *({"userId": value} for value in ("grace", "", "*", 3)),
+            {"name": "Grace Hopper"},
+            {"status": "completed"},
+        ]
+        for field in fields:
+            response = post_erasure(api, organization, **{"email": SOPHIE_EMAIL, **field})
+            pointers = [f"/{name}" for name in field]
+            assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", pointers), field
         assert stored_erasures(organization) == []
 
-    def test_the_owner_cannot_be_erased_by_id_or_email_address(self, api, organization, ada):
-        identities: list[Json] = [
-            {"userId": ada.id},
-            {"userId": ada.id.upper()},
-            {"email": ada.email},
-            {"email": " ADA@Example.Com "},
-            {"email": ada.email, "userId": ada.id},
-            {"email": SOPHIE_EMAIL, "userId": ada.id},
+    def test_neither_the_owner_nor_two_people_nor_an_api_key_can_be_erased(self, api, organization, ada, grace, mary):
+        active_key, revoked_key = (create_api_key(api, organization, "admin") for _ in range(2))
+        api.delete(f"{organization.api_keys_path}/{revoked_key.id}", caller=ada)
+        identities_of_owner = [
+            *({"userId": user_id} for user_id in (ada.id, ada.id.upper())),
+            *({"email": address} for address in (ada.email, " ADA@Example.Com ")),
+            *({"email": address, "userId": ada.id} for address in (ada.email, SOPHIE_EMAIL)),
             {"email": ada.email, "userId": UNKNOWN_USER_ID},
         ]
-        for identity in identities:
+        for identity in identities_of_owner:
             assert post_erasure(api, organization, **identity).status_and_code == "409 owner_must_transfer", identity
-        assert stored_erasures(organization) == []
-
-    def test_an_id_and_an_email_address_of_different_members_are_rejected(self, api, organization, ada, grace, mary):
         for email_owner, id_owner in ((grace, mary), (mary, grace), (grace, ada), (ada, grace)):
             response = post_erasure(api, organization, email=email_owner.email.upper(), userId=id_owner.id.upper())
-            assert (response.status_and_code, response.errors) == (
-                "422 validation_failed",
-                {"/userId": "another_person"},
-            )
+            assert (response.status, response.errors) == (422, {"/userId": "another_person"})
             assert "one erasure for each person" in response.json["errors"][0]["detail"]
+        for key, email in product((active_key, revoked_key), (None, SOPHIE_EMAIL, "grace@example.com")):
+            response = post_erasure(api, organization, userId=key.id.upper(), email=email)
+            assert (response.status, response.errors) == (422, {"/userId": "api_key"}), email
+            assert response.json["errors"][0]["detail"] == (
+                "This is the id of an API key, not of a user. Delete the key instead: "
+                f"DELETE {organization.api_keys_path}/{key.id}"
+            )
         assert stored_erasures(organization) == []
 
-    def test_an_id_may_come_with_a_former_or_shared_email_address(self, api, organization, ada, grace, mary):
+    def test_an_id_may_come_with_a_former_or_shared_email_address_or_be_unknown(
+        self, api, organization, ada, grace, mary
+    ):
         api.delete(f"{organization.path}/members/{mary.id}", caller=ada)
-        for email, user_id in ((SOPHIE_EMAIL, grace.id), (grace.email, mary.id)):
+        foreign_key = create_api_key(api, create_organization(api, ada), "admin")
+        for email, user_id in ((SOPHIE_EMAIL, grace.id), (grace.email, mary.id), (None, foreign_key.id)):
             assert post_erasure(api, organization, email=email, userId=user_id).status == 202, email
 
     def test_the_principal_of_an_id_is_read_once(self, api, organization, grace, mary):
@@ -121,182 +113,94 @@ class TestErasePerson:
         same_person = post_erasure(api, organization, email=grace.email, userId=grace.id)
         two_people = post_erasure(api, organization, email=grace.email, userId=mary.id)
         assert Counter(same_person.calls.call_names) == Counter(by_email.calls.call_names)
-        assert two_people.calls.read_names == [
-            "dynamodb:BatchGetItem",
-            *["dynamodb:Query"] * 2,
-            "dynamodb:BatchGetItem",
-        ]
+        batch_read, queries = "dynamodb:BatchGetItem", ["dynamodb:Query"] * 2
+        assert two_people.calls.read_names == [batch_read, *queries, batch_read]
         unknown = post_erasure(api, organization, userId=UNKNOWN_USER_ID)
-        assert unknown.calls.call_names[:2] == ["dynamodb:BatchGetItem"] * 2
-        assert unknown.calls.call_names[2:] == ["dynamodb:TransactWriteItems", "sqs:SendMessage"]
-
-    def test_the_id_of_an_api_key_is_rejected(self, api, organization, ada):
-        active, revoked = (create_api_key(api, organization, "admin") for _ in range(2))
-        api.delete(f"{organization.api_keys_path}/{revoked.id}", caller=ada)
-        for key in (active, revoked):
-            for email in (None, SOPHIE_EMAIL, "grace@example.com"):
-                response = post_erasure(api, organization, userId=key.id.upper(), email=email)
-                assert (response.status_and_code, response.errors) == (
-                    "422 validation_failed",
-                    {"/userId": "api_key"},
-                ), email
-                assert response.json["errors"][0]["detail"] == (
-                    "This is the id of an API key, not of a user. Delete the key instead: "
-                    f"DELETE {organization.api_keys_path}/{key.id}"
-                )
-        assert stored_erasures(organization) == []
-
-    def test_the_id_of_an_api_key_of_another_organization_is_accepted(self, api, organization, ada):
-        foreign_key = create_api_key(api, create_organization(api, ada), "admin")
-        assert post_erasure(api, organization, userId=foreign_key.id).status == 202
+        assert unknown.calls.call_names == [batch_read, batch_read, "dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
     def test_a_former_owner_can_be_erased(self, api, organization, ada, grace):
-        api.post(f"{organization.path}/transfer-ownership", caller=ada, json={"newOwnerId": grace.id})
-        assert post_erasure(api, organization, caller=grace, email=ada.email).status == 202
-        assert (
-            post_erasure(api, organization, caller=grace, userId=grace.id).status_and_code == "409 owner_must_transfer"
-        )
+        owned_by_grace = transfer_ownership(api, organization, grace)
+        assert post_erasure(api, owned_by_grace, email=ada.email).status == 202
+        assert post_erasure(api, owned_by_grace, userId=grace.id).status_and_code == "409 owner_must_transfer"
 
-    def test_only_the_owner_may_erase(self, api, organization, grace, edith, mary, stranger, operator):
-        for person in (grace, edith, mary):
-            assert (
-                post_erasure(api, organization, caller=person, email=SOPHIE_EMAIL).status_and_code
-                == "403 insufficient_role"
-            )
-        assert (
-            post_erasure(api, organization, caller=create_api_key(api, organization, "admin")).status_and_code
-            == "403 forbidden"
-        )
-        rival = create_organization(api, stranger).owner
-        for person in (rival, operator):
-            assert post_erasure(api, organization, caller=person, email=SOPHIE_EMAIL).status_and_code == "404 not_found"
-        assert (
-            api.post(f"{organization.path}/erasures", json={"email": SOPHIE_EMAIL}).status_and_code
-            == "401 unauthenticated"
-        )
-        assert stored_erasures(organization) == []
-
-    def test_members_cannot_erase_themselves(self, api, organization, mary):
-        assert post_erasure(api, organization, caller=mary, userId=mary.id).status_and_code == "403 insufficient_role"
-
-    def test_a_deleted_organization_is_not_found(self, api, organization, ada):
-        path = create_erasure(api, organization, email=SOPHIE_EMAIL)
+    def test_an_erasure_continues_unseen_after_the_deletion_of_the_organization(
+        self, api, organization, ada, grace, erase
+    ):
+        path = erase.begin(userId=grace.id)
         api.delete(organization.path, caller=ada)
         assert post_erasure(api, organization, email=SOPHIE_EMAIL).status_and_code == "404 not_found"
         assert api.get(path, caller=ada).status_and_code == "404 not_found"
-
-    def test_an_erasure_continues_after_the_deletion_of_the_organization(
-        self, api, organization, ada, grace, workers, clock
-    ):
-        create_erasure(api, organization, userId=grace.id)
-        api.delete(organization.path, caller=ada)
-        finish_erasures(workers, clock)
+        erase.finish()
         assert keys_of_items_containing(grace.id, grace.email) == []
 
-    def test_a_repeated_idempotency_key_starts_one_erasure(self, api, organization, ada):
-        path, headers = f"{organization.path}/erasures", {"Idempotency-Key": "once"}
-        first, repeated = (api.post(path, caller=ada, json={"email": SOPHIE_EMAIL}, headers=headers) for _ in range(2))
-        assert repeated.comparable_content == first.comparable_content
-        assert repeated.headers["Idempotency-Replayed"] == "true"
-        assert len(stored_erasures(organization)) == 1
-
-    def test_an_organization_has_at_most_ten_running_erasures(self, api, organization, workers, clock):
-        for n in range(10):
-            create_erasure(api, organization, email=f"{n}@example.org")
+    def test_an_organization_has_at_most_ten_running_erasures(self, api, organization, workers, erase):
+        paths = [erase.begin(email=f"{n}@example.org") for n in range(10)]
         rejected = post_erasure(api, organization, email=SOPHIE_EMAIL)
-        assert (rejected.status_and_code, rejected.json["detail"]) == (
-            "409 limit_exceeded",
-            "At most 10 running erasures are allowed. Wait until one is completed.",
-        )
-        finish_erasures(workers, clock)
-        create_erasure(api, organization, email=SOPHIE_EMAIL)
-
-    def test_a_completed_erasure_does_not_count_before_its_second_search(self, api, organization, workers, clock):
-        paths = [create_erasure(api, organization, email=f"{n}@example.org") for n in range(10)]
+        assert (rejected.status_and_code, running_erasure_count()) == ("409 limit_exceeded", 10)
+        assert rejected.json["detail"] == "At most 10 running erasures are allowed. Wait until one is completed."
         workers.deliver()
-        assert {get_erasure(api, organization, path)["status"] for path in paths} == {"completed"}
-        assert all("turn_at" in erasure for erasure in stored_erasures(organization))
+        assert {erase.get(path)["status"] for path in paths} == {"completed"}
+        assert all("turn_at" in erasure for erasure in stored_erasures(organization)), "the second search is due"
         assert running_erasure_count() == 0
-        for n in range(10):
-            create_erasure(api, organization, email=f"{n}@example.com")
-        assert (running_erasure_count(), post_erasure(api, organization, email=SOPHIE_EMAIL).status_and_code) == (
-            10,
-            "409 limit_exceeded",
-        )
-        finish_erasures(workers, clock)
-        assert running_erasure_count() == 0
-
-    def test_a_failed_erasure_does_not_count(self, api, organization, grace, workers, clock):
-        path = create_erasure(api, organization, userId=grace.id)
+        erase.begin(email=SOPHIE_EMAIL)
         assert running_erasure_count() == 1
-        transfer_path = f"{organization.path}/transfer-ownership"
-        assert api.post(transfer_path, caller=organization.owner, json={"newOwnerId": grace.id}).status == 200
-        finish_erasures(workers, clock)
-        assert get_erasure(api, replace(organization, owner=grace), path)["status"] == "failed"
+        erase.finish()
         assert running_erasure_count() == 0
 
-    def test_the_log_holds_the_erasure_without_the_person(self, api, organization, ada, grace):
-        response = post_erasure(api, organization, email=grace.email, userId=grace.id)
-        entry = list_entries(api, organization, limit=1)[0]
-        assert (entry["type"], entry["actor"]["id"]) == ("organization.person_erased", ada.id)
-        assert entry["target"] == {
-            "type": "organization.erasure",
-            "id": response.json["id"],
-            "name": response.json["id"],
-        }
-        assert (entry["data"], entry["changes"]) == (response.json, [])
-        assert not any(
-            personal_value in json.dumps(entry)
-            for personal_value in (grace.id, grace.email, grace.name, grace.username)
-        )
+    def test_a_failed_erasure_does_not_count(self, api, organization, grace, erase):
+        path = erase.begin(userId=grace.id)
+        assert running_erasure_count() == 1
+        owned_by_grace = transfer_ownership(api, organization, grace)
+        erase.finish()
+        assert erase.get(path, caller=owned_by_grace.owner)["status"] == "failed"
+        assert running_erasure_count() == 0
 
-    def test_queue_messages_do_not_contain_the_person(self, api, organization, grace):
-        create_erasure(api, organization, email=grace.email, userId=grace.id)
-        queued = [*queued_bodies("events.fifo"), *queued_bodies("jobs")]
-        assert "erasures.run" in str(queued)
-        assert not any(personal_value in str(queued) for personal_value in (grace.id, grace.email))
+    def test_the_log_and_queue_messages_do_not_contain_the_person(self, api, organization, ada, grace):
+        response = post_erasure(api, organization, email=grace.email, userId=grace.id)
+        queued = str([*queued_bodies("events.fifo"), *queued_bodies("jobs")])
+        assert "erasures.run" in queued
+        entry = list_entries(api, organization, limit=1)[0]
+        erasure_id = response.json["id"]
+        assert (entry["type"], entry["actor"]["id"]) == ("organization.person_erased", ada.id)
+        assert entry["target"] == {"type": "organization.erasure", "id": erasure_id, "name": erasure_id}
+        assert (entry["data"], entry["changes"]) == (response.json, [])
+        for personal_value in (grace.id, grace.email, grace.name, grace.username):
+            assert personal_value not in queued + json.dumps(entry)
 
 
 class TestGetErasure:
-    def test_the_erasure_shows_its_progress(self, api, organization, grace, workers, clock):
+    def test_the_erasure_shows_its_progress_and_then_forgets_the_person(
+        self, api, organization, ada, grace, workers, erase
+    ):
         create_api_key(api, organization, caller=grace)
-        path = create_erasure(api, organization, email=grace.email)
-        observed = [get_erasure(api, organization, path)]
+        path = erase.begin(email=grace.email, userId=grace.id)
+        queued = api.get(path, caller=ada)
+        if_none_match = {"If-None-Match": queued.etag}
+        assert api.get(path, caller=ada, headers=if_none_match).status == 304
         workers.deliver()
-        observed.append(get_erasure(api, organization, path))
-        finish_erasures(workers, clock)
-        observed.append(get_erasure(api, organization, path))
+        completed = api.get(path, caller=ada, headers=if_none_match)
+        erase.finish()
+        observed = [queued.json, completed.json, erase.get(path)]
         assert [(erasure["status"], erasure["erasedRecords"], erasure["erasedEntries"]) for erasure in observed] == [
             ("queued", 0, 0),
             ("completed", 2, 2),
             ("completed", 2, 2),
         ]
-
-    def test_the_etag_changes_with_the_progress(self, api, organization, ada, workers, clock):
-        path = create_erasure(api, organization, email=SOPHIE_EMAIL)
-        etag = api.get(path, caller=ada).etag
-        assert api.get(path, caller=ada, headers={"If-None-Match": etag}).status == 304
-        finish_erasures(workers, clock)
-        assert api.get(path, caller=ada, headers={"If-None-Match": etag}).status == 200
-
-    def test_the_person_is_forgotten_after_the_second_search(self, api, organization, grace, workers, clock):
-        complete_erasure(api, workers, clock, organization, email=grace.email, userId=grace.id)
         (stored,) = stored_erasures(organization)
         assert (stored["user_ids"], stored["emails"], stored["accounts"]) == ([], [], [])
         assert not {"position", "turn_at"} & {*stored}
 
     def test_a_failed_second_search_is_reported_on_the_completed_erasure(
-        self, api, organization, ada, grace, workers, clock
+        self, api, organization, ada, grace, workers, clock, erase
     ):
-        path = create_erasure(api, organization, email=grace.email)
+        path = erase.begin(email=grace.email)
         workers.deliver()
         completed = api.get(path, caller=ada)
+        key = Erasure.make_item_key(organization_id=organization.id, id=completed.json["id"])
         with inject_fault(Fault.THROTTLED, times=None, call_name="dynamodb:Query"):
             for _ in range(7):
                 clock.shift(minutes=4)
-                queues.enqueue(
-                    Erasure.task, Erasure.make_item_key(organization_id=organization.id, id=completed.json["id"])
-                )
+                queues.enqueue(Erasure.task, key)
                 workers.try_deliver()
         after_second_search = api.get(path, caller=ada)
         assert (completed.json["status"], completed.json["error"]) == ("completed", None)
@@ -307,20 +211,68 @@ class TestGetErasure:
             )
         }
         assert after_second_search.etag != completed.etag
-        complete_erasure(api, workers, clock, organization, userId=grace.id)
+        erase(userId=grace.id)
         assert keys_of_items_containing(grace.id, grace.email) == []
 
-    def test_only_the_owner_may_read_an_erasure(self, api, organization, grace, mary, stranger):
-        path = create_erasure(api, organization, email=SOPHIE_EMAIL)
-        for person in (grace, mary):
-            assert api.get(path, caller=person).status_and_code == "403 insufficient_role"
-        assert api.get(path, caller=create_api_key(api, organization, "admin")).status_and_code == "403 forbidden"
-        assert api.get(path, caller=stranger).status_and_code == "404 not_found"
-        assert api.get(path).status_and_code == "401 unauthenticated"
 
-    def test_an_erasure_of_another_organization_is_not_found(self, api, organization, ada):
-        other_organization = create_organization(api, ada)
-        path = create_erasure(api, other_organization, email=SOPHIE_EMAIL)
-        foreign_path = path.replace(other_organization.id, organization.id)
-        assert api.get(foreign_path, caller=ada).status_and_code == "404 not_found"
-        assert api.get(f"{organization.path}/erasures/{UNKNOWN_USER_ID}", caller=ada).status_and_code == "404 not_found"
+OWNER_ERROR = (
+    "This person owns the organization. Transfer the ownership to another member, then create the erasure again."
+)
+
+
+@pytest.fixture
+def owned_by_returned_ada(api, organization, ada, grace, issuer):
+    """The organization, owned by Ada again, whose email address has changed since she created it."""
+    ada_with_new_email = issuer.create_person("ada", "Ada Lovelace", email="ada@lovelace.example")
+    owned_by_grace = transfer_ownership(api, organization, grace)
+    api.post(f"{organization.path}/leave", caller=ada)
+    accept_invitation(api, create_invitation(api, owned_by_grace, ada_with_new_email), ada_with_new_email)
+    return transfer_ownership(api, owned_by_grace, ada_with_new_email)
+
+
+def assert_failed(api, organization, path, erase):
+    record = erase.get(path, caller=organization.owner)
+    assert (record["status"], record["erasedRecords"], record["erasedEntries"]) == ("failed", 0, 0)
+    assert record["error"] == OWNER_ERROR
+    assert [*roles_by_username(api, organization).values()].count("owner") == 1
+    (stored,) = stored_erasures(organization)
+    assert (stored["user_ids"], stored["emails"], stored.get("position")) == ([], [], None)
+
+
+def test_the_former_email_address_of_the_owner_does_not_erase_them(api, owned_by_returned_ada, erase):
+    path = create_erasure(api, owned_by_returned_ada, email="ada@example.com")
+    erase.finish()
+    assert_failed(api, owned_by_returned_ada, path, erase)
+
+
+def test_a_member_who_becomes_the_owner_is_not_erased(api, organization, grace, erase):
+    path = erase.begin(userId=grace.id)
+    owned_by_grace = transfer_ownership(api, organization, grace)
+    erase.finish()
+    assert_failed(api, owned_by_grace, path, erase)
+
+
+def test_an_owner_who_joined_during_the_completion_stays_and_the_erasure_reports_it(
+    api, organization, grace, workers, erase
+):
+    path = erase.begin(userId=grace.id)
+    workers.deliver()
+    with backdate(minutes=1):
+        add_organization_member(organization, grace, "admin")
+    owned_by_grace = transfer_ownership(api, organization, grace)
+    erase.finish()
+    record = erase.get(path, caller=owned_by_grace.owner)
+    assert (record["status"], record["error"]) == ("completed", OWNER_ERROR)
+
+
+def test_another_user_with_the_former_email_address_of_the_owner_can_be_erased(
+    api, organization, owned_by_returned_ada, issuer, workers, clock, erase
+):
+    emmy = issuer.create_person("emmy", "Emmy Noether", email="ada@example.com")
+    accept_invitation(api, create_invitation(api, owned_by_returned_ada, emmy), emmy)
+    path = create_erasure(api, owned_by_returned_ada, email=emmy.email)
+    erase.finish()
+    assert erase.get(path, caller=owned_by_returned_ada.owner)["error"] == OWNER_ERROR
+    complete_erasure(api, workers, clock, owned_by_returned_ada, userId=emmy.id)
+    assert keys_of_items_containing(emmy.id, emmy.email) == []
+    assert api.get(organization.path, caller=owned_by_returned_ada.owner).status == 200
