@@ -1,215 +1,171 @@
 import base64
-from collections.abc import Callable
 
 import pytest
 
 from chalicelib.features.audit.log.logic import log_verification
-from chalicelib.kernel.core.encoding import to_base64url
 from tests.harness import memory_aws
-from tests.harness.anchors import (
-    anchored_sizes,
-    append_before_next_anchor_read,
-    head_and_chain_items,
-    put_anchor,
-    read_anchor,
-    run_anchoring,
-    truncate_log,
-)
-from tests.harness.api import ApiClient
-from tests.harness.audit_logs import add_entries, head_item, sign_checkpoint, verification_failure, verify_integrity
+from tests.harness.anchors import append_before_next_anchor_read, put_anchor, read_anchor
+from tests.harness.audit_logs import sign_checkpoint
+from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.workers import Workers
+from tests.harness.stored_logs import StoredLog
 
-pytestmark = pytest.mark.usefixtures("no_index_retries")
+INTACT = (None, None)
+OTHER_KEY = base64.b64encode(bytes(32)).decode()
 
 
 @pytest.fixture
-def items_before_growth(
-    api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers
-) -> list[memory_aws.Item]:
-    """Return the newest items of `ten` from before the log grew to thirteen entries and got an anchor."""
-    items_before_growth = head_and_chain_items(organization_with_ten_entries)
-    add_entries(api, workers, organization_with_ten_entries, 3)
-    run_anchoring(workers)
-    assert anchored_sizes(organization_with_ten_entries.id) == [13]
-    return items_before_growth
+def anchored_log_and_earlier_items(api, workers, request):
+    """A log that grew from ten to thirteen entries and got an anchor, and its newest items from before."""
+
+    def create() -> tuple[CreatedOrganization, list[memory_aws.Item], bytes]:
+        log = StoredLog(api, workers, request.getfixturevalue("organization_with_ten_entries"))
+        earlier = log.head_and_chains()
+        log.append(3)
+        log.anchor()
+        return log.organization, earlier, read_anchor(log.id, 13).encode()
+
+    organization, earlier, anchor = cached_scenario("anchored", create)
+    put_anchor(organization.id, 13, anchor)
+    return StoredLog(api, workers, organization), earlier
 
 
-@pytest.mark.usefixtures("items_before_growth")
+@pytest.fixture
+def log(anchored_log_and_earlier_items):
+    return anchored_log_and_earlier_items[0]
+
+
+@pytest.fixture
+def truncated_log(anchored_log_and_earlier_items):
+    """The log, shortened to ten entries."""
+    log, earlier = anchored_log_and_earlier_items
+    log.truncate(earlier)
+    return log
+
+
 class TestIntactLog:
-    def test_is_consistent_with_its_anchor(self, api, organization_with_ten_entries, workers):
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
-        add_entries(api, workers, organization_with_ten_entries, 3)
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
-        run_anchoring(workers)
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
+    def test_is_consistent_with_its_anchor(self, log):
+        assert log.anchored_sizes == [13]
+        assert log.failure() == INTACT
+        log.append(3)
+        assert log.failure() == INTACT
+        log.anchor()
+        assert log.failure() == INTACT
 
-    def test_may_grow_and_get_an_anchor_during_its_verification(
-        self, api, organization_with_ten_entries, monkeypatch, workers
-    ):
-        append_before_next_anchor_read(monkeypatch, lambda: run_anchoring(workers))
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
-        assert anchored_sizes(organization_with_ten_entries.id) == [14, 13]
+    def test_may_grow_and_get_an_anchor_during_its_verification(self, log, monkeypatch):
+        append_before_next_anchor_read(monkeypatch, log.anchor)
+        assert log.failure() == INTACT
+        assert log.anchored_sizes == [14, 13]
 
     def test_is_valid_without_an_anchor(self, api, ada, workers):
-        other = create_organization(api, ada)
-        assert verification_failure(api, other) == (None, None)
+        log = StoredLog(api, workers, create_organization(api, ada))
+        assert log.failure() == INTACT
         workers.deliver()
-        assert verification_failure(api, other) == (None, None)
+        assert log.failure() == INTACT
 
-    def test_is_valid_by_an_anchor_signed_with_a_retired_key(self, api, organization_with_ten_entries, configure):
+    def test_is_valid_by_an_anchor_signed_with_a_retired_key_until_the_key_is_not_accepted_any_more(
+        self, api, log, configure
+    ):
         retired_key = api.get("/status").json["auditPublicKey"]
-        configure(audit_signing_key=base64.b64encode(bytes(32)).decode(), audit_former_public_keys=retired_key)
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
+        configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=retired_key)
+        assert log.failure() == INTACT
+        configure(audit_former_public_keys="")
+        assert log.failure() == ("bad_signature", None)
 
-    def test_is_also_compared_with_a_checkpoint_of_the_caller(self, api, organization_with_ten_entries):
-        for size in (5, 13):
-            checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, size, bytes(32)).encode())
-            assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == ("forked", None)
-        checkpoint = to_base64url(sign_checkpoint(organization_with_ten_entries, 14, bytes(32)).encode())
-        assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == ("truncated", 14)
+    def test_is_also_compared_with_a_checkpoint_of_the_caller(self, log):
+        for size, failure in ((5, ("forked", None)), (13, ("forked", None)), (14, ("truncated", 14))):
+            assert log.failure(checkpoint=log.sign_checkpoint(size)) == failure
 
-    def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, api, organization_with_ten_entries):
-        path = f"{organization_with_ten_entries.path}/audit-log/verify-integrity"
+    def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, log):
         for name in ("s3:ListObjectsV2", "s3:GetObject"):
             with inject_fault(Fault.TIMED_OUT, call_name=name) as injected_fault:
-                answer = api.get(path, caller=organization_with_ten_entries.owner)
+                answer = log.get("/verify-integrity")
             assert injected_fault.failed_call == name
             assert answer.status_and_code == "503 unavailable"
             assert answer.headers["Retry-After"]
 
 
 class TestLogTruncatedInTheTable:
-    def test_is_reported_truncated(self, api, organization_with_ten_entries, items_before_growth):
-        truncate_log(organization_with_ten_entries, items_before_growth)
-        assert verification_failure(api, organization_with_ten_entries) == ("truncated", 11)
-        checkpoint = to_base64url(items_before_growth[0]["note"].encode())
-        assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == ("truncated", 11), (
-            "although it extends the caller's checkpoint"
-        )
-
-    def test_would_be_valid_without_its_anchor(
-        self, api, organization_with_ten_entries, items_before_growth, configure
-    ):
-        truncate_log(organization_with_ten_entries, items_before_growth)
+    def test_is_reported_truncated_although_it_would_be_valid_without_its_anchor(self, truncated_log, configure):
+        assert truncated_log.failure() == ("truncated", 11)
         configure(anchors_bucket="")
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
+        assert truncated_log.failure() == INTACT
+        checkpoint = truncated_log.save_checkpoint()
+        configure(anchors_bucket="atrium-anchors")
+        assert truncated_log.failure(checkpoint=checkpoint) == ("truncated", 11), "it extends the caller's checkpoint"
 
-    def test_is_reported_truncated_if_only_pending_entries_remain(
-        self, api, organization_with_ten_entries, items_before_growth, ada
-    ):
-        truncate_log(organization_with_ten_entries, [{**items_before_growth[0], "size": 0}])
-        memory_aws.delete_item(head_item(organization_with_ten_entries))
-        assert (
-            api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "As if it were new"}).status == 200
-        )
-        assert verification_failure(api, organization_with_ten_entries) == ("truncated", 1)
+    def test_is_reported_truncated_if_only_pending_entries_remain(self, anchored_log_and_earlier_items):
+        log, earlier = anchored_log_and_earlier_items
+        log.truncate([{**earlier[0], "size": 0}])
+        memory_aws.delete_item(log.head)
+        log.rename("As if it were new")
+        assert log.failure() == ("truncated", 1)
 
     @pytest.mark.parametrize(("size", "failure"), [(12, "truncated"), (13, "forked"), (14, "forked")])
-    def test_remains_invalid_when_it_grows(
-        self, api, organization_with_ten_entries, items_before_growth, workers, size, failure
-    ):
-        truncate_log(organization_with_ten_entries, items_before_growth)
-        add_entries(api, workers, organization_with_ten_entries, size - 10)
-        assert verify_integrity(api, organization_with_ten_entries)["failure"] == failure
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [13]
-        assert verify_integrity(api, organization_with_ten_entries)["failure"] == failure
+    def test_remains_invalid_when_it_grows(self, truncated_log, size, failure):
+        truncated_log.append(size - 10)
+        assert truncated_log.failure()[0] == failure
+        truncated_log.anchor()
+        assert truncated_log.anchored_sizes == [13]
+        assert truncated_log.failure()[0] == failure
 
-    @pytest.mark.parametrize("window", [1, 4, 12, 13, 14])
-    def test_is_detected_in_the_window_that_contains_the_anchor(
-        self, api, organization_with_ten_entries, items_before_growth, workers, window, monkeypatch
-    ):
-        truncate_log(organization_with_ten_entries, items_before_growth)
-        add_entries(api, workers, organization_with_ten_entries, 5)
-        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", window)
-        reports = [verify_integrity(api, organization_with_ten_entries)]
-        while reports[-1]["nextCursor"]:
-            reports.append(verify_integrity(api, organization_with_ten_entries, cursor=reports[-1]["nextCursor"]))
-        assert reports[-1]["failure"] == "forked"
-        assert all(report["valid"] for report in reports[:-1])
-        assert len(reports) == -(-13 // window)
+    def test_is_detected_in_the_window_that_contains_the_anchor(self, truncated_log, monkeypatch):
+        truncated_log.append(5)
+        for window in (1, 4, 12, 13, 14):
+            monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", window)
+            *valid_reports, last = truncated_log.verify_all_windows()
+            assert last["failure"] == "forked"
+            assert [report["valid"] for report in valid_reports] == [True] * (-(-13 // window) - 1)
 
 
 class TestWindows:
-    @pytest.mark.usefixtures("items_before_growth")
-    def test_only_the_first_one_reads_the_anchor(self, api, organization_with_ten_entries, monkeypatch):
+    def test_only_the_first_one_reads_the_anchor(self, log, monkeypatch):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 6)
-        path, cursor = f"{organization_with_ten_entries.path}/audit-log/verify-integrity", None
-        s3_calls = []
+        query, s3_calls = dict[str, str](), []
         for _ in range(3):
-            answer = api.get(
-                path, caller=organization_with_ten_entries.owner, query={"cursor": cursor} if cursor else {}
-            )
+            answer = log.get("/verify-integrity", **query)
             s3_calls.append(answer.calls.names_of_service("s3"))
-            cursor = answer.json["nextCursor"]
-        assert cursor is None
+            query = {"cursor": answer.json["nextCursor"]}
+        assert query == {"cursor": None}
         assert s3_calls == [["s3:ListObjectsV2", "s3:GetObject"], [], []]
 
-    @pytest.mark.usefixtures("items_before_growth")
-    def test_a_new_anchor_is_used_by_the_next_verification(
-        self, api, organization_with_ten_entries, workers, monkeypatch
-    ):
+    def test_a_new_anchor_is_used_by_the_next_verification(self, log, monkeypatch):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 7)
-        first = verify_integrity(api, organization_with_ten_entries)
-        add_entries(api, workers, organization_with_ten_entries)
-        run_anchoring(workers)
-        assert verification_failure(api, organization_with_ten_entries, cursor=first["nextCursor"]) == (None, None)
+        cursor = log.verify()["nextCursor"]
+        log.append()
+        log.anchor()
+        assert log.failure(cursor=cursor) == INTACT
 
 
-Forge = Callable[[CreatedOrganization, CreatedOrganization], str]
-
-
-@pytest.mark.usefixtures("items_before_growth")
 class TestForgedAnchor:
     """An attacker with access to the bucket can only make a log look altered, never intact."""
 
-    @pytest.mark.parametrize(
-        "forge",
-        [
-            lambda _own, _other: "",
-            lambda _own, _other: "nothing",
-            lambda _own, _other: "é\x00\n\n",
-            lambda own, _other: read_anchor(own.id, 13),
-            lambda _own, other: read_anchor(other.id, 1),
-            lambda own, _other: read_anchor(own.id, 13).replace("\n13\n", "\n14\n"),
-            lambda own, _other: read_anchor(own.id, 13).rpartition("\n\n")[0],
-            lambda own, _other: read_anchor(own.id, 13)[:-5],
-            lambda own, _other: (
-                sign_checkpoint(own, 14, bytes(32)) + "\n" + read_anchor(own.id, 13).rpartition("\n\n")[2]
-            ),
-        ],
-        ids=[
-            "empty",
-            "text",
-            "binary",
-            "misnamed",
-            "of another log",
-            "renumbered",
-            "unsigned",
-            "truncated",
-            "of another tree",
-        ],
-    )
-    def test_is_a_bad_signature(self, api, organization_with_ten_entries, ada, workers, forge):
+    def test_is_a_bad_signature(self, api, log, ada, workers):
         other = create_organization(api, ada)
         workers.deliver()
-        run_anchoring(workers)
-        put_anchor(organization_with_ten_entries.id, 14, forge(organization_with_ten_entries, other).encode())
-        assert verification_failure(api, organization_with_ten_entries) == ("bad_signature", None)
-        assert verify_integrity(api, organization_with_ten_entries)["treeSize"] == 13
+        log.anchor()
+        own = read_anchor(log.id, 13)
+        note, _, peaks = own.rpartition("\n\n")
+        forged_texts = {
+            "empty": "",
+            "text": "nothing",
+            "binary": "é\x00\n\n",
+            "misnamed": own,
+            "of another log": read_anchor(other.id, 1),
+            "renumbered": own.replace("\n13\n", "\n14\n"),
+            "unsigned": note,
+            "truncated": own[:-5],
+            "of another tree": f"{sign_checkpoint(log.organization, 14, bytes(32))}\n{peaks}",
+        }
+        for defect, data in {
+            **{defect: text.encode() for defect, text in forged_texts.items()},
+            "bytes": b"\xff",
+        }.items():
+            put_anchor(log.id, 14, data)
+            assert log.failure() == ("bad_signature", None), defect
+        assert log.verify()["treeSize"] == 13
 
-    def test_is_a_bad_signature_if_it_is_not_text(self, api, organization_with_ten_entries):
-        put_anchor(organization_with_ten_entries.id, 14, b"\xff")
-        assert verification_failure(api, organization_with_ten_entries) == ("bad_signature", None)
-
-    def test_has_no_effect_before_the_newest_anchor(self, api, organization_with_ten_entries):
-        put_anchor(organization_with_ten_entries.id, 12, b"nothing")
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
-
-    def test_is_a_bad_signature_if_its_key_is_not_accepted_any_more(
-        self, api, organization_with_ten_entries, configure
-    ):
-        configure(audit_signing_key=base64.b64encode(bytes(32)).decode())
-        assert verification_failure(api, organization_with_ten_entries) == ("bad_signature", None)
+    def test_has_no_effect_before_the_newest_anchor(self, log):
+        put_anchor(log.id, 12, b"nothing")
+        assert log.failure() == INTACT

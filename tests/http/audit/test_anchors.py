@@ -1,3 +1,5 @@
+"""Logs are anchored hourly, unless their head is inconsistent with their last anchor."""
+
 import json
 
 import pytest
@@ -8,113 +10,77 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws, rfc6962
-from tests.harness.anchors import (
-    anchored_sizes,
-    append_before_next_anchor_read,
-    awaits_anchor,
-    head_and_chain_items,
-    read_anchor,
-    run_anchoring,
-    truncate_log,
-)
-from tests.harness.audit_logs import (
-    add_entries,
-    alter_item,
-    entry_item,
-    head_item,
-    list_entries,
-    verify_integrity,
-)
+from tests.harness.anchors import anchored_sizes, append_before_next_anchor_read, put_anchor, read_anchor
+from tests.harness.audit_logs import sign_checkpoint
 from tests.harness.erasures import complete_erasure
 from tests.harness.invitations import create_invitation
+from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.organizations import create_organization
 from tests.harness.sample_entity import create_logged_parcel
+from tests.harness.stored_logs import StoredLog
 from tests.harness.workers import queued_bodies
 
-pytestmark = pytest.mark.usefixtures("no_index_retries")
+
+@pytest.fixture
+def three_logs(api, ada, workers):
+    """Logs of one entry each."""
+    logs = [StoredLog(api, workers, create_organization(api, ada)) for _ in range(3)]
+    workers.deliver()
+    return logs
 
 
 class TestAnchorSchedule:
-    def test_a_grown_log_is_anchored_once(self, api, organization_with_ten_entries, workers):
-        assert awaits_anchor(organization_with_ten_entries.id)
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
-        assert not awaits_anchor(organization_with_ten_entries.id)
-        add_entries(api, workers, organization_with_ten_entries, 3)
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [13, 10]
-
-    def test_an_unchanged_log_is_not_read(self, organization_with_ten_entries, workers):
-        run_anchoring(workers)
+    def test_a_log_is_anchored_once_for_each_size(self, log, workers):
+        assert log.awaits_anchor
+        log.anchor()
+        (put_object,) = (call for call in workers.last_calls.call_list if call.name == "s3:PutObject")
+        assert put_object.parameters["ChecksumAlgorithm"] == "CRC32", "Object Lock requires a checksum"
+        assert not log.awaits_anchor
         workers.run_hourly_anchoring()
         assert workers.last_calls.call_names == ["dynamodb:Query"] * ledger.UNANCHORED_SHARDS
         assert queued_bodies("jobs") == []
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
+        assert log.anchored_sizes == [10]
+        log.append(3)
+        log.anchor()
+        assert log.anchored_sizes == [13, 10]
 
-    def test_an_anchor_is_the_checkpoint_of_that_time(self, api, organization_with_ten_entries, workers):
-        run_anchoring(workers)
-        note, _, peaks = read_anchor(organization_with_ten_entries.id, 10).rpartition("\n\n")
-        assert f"{note}\n" == verify_integrity(api, organization_with_ten_entries)["checkpoint"]
-        leaves = [rfc6962.leaf_hash(entry_) for entry_ in reversed(list_entries(api, organization_with_ten_entries))]
-        rfc6962.check_checkpoint(
-            f"{note}\n", organization_with_ten_entries.id, leaves, api.get("/status").json["auditPublicKey"]
-        )
+    def test_an_anchor_is_the_checkpoint_of_that_time(self, api, log):
+        log.anchor()
+        note, _, peaks = read_anchor(log.id, 10).rpartition("\n\n")
+        assert f"{note}\n" == log.verify()["checkpoint"]
+        leaves = [rfc6962.leaf_hash(entry) for entry in reversed(log.entries())]
+        rfc6962.check_checkpoint(f"{note}\n", log.id, leaves, api.get("/status").json["auditPublicKey"])
         assert len(peaks.split()) == 2, "ten entries form one subtree of eight and one of two"
 
-    @pytest.mark.usefixtures("organization_with_ten_entries")
-    def test_an_anchor_is_uploaded_with_the_checksum_that_object_lock_requires(self, workers):
-        run_anchoring(workers)
-        put_object = next(call for call in workers.last_calls.call_list if call.name == "s3:PutObject")
-        assert put_object.parameters["ChecksumAlgorithm"] == "CRC32"
-
-    def test_each_log_has_its_own_anchors(self, api, organization_with_ten_entries, ada, workers):
-        other_organizations = [create_organization(api, ada) for _ in range(9)]
-        workers.deliver()
-        run_anchoring(workers)
-        assert [
-            anchored_sizes(log)
-            for log in (
-                organization_with_ten_entries.id,
-                *(other_organization.id for other_organization in other_organizations),
-            )
-        ] == [[10], *[[1]] * 9]
-
-    def test_logs_are_queued_in_the_order_of_their_waiting_time(self, api, ada, workers, clock, monkeypatch):
+    def test_logs_are_queued_in_the_order_of_their_waiting_time(self, three_logs, workers, clock, monkeypatch):
+        three_logs[0].anchor()
         monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)
-        organizations = [create_organization(api, ada) for _ in range(3)]
-        workers.deliver()
-        run_anchoring(workers)
         for n in (2, 0, 1, 2):
             clock.shift(minutes=1)
-            add_entries(api, workers, organizations[n])
+            three_logs[n].append()
         workers.run_hourly_anchoring()
-        assert [json.loads(body)["pk"] for body in queued_bodies("jobs")] == [
-            f"Q#{organizations[n].id}" for n in (2, 0, 1)
-        ]
+        queued = [json.loads(body)["pk"] for body in queued_bodies("jobs")]
+        assert queued == [f"Q#{three_logs[n].id}" for n in (2, 0, 1)]
 
-    def test_logs_beyond_the_time_limit_are_queued_by_the_next_run(self, api, ada, workers, monkeypatch):
-        organizations = [create_organization(api, ada) for _ in range(3)]
-        workers.deliver()
+    def test_logs_beyond_the_time_limit_are_queued_by_the_next_run(self, three_logs, monkeypatch):
         monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)
         monkeypatch.setattr(ledger, "_PAGE_SIZE", 2)
-        for organization in organizations:
-            alter_item(head_item(organization), index2pk="ANCHOR#0")
+        for log in three_logs:
+            log.alter_head(index2pk="ANCHOR#0")
         with monkeypatch.context() as without_time:
             without_time.setattr(tasks, "_QUEUE_TIMEOUT_SECONDS", -1)
-            run_anchoring(workers)
-            assert sum(awaits_anchor(organization.id) for organization in organizations) == 1
-        run_anchoring(workers)
-        assert [anchored_sizes(organization.id) for organization in organizations] == [[1]] * 3
+            three_logs[0].anchor()
+            assert sum(log.awaits_anchor for log in three_logs) == 1
+        three_logs[0].anchor()
+        assert [log.anchored_sizes for log in three_logs] == [[1]] * 3
 
-    def test_without_a_bucket_no_log_is_queued_and_the_request_log_says_so(
-        self, organization_with_ten_entries, workers, configure, caplog
-    ):
-        queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
+    def test_without_a_bucket_no_log_is_queued_and_the_request_log_says_so(self, log, workers, configure, caplog):
+        queues.enqueue_message(anchor_message(log.id))
         configure(anchors_bucket="")
-        run_anchoring(workers)
+        log.anchor()
         (log_line,) = [vars(record) for record in caplog.records if vars(record).get("operation") == "anchor"]
         assert (log_line["bucket"], log_line["queued"], log_line["awsCalls"]) == (None, 0, 0)
-        assert awaits_anchor(organization_with_ten_entries.id)
+        assert log.awaits_anchor
         assert workers.last_calls.names_of_service("s3") == []
 
 
@@ -125,130 +91,147 @@ def anchor_message(log_id: str) -> queues.Message:
 
 
 class TestAnchorLog:
-    def test_repeated_messages_anchor_once(self, api, organization_with_ten_entries, workers):
-        add_entries(api, workers, organization_with_ten_entries)
-        for _ in range(3):
-            queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
-        assert len(workers.deliver()) == 3
-        assert anchored_sizes(organization_with_ten_entries.id) == [11]
-
-    def test_concurrent_workers_anchor_once(self, organization_with_ten_entries, workers, monkeypatch):
-        store_anchor, concurrent_calls = (
-            anchors.store_anchor_if_absent,
-            [lambda: tasks.anchor_log(anchor_message(organization_with_ten_entries.id))],
-        )
-
-        def store_after_the_others(log_id: str, newest: Head) -> bool:
-            while concurrent_calls:
-                concurrent_calls.pop()()
-            return store_anchor(log_id, newest)
-
-        monkeypatch.setattr(anchors, "store_anchor_if_absent", store_after_the_others)
-        run_anchoring(workers)
-        assert concurrent_calls == []
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
-        assert not awaits_anchor(organization_with_ten_entries.id)
-
-    def test_a_log_that_grows_meanwhile_is_anchored_again_in_the_next_hour(
-        self, organization_with_ten_entries, workers, monkeypatch
-    ):
+    def test_a_log_that_grows_meanwhile_is_anchored_again_in_the_next_hour(self, log, monkeypatch):
         store_anchor = anchors.store_anchor_if_absent
 
-        def store_after_an_append(log_id: str, newest: Head) -> bool:
+        def store_after_growth(log_id: str, newest: Head) -> bool:
             create_logged_parcel("meanwhile", log_id)
             ledger.append_pending_and_return_longest_wait_ms(log_id)
             return store_anchor(log_id, newest)
 
-        with monkeypatch.context() as with_append:
-            with_append.setattr(anchors, "store_anchor_if_absent", store_after_an_append)
-            run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
-        assert awaits_anchor(organization_with_ten_entries.id)
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [11, 10]
+        with monkeypatch.context() as with_growth:
+            with_growth.setattr(anchors, "store_anchor_if_absent", store_after_growth)
+            log.anchor()
+        assert log.anchored_sizes == [10]
+        assert log.awaits_anchor
+        log.anchor()
+        assert log.anchored_sizes == [11, 10]
 
-    def test_a_log_that_another_worker_has_just_anchored_is_not_reported_as_truncated(
-        self, organization_with_ten_entries, workers, monkeypatch, caplog
-    ):
-        append_before_next_anchor_read(
-            monkeypatch, lambda: tasks.anchor_log(anchor_message(organization_with_ten_entries.id))
-        )
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [11]
+    def test_a_log_that_another_worker_has_just_anchored_is_not_reported_as_truncated(self, log, monkeypatch, caplog):
+        append_before_next_anchor_read(monkeypatch, lambda: tasks.anchor_log(anchor_message(log.id)))
+        log.anchor()
+        assert log.anchored_sizes == [11]
         assert not [record for record in caplog.records if "refused" in vars(record)]
 
-    def test_an_anchor_of_a_crashed_worker_is_marked_as_written(self, organization_with_ten_entries, workers):
-        anchors.store_anchor_if_absent(
-            organization_with_ten_entries.id, Head.from_item_or_empty(head_item(organization_with_ten_entries))
-        )
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
-        assert not awaits_anchor(organization_with_ten_entries.id)
-
-    def test_a_log_with_an_erased_entry_is_anchored(self, api, organization_with_ten_entries, workers, mary, clock):
-        run_anchoring(workers)
-        add_entries(api, workers, organization_with_ten_entries)
-        create_invitation(api, organization_with_ten_entries, mary)
-        complete_erasure(api, workers, clock, organization_with_ten_entries, email=mary.email)
-        erased_types = [
-            entry_["type"] for entry_ in list_entries(api, organization_with_ten_entries) if entry_.get("erased")
-        ]
+    def test_a_log_with_an_erased_entry_is_anchored(self, api, log, workers, mary, clock):
+        log.anchor()
+        log.append()
+        create_invitation(api, log.organization, mary)
+        complete_erasure(api, workers, clock, log.organization, email=mary.email)
+        erased_types = [entry["type"] for entry in log.entries() if entry.get("erased")]
         assert erased_types == ["organization.invitation.created"]
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [13, 10]
-
-    def test_an_unknown_log_writes_nothing(self, workers):
-        queues.enqueue("audit.anchor", head_key("01939d3c-0000-7000-8000-0000000000ff"))
-        workers.deliver()
-        assert memory_aws.all_items() == []
+        log.anchor()
+        assert log.anchored_sizes == [13, 10]
 
 
 class TestLogsLongerThanASlice:
     @pytest.fixture(autouse=True)
-    def _minimal_slices(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def minimal_slices(self, monkeypatch):
         monkeypatch.setattr(tasks, "WINDOW_ENTRIES", 4)
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
 
-    def test_a_long_log_is_checked_in_slices(self, organization_with_ten_entries, workers):
-        queues.enqueue_message(anchor_message(organization_with_ten_entries.id))
-        assert len(workers.deliver()) == 3
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
-        assert not awaits_anchor(organization_with_ten_entries.id)
-
-    @pytest.mark.usefixtures("organization_with_ten_entries")
-    def test_each_slice_continues_where_the_previous_one_ended(self, workers):
+    def test_are_checked_in_slices_each_of_which_continues_where_the_previous_one_ended(self, log, workers):
         workers.run_hourly_anchoring()
-        first, second, third = workers.deliver()
-        assert "reached" not in json.loads(first)
-        assert json.loads(second)["reached"] != json.loads(third)["reached"]
+        first, second, third = (json.loads(body) for body in workers.deliver())
+        assert "reached" not in first
+        assert second["reached"] != third["reached"]
+        assert log.anchored_sizes == [10]
+        assert not log.awaits_anchor
 
-    def test_a_forged_progress_is_ignored(self, organization_with_ten_entries, workers):
-        queues.enqueue_message({**anchor_message(organization_with_ten_entries.id), "reached": "made up"})
+    def test_are_checked_from_the_start_if_the_progress_is_forged(self, log, workers):
+        queues.enqueue_message({**anchor_message(log.id), "reached": "made up"})
         assert len(workers.deliver()) == 3
-        assert anchored_sizes(organization_with_ten_entries.id) == [10]
+        assert log.anchored_sizes == [10]
 
-    def test_progress_is_valid_only_for_the_anchor_that_it_started_from(
-        self, api, organization_with_ten_entries, workers, monkeypatch
-    ):
-        run_anchoring(workers)
-        earlier = head_and_chain_items(organization_with_ten_entries)
-        add_entries(api, workers, organization_with_ten_entries, 8)
+    def test_are_checked_with_progress_only_for_the_anchor_that_it_started_from(self, log, workers, monkeypatch):
+        log.anchor()
+        earlier = log.head_and_chains()
+        log.append(8)
         forwarded: list[queues.Message] = []
         with monkeypatch.context() as without_queue:
             without_queue.setattr(queues, "enqueue_message", forwarded.append)
-            tasks.anchor_log(anchor_message(organization_with_ten_entries.id))
-        fork = [
-            *(entry_item(organization_with_ten_entries, sequence) for sequence in range(11, 19)),
-            head_item(organization_with_ten_entries),
-        ]
-        truncate_log(organization_with_ten_entries, earlier)
-        add_entries(api, workers, organization_with_ten_entries, 2)
-        run_anchoring(workers)
-        assert anchored_sizes(organization_with_ten_entries.id) == [12, 10]
-        truncate_log(organization_with_ten_entries, earlier)
+            tasks.anchor_log(anchor_message(log.id))
+        fork = [*(log.entry(sequence) for sequence in range(11, 19)), log.head]
+        log.truncate(earlier)
+        log.append(2)
+        log.anchor()
+        assert log.anchored_sizes == [12, 10]
+        log.truncate(earlier)
         for item in fork:
             memory_aws.put_item(item)
         (message,) = forwarded
         queues.enqueue_message(message)
         workers.deliver()
-        assert anchored_sizes(organization_with_ten_entries.id) == [12, 10]
+        assert log.anchored_sizes == [12, 10]
+
+
+def test_each_log_has_its_own_anchors(log, three_logs):
+    log.anchor()
+    assert [anchored_sizes(each.id) for each in (log, *three_logs)] == [[10], [1], [1], [1]]
+
+
+def truncate_and_append(count):
+    def tamper(log: StoredLog) -> None:
+        earlier = log.head_and_chains()
+        log.append(3)
+        log.anchor()
+        log.truncate(earlier)
+        log.append(count)
+
+    return tamper
+
+
+def alter_after_anchoring(sequence):
+    def tamper(log: StoredLog) -> None:
+        log.anchor()
+        log.append(2)
+        log.alter_body(sequence, with_leaf=True)
+
+    return tamper
+
+
+@pytest.mark.parametrize(
+    ("tamper", "reason"),
+    [
+        (truncate_and_append(0), ("truncated", 11)),
+        (truncate_and_append(3), ("forked", None)),
+        (truncate_and_append(4), ("forked", None)),
+        (alter_after_anchoring(11), ("modified", 11)),
+        (alter_after_anchoring(12), ("modified", 12)),
+        (lambda log: log.remove(4), ("missing", 4)),
+        (lambda log: log.alter_head(note="nothing"), ("bad_signature", None)),
+        (lambda log: log.alter_head(peaks=bytes(64)), ("forked", None)),
+        (lambda log: log.alter_head(peaks=b""), ("bad_signature", None)),
+        (lambda log: put_anchor(log.id, 5, b"nothing"), ("bad_signature", None)),
+    ],
+)
+def test_each_run_rejects_an_altered_log_and_writes_nothing(log, caplog, tamper, reason):
+    tamper(log)
+    before = log.anchored_sizes
+    for _ in range(2):
+        caplog.clear()
+        log.anchor()
+        fields = [vars(record) for record in caplog.records if "refused" in vars(record)]
+        assert [(field["tenant"], field["refused"], field["sequence"]) for field in fields] == [(log.id, *reason)]
+        assert log.anchored_sizes == before
+        assert log.awaits_anchor
+
+
+def test_rejected_logs_are_counted(log):
+    log.alter_head(note=sign_checkpoint(log.organization, 10, bytes(32)))
+    with capture_log_records() as lines:
+        log.anchor()
+    metrics = [embedded_metrics(line, "stage") for line in lines if "AnchorsRefused" in line]
+    assert metrics == [{"AnchorsRefused": 1}]
+
+
+def test_other_logs_are_still_anchored_and_a_repaired_log_too(api, log, ada, workers):
+    other_organization = create_organization(api, ada)
+    workers.deliver()
+    item = log.entry(4)
+    memory_aws.delete_item(item)
+    log.anchor()
+    assert (log.anchored_sizes, anchored_sizes(other_organization.id)) == ([], [1])
+    memory_aws.put_item(item)
+    log.anchor()
+    assert (log.anchored_sizes, anchored_sizes(other_organization.id)) == ([10], [1])

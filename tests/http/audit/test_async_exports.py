@@ -5,39 +5,47 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chalicelib.features.audit.exports.entities import MAX_RUNNING_EXPORTS
+from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
-from tests.harness import exports
-from tests.harness.api import ApiClient, Json
-from tests.harness.audit_logs import list_entries
-from tests.harness.exports import create_completed_export, create_export, download_file, post_export
-from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness import memory_aws
+from tests.harness.api import Json
+from tests.harness.exports import (
+    append_entries,
+    create_completed_export,
+    create_export,
+    download_file,
+    post_export,
+    read_ndjson_entries,
+    unfinished_uploads,
+)
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.organizations import create_api_key, create_organization
 
+UNREADABLE = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
 NO_FILTERS = {"type": None, "actorId": None, "targetId": None, "from": None, "to": None}
+RESULT_FIELDS = ("entryCount", "sizeBytes", "sha256", "checkpoint", "evidence", "downloadUrl", "error", "expiresAt")
 
 
-def export_entries(api: ApiClient, organization: CreatedOrganization, export_id: str) -> list[Json]:
-    """Return the entries about an export, the oldest first."""
-    return list_entries(api, organization, targetId=export_id)[::-1]
-
-
-def export_history(api: ApiClient, organization: CreatedOrganization, export_id: str) -> list[str]:
-    return [
-        entry["type"].removeprefix("organization.audit_export.")
-        for entry in export_entries(api, organization, export_id)
-    ]
+def list_downloads(log, export):
+    """Return the entries about downloads of an export, the oldest first."""
+    return log.entries(type="organization.audit_export.downloaded", targetId=export.id)[::-1]
 
 
 class TestStartExport:
-    def test_filters_in_the_query_are_rejected_and_nothing_is_exported(self, api, organization):
-        query = {"type": "organization.member.*", "actorId": organization.owner.id, "to": "2026-11-20T00:00:00Z"}
-        path = f"{organization.path}/audit-log/export-async"
-        rejected = api.post(path, caller=organization.owner, json={}, query={**query, "sheet": "7"})
+    def test_filters_in_the_query_are_rejected_and_nothing_is_exported(self, api, new_log):
+        query = {
+            "type": "organization.member.*",
+            "actorId": new_log.organization.owner.id,
+            "to": "2026-11-20T00:00:00Z",
+        }
+        path = f"{new_log.path}/export-async"
+        rejected = api.post(path, caller=new_log.organization.owner, json={}, query={**query, "sheet": "7"})
         assert rejected.status_and_code == "422 validation_failed"
         assert rejected.errors == dict.fromkeys(("query/type", "query/actorId", "query/to"), "misplaced")
         assert "/filters/type" in rejected.text
-        assert not export_history(api, organization, "")
+        assert new_log.entries(type="organization.audit_export.*") == []
 
     def test_a_request_without_a_body_exports_the_whole_log_as_ndjson(self, api, organization):
         response = api.post(f"{organization.path}/audit-log/export-async", caller=organization.owner)
@@ -51,14 +59,7 @@ class TestStartExport:
             "status": "queued",
             "format": "ndjson",
             "filters": NO_FILTERS,
-            "entryCount": None,
-            "sizeBytes": None,
-            "sha256": None,
-            "checkpoint": None,
-            "evidence": None,
-            "downloadUrl": None,
-            "error": None,
-            "expiresAt": None,
+            **dict.fromkeys(RESULT_FIELDS),
         }
         assert response.location == f"{organization.path}/audit-log/export-async/{record['id']}"
         assert response.headers["Cache-Control"] == "no-store"
@@ -68,65 +69,33 @@ class TestStartExport:
         filters = {"type": "organization.member.*", "actorId": grace.id.upper(), "from": "2026-11-20T10:30:00+01:00"}
         record = post_export(api, organization, format="csv", filters=filters).json
         assert record["format"] == "csv"
-        assert record["filters"] == {
-            **NO_FILTERS,
-            "type": "organization.member.*",
-            "actorId": grace.id,
-            "from": "2026-11-20T09:30:00.000Z",
-        }
+        changed_filters = {"actorId": grace.id, "from": "2026-11-20T09:30:00.000Z"}
+        assert record["filters"] == {**NO_FILTERS, **filters, **changed_filters}
 
-    @pytest.mark.parametrize(
-        "body", [{}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}]
-    )
-    def test_absent_null_and_empty_filters_export_everything(self, api, organization, body):
-        response = api.post(f"{organization.path}/audit-log/export-async", caller=organization.owner, json=body)
-        assert (response.status, response.json["filters"]) == (202, NO_FILTERS)
+    def test_absent_null_and_empty_filters_export_everything(self, api, organization):
+        bodies: list[Json] = [{}, {"filters": None}, {"filters": {}}, {"format": None}]
+        for body in (*bodies, {"format": "ndjson", "filters": NO_FILTERS}):
+            response = post_export(api, organization, **body)
+            assert (response.status, response.json["filters"]) == (202, NO_FILTERS), body
 
-    @pytest.mark.parametrize(
-        ("body", "pointer"),
-        [
-            ({"format": "xml"}, "/format"),
-            ({"compress": True}, "/compress"),
-            ({"filters": []}, "/filters"),
-            ({"filters": {"limit": 3}}, "/filters/limit"),
-            ({"filters": {"type": "*.member"}}, "/filters/type"),
-            ({"filters": {"type": 3}}, "/filters/type"),
-            ({"filters": {"from": "yesterday"}}, "/filters/from"),
-            ({"filters": {"to": 1763631000}}, "/filters/to"),
-            ({"filters": {"since": "2026-11-20T09:30:00Z"}}, "/filters/since"),
-            ({"filters": {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}}, "/filters/from"),
-            ({"filters": {"actorId": "x" * 129}}, "/filters/actorId"),
-        ],
-    )
-    def test_an_invalid_body_is_rejected(self, api, organization, body, pointer):
-        rejected = post_export(api, organization, **body)
-        assert rejected.status_and_code == "422 validation_failed"
-        assert set(rejected.errors) == {pointer}
-
-    def test_only_admins_and_keys_with_the_scope_may_export(self, api, organization, grace, edith, mary, stranger):
-        assert post_export(api, organization, caller=grace).status == 202
-        for person in (edith, mary):
-            assert post_export(api, organization, caller=person).status_and_code == "403 insufficient_role"
-        assert post_export(api, organization, caller=stranger).status_and_code == "404 not_found"
-        for scope in ("audit-log:read", "audit-log:write", "admin"):
-            assert post_export(api, organization, caller=create_api_key(api, organization, scope)).status == 202
-        for scope in ("read", "write", "members:write"):
-            key = create_api_key(api, organization, scope)
-            assert post_export(api, organization, caller=key).status_and_code == "403 insufficient_scope"
-
-    def test_the_request_is_in_the_log(self, api, organization, grace):
-        record = post_export(api, organization, caller=grace, format="csv").json
-        (entry,) = export_entries(api, organization, record["id"])
-        assert entry["type"] == "organization.audit_export.requested"
-        assert entry["actor"]["id"] == grace.id
-        assert entry["data"] == record
-
-    def test_a_repeated_idempotency_key_starts_one_export(self, api, organization):
-        path, headers = f"{organization.path}/audit-log/export-async", {"Idempotency-Key": "nightly-2026-11-20"}
-        first, repeated = (api.post(path, caller=organization.owner, headers=headers) for _ in range(2))
-        assert repeated.headers["Idempotency-Replayed"] == "true"
-        assert repeated.json == first.json
-        assert [e["type"] for e in list_entries(api, organization)].count("organization.audit_export.requested") == 1
+    def test_an_invalid_body_is_rejected(self, api, organization):
+        bodies: list[Json] = [{"format": "xml"}, {"compress": True}, {"filters": []}]
+        filter_sets: list[Json] = [
+            {"limit": 3},
+            {"type": "*.member"},
+            {"type": 3},
+            {"from": "yesterday"},
+            {"to": 1763631000},
+            {"since": "2026-11-20T09:30:00Z"},
+            {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"},
+            {"actorId": "x" * 129},
+        ]
+        for body in bodies:
+            assert post_export(api, organization, **body).errors.keys() == {f"/{name}" for name in body}, body
+        for filters in filter_sets:
+            rejected = post_export(api, organization, filters=filters)
+            assert rejected.status_and_code == "422 validation_failed"
+            assert rejected.errors.keys() == {f"/filters/{next(iter(filters))}"}, filters
 
 
 class TestRunningExportQuota:
@@ -150,168 +119,250 @@ class TestRunningExportQuota:
 
 
 class TestGetAuditExport:
-    def test_a_completed_export_describes_its_file(self, api, organization_with_ten_entries, workers, clock):
+    def test_a_completed_export_describes_its_file(self, log, api, workers, clock):
         timestamp = clock.freeze()
-        record = create_completed_export(api, workers, organization_with_ten_entries)
+        record = log.export()
         assert (record["status"], record["version"], record["error"]) == ("completed", 3, None)
         assert record["entryCount"] == 11  # The last entry is the request for the export.
         assert record["expiresAt"] == after(timestamp, days=7)
         url = urlsplit(record["downloadUrl"])
         query = parse_qs(url.query)
-        assert url.path.endswith(f"/{organization_with_ten_entries.id}/{record['id']}/audit-log.ndjson.gz")
+        assert url.path.endswith(f"/{log.id}/{record['id']}/audit-log.ndjson.gz")
         assert query["X-Amz-Expires"] == ["900"]
-        name = f"{organization_with_ten_entries.record['slug']}-audit-log-{timestamp[:10]}.ndjson.gz"
+        name = f"{log.organization.record['slug']}-audit-log-{timestamp[:10]}.ndjson.gz"
         assert query["response-content-disposition"] == [f'attachment; filename="{name}"']
         assert len(download_file(record)) == record["sizeBytes"]
-
-    def test_the_download_url_is_neither_cached_nor_logged(self, api, organization_with_ten_entries, workers):
-        started = create_export(api, organization_with_ten_entries)
-        workers.deliver()
-        response = api.get(started.path, caller=organization_with_ten_entries.owner)
-        assert response.headers["Cache-Control"] == "no-store"
-        assert "X-Amz" not in json.dumps(list_entries(api, organization_with_ten_entries))
-
-    def test_an_unchanged_export_is_not_modified(self, api, organization_with_ten_entries, workers):
-        started = create_export(api, organization_with_ten_entries)
-        if_none_match = {"If-None-Match": api.get(started.path, caller=organization_with_ten_entries.owner).etag}
-        assert api.get(started.path, caller=organization_with_ten_entries.owner, headers=if_none_match).status == 304
-        workers.deliver()
-        assert (
-            api.get(started.path, caller=organization_with_ten_entries.owner, headers=if_none_match).json["status"]
-            == "completed"
-        )
-
-    def test_if_match_is_ignored_by_reads(self, api, organization_with_ten_entries, workers):
-        started = create_export(api, organization_with_ten_entries)
-        workers.deliver()
-        assert (
-            api.get(started.path, caller=organization_with_ten_entries.owner, headers={"If-Match": '"stale"'}).status
-            == 200
-        )
-
-    def test_the_completion_is_in_the_log_as_an_action_of_the_system(self, api, organization_with_ten_entries, workers):
-        record = create_completed_export(api, workers, organization_with_ten_entries)
-        requested, completion, _ = export_entries(api, organization_with_ten_entries, record["id"])
-        assert completion["type"] == "organization.audit_export.completed"
+        (completion,) = log.entries(type="organization.audit_export.completed", targetId=record["id"])
         assert completion["actor"] == {"type": "system", "id": None, "name": None}
-        assert completion["context"]["operationId"] == "audit_exports.run"
         assert completion["data"] == {**record, "downloadUrl": None}
-        assert requested["data"]["status"] == "queued"
-        changes = {change["field"]: (change["from"], change["to"]) for change in completion["changes"]}
-        assert changes == {
-            "status": ("queued", "completed"),
-            "entryCount": (None, 11),
-            "sizeBytes": (None, record["sizeBytes"]),
-            "sha256": (None, record["sha256"]),
-            "checkpoint": (None, record["checkpoint"]),
-            "evidence": (None, []),
-            "expiresAt": (None, record["expiresAt"]),
-        }
 
-    def test_only_callers_with_the_scope_in_the_organization_see_the_export(
-        self, api, organization_with_ten_entries, workers, ada, stranger
-    ):
-        record = create_completed_export(api, workers, organization_with_ten_entries)
-        path = f"audit-log/export-async/{record['id']}"
-        other_organization, foreign_organization = create_organization(api, ada), create_organization(api, stranger)
-        assert (
-            api.get(f"{organization_with_ten_entries.path}/{path}", caller=stranger).status_and_code == "404 not_found"
-        )
-        assert api.get(f"{other_organization.path}/{path}", caller=ada).status_and_code == "404 not_found"
-        assert api.get(f"{foreign_organization.path}/{path}", caller=stranger).status_and_code == "404 not_found"
-        reader, plain = (
-            create_api_key(api, organization_with_ten_entries, "audit-log:read"),
-            create_api_key(api, organization_with_ten_entries, "read"),
-        )
-        assert api.get(f"{organization_with_ten_entries.path}/{path}", caller=reader).json["downloadUrl"]
-        assert (
-            api.get(f"{organization_with_ten_entries.path}/{path}", caller=plain).status_and_code
-            == "403 insufficient_scope"
-        )
+    def test_the_download_url_is_neither_cached_nor_logged(self, log, api, workers):
+        export = log.create_export()
+        queued = log.get(f"/export-async/{export.id}")
+        headers, owner = {"If-None-Match": queued.etag, "If-Match": '"ignored by reads"'}, log.organization.owner
+        assert api.get(export.path, caller=owner, headers=headers).status == 304
+        workers.deliver()
+        completed = api.get(export.path, caller=owner, headers=headers)
+        assert (completed.json["status"], completed.headers["Cache-Control"]) == ("completed", "no-store")
+        assert "X-Amz" not in json.dumps(log.entries())
 
 
 class TestDownloadEntries:
-    def test_a_download_is_logged_once_in_15_minutes(self, api, organization_with_ten_entries, workers, clock):
-        started = create_export(api, organization_with_ten_entries)
+    def test_a_download_is_logged_once_in_15_minutes(self, log, api, workers, clock):
+        export = log.create_export()
         for _ in range(2):
-            started.get(api)
+            export.get(api)
         workers.deliver()
         counts: list[int] = []
         for minutes in (0, 1, 13, 1.1, 1, 14.1):
             clock.shift(minutes=minutes)
-            assert started.get(api)["downloadUrl"]
-            counts.append(export_history(api, organization_with_ten_entries, started.id).count("downloaded"))
+            assert export.get(api)["downloadUrl"]
+            counts.append(len(list_downloads(log, export)))
         assert counts == [1, 1, 1, 2, 2, 3]
 
-    def test_each_downloading_caller_is_logged(self, api, organization, workers, grace):
-        started = create_export(api, organization)
+    def test_each_downloading_caller_is_logged(self, new_log, api, workers, grace):
+        organization = new_log.organization
+        export = create_export(api, organization)
         workers.deliver()
         key = create_api_key(api, organization, "audit-log:read", name="Collector")
-        before = started.get(api)
+        before = export.get(api)
         for _ in range(2):
             for caller in (organization.owner, grace, key):
-                assert api.get(started.path, caller=caller).json["version"] == before["version"]
-        downloads = [e for e in export_entries(api, organization, started.id) if e["type"].endswith(".downloaded")]
+                record = api.get(export.path, caller=caller).json
+                assert (bool(record["downloadUrl"]), record["version"]) == (True, before["version"])
+        downloads = list_downloads(new_log, export)
         assert [entry["actor"]["id"] for entry in downloads] == [organization.owner.id, grace.id, key.id]
         assert all(entry["changes"] == [] for entry in downloads)
         assert downloads[0]["data"] == {**before, "downloadUrl": None}
 
-    def test_concurrent_downloads_are_logged_once(self, api, organization_with_ten_entries, workers):
-        started = create_export(api, organization_with_ten_entries)
+    def test_concurrent_downloads_are_logged_once(self, log, api, workers):
+        export = log.create_export()
         workers.deliver()
         with ThreadPoolExecutor(4) as threads:
-            responses = list(
-                threads.map(lambda _: api.get(started.path, caller=organization_with_ten_entries.owner), range(4))
-            )
+            responses = list(threads.map(lambda _: log.get(f"/export-async/{export.id}"), range(4)))
         assert [response.status for response in responses] == [200] * 4
-        assert export_history(api, organization_with_ten_entries, started.id).count("downloaded") == 1
+        assert len(list_downloads(log, export)) == 1
 
 
 class TestExportExpiry:
-    def test_an_export_expires_after_a_week_even_before_its_removal(
-        self, api, organization_with_ten_entries, workers, clock
-    ):
-        started = create_export(api, organization_with_ten_entries)
+    def test_an_export_expires_after_a_week_even_before_the_removal_of_its_file(self, log, api, workers, clock):
+        export = log.create_export()
         workers.deliver()
-        clock.shift(days=6, hours=23)
-        assert started.get(api)["status"] == "completed"
+        file_of_first = export.get(api)
+        clock.shift(days=3)
+        second = log.export(format="csv")
+        clock.shift(days=3, hours=23)
+        assert export.get(api)["status"] == "completed"
+        download_count = len(list_downloads(log, export))
         clock.shift(hours=1, seconds=1)
         for _ in range(2):
-            expired = api.get(started.path, caller=organization_with_ten_entries.owner)
-            assert expired.status_and_code == "410 export_expired"
+            assert log.get(f"/export-async/{export.id}").status_and_code == "410 export_expired"
             workers.run_until_idle()
-        assert export_history(api, organization_with_ten_entries, started.id).count("downloaded") == 1
-
-    def test_the_file_of_an_expired_export_is_removed(self, api, organization_with_ten_entries, workers, clock):
-        first = create_completed_export(api, workers, organization_with_ten_entries)
-        clock.shift(days=3)
-        second = create_completed_export(api, workers, organization_with_ten_entries, format="csv")
-        clock.shift(days=4, seconds=1)
-        workers.run_until_idle()
+        assert len(list_downloads(log, export)) == download_count
         with pytest.raises(files.FileNotFound):
-            download_file(first)
+            download_file(file_of_first)
         assert download_file(second)
         clock.shift(days=3)
         workers.run_until_idle()
-        assert files.find_first_key(settings().exports_bucket, organization_with_ten_entries.id) is None
+        assert files.find_first_key(settings().exports_bucket, log.id) is None
 
-    def test_the_purge_of_the_organization_removes_its_files(
-        self, api, organization_with_ten_entries, ada, workers, clock
-    ):
-        other_organization = create_organization(api, ada)
+    def test_the_purge_of_the_organization_removes_its_files(self, log, api, ada, workers, clock):
+        other_organization, bucket = create_organization(api, ada), settings().exports_bucket
+        with clock.shift_temporarily(days=29):
+            foreign_export = create_completed_export(api, workers, other_organization)
+        api.delete(log.organization.path, caller=ada)
         clock.shift(days=29)
-        foreign_export = create_completed_export(api, workers, other_organization)
-        clock.shift(days=-29)
-        api.delete(organization_with_ten_entries.path, caller=ada)
-        clock.shift(days=29)
-        files.start_upload(
-            settings().exports_bucket,
-            f"{organization_with_ten_entries.id}/left/by-a-worker-that-died",
-            "application/gzip",
-        )
-        files.write_file(settings().exports_bucket, f"{organization_with_ten_entries.id}/left/too", b"")
+        files.start_upload(bucket, f"{log.id}/left/by-a-worker-that-died", "application/gzip")
+        files.write_file(bucket, f"{log.id}/left/too", b"")
         clock.shift(days=1, minutes=3)
         workers.run_until_idle()
-        assert files.find_first_key(settings().exports_bucket, organization_with_ten_entries.id) is None
-        assert exports.unfinished_uploads() == []
+        assert files.find_first_key(bucket, log.id) is None
+        assert unfinished_uploads() == []
         assert download_file(foreign_export)
+
+
+def await_end(api, workers, clock, export):
+    """Return the export once it has ended, with the clock shifted until then."""
+    workers.try_deliver()
+    for _ in range(8):
+        if (record := export.get(api))["status"] in ("completed", "failed"):
+            return record
+        clock.shift(minutes=4)
+        workers.run_sweep()
+        workers.try_deliver()
+    raise AssertionError(record)
+
+
+def duplicate_sequence(log):
+    item = log.entry(3)
+    memory_aws.put_item({**item, "sk": item["sk"][:-1] + ("0" if item["sk"][-1] != "0" else "1")})
+
+
+def remove_separate_body(log):
+    append_entries(log.id, 1, 9_000)
+    memory_aws.delete_item({"pk": f"B#{log.id}", "sk": log.entry(13)["sk"]})
+
+
+class TestUnreadableEntries:
+    @pytest.mark.parametrize(
+        ("tamper", "sequence"),
+        [
+            *((lambda log, name=name: log.remove_attributes(10, name), 10) for name in ("body", "leaf", "id", "type")),
+            *((lambda log, name=name: log.remove_attributes(10, name), 10) for name in ("actor", "created_at")),
+            *((lambda log, body=body: log.alter(1, body=body), 1) for body in (b"no json", b"", "text")),
+            (lambda log: log.alter(1, leaf=b"short"), 1),
+            (duplicate_sequence, 4),
+            (remove_separate_body, 13),
+            (lambda log: log.remove(5), 5),
+            (lambda log: log.remove(11, 12), 11),
+        ],
+    )
+    def test_the_error_names_the_first_unreadable_entry(self, log, api, workers, clock, tamper, sequence):
+        exports = [log.create_export(format=name) for name in ("ndjson", "csv")]
+        ledger.append_pending_and_return_longest_wait_ms(log.id)
+        tamper(log)
+        for export in exports:
+            record = await_end(api, workers, clock, export)
+            assert (record["status"], record["error"]) == ("failed", UNREADABLE.format(sequence))
+            assert {record[name] for name in ("entryCount", "sha256", "evidence", "downloadUrl", "expiresAt")} == {None}
+
+    def test_an_omitted_entry_needs_only_its_hash(self, log, api, workers):
+        log.remove_attributes(4, "body")
+        filters = {"type": "organization.created"}
+        assert read_ndjson_entries(log.export(filters=filters))
+
+    def test_the_error_names_an_altered_head(self, log, api, workers):
+        export = log.create_export()
+        ledger.append_pending_and_return_longest_wait_ms(log.id)
+        log.alter_head(peaks=b"short")
+        workers.try_deliver()
+        assert export.get(api)["error"].startswith("The head of the log was altered.")
+
+
+@pytest.mark.parametrize("catches_up", [True, False])
+def test_an_export_waits_for_a_lagging_index_and_fails_if_it_never_catches_up(log, api, workers, clock, *, catches_up):
+    entry = log.entry(6)
+    log.remove_attributes(6, "index1pk", "index1sk")
+    export = log.create_export()
+    for _ in range(2 if catches_up else 3):
+        workers.try_deliver()
+        assert export.get(api)["status"] == "running"
+        clock.shift(seconds=31)
+        workers.run_sweep()
+    if catches_up:
+        memory_aws.put_item(entry)
+    workers.deliver()
+    record = export.get(api)
+    if catches_up:
+        assert (record["status"], record["entryCount"]) == ("completed", 11)
+    else:
+        assert record["error"] == UNREADABLE.format(6)
+
+
+class TestFileStoreFailures:
+    @pytest.mark.parametrize("name", ["CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "GetObject"])
+    def test_the_export_fails_after_repeated_errors(self, log, api, workers, clock, name):
+        export = log.create_export()
+        attempts = 0
+        while (record := export.get(api))["status"] in ("queued", "running"):
+            with inject_fault(Fault.INTERNAL_ERROR, call_name=f"s3:{name}", times=None):
+                workers.run_sweep()
+                workers.try_deliver()
+            clock.shift(minutes=4)
+            attempts += 1
+            assert attempts < 10
+        assert attempts >= 6
+        assert record["status"] == "failed"
+        assert record["error"].endswith("failed again and again. Start it again.")
+
+    def test_the_export_fails_if_its_parts_are_lost(self, log, api, workers, clock):
+        export = log.create_export()
+        with inject_fault(Fault.INTERNAL_ERROR, call_name="s3:UploadPart", times=None):
+            workers.try_deliver()
+        files.delete_files_and_uploads_with_prefix(settings().exports_bucket, log.id)
+        assert await_end(api, workers, clock, export)["status"] == "failed"
+
+
+class TestFailedExport:
+    @pytest.fixture
+    def failed_export(self, log, api, workers):
+        """An export that failed at an unreadable entry, which is restored then."""
+        entry = log.entry(10)
+        log.remove_attributes(10, "body")
+        export = log.create_export()
+        workers.deliver()
+        memory_aws.put_item(entry)
+        return export
+
+    def test_the_failure_is_in_the_log_and_stays_readable_without_a_download(
+        self, log, api, failed_export, workers, clock
+    ):
+        record = failed_export.get(api)
+        (entry,) = log.entries(type="organization.audit_export.failed")
+        assert entry["actor"]["type"] == "system"
+        assert entry["data"] == record
+        assert entry["changes"] == [
+            {"field": "status", "from": "queued", "to": "failed"},
+            {"field": "checkpoint", "from": None, "to": record["checkpoint"]},
+            {"field": "error", "from": None, "to": UNREADABLE.format(10)},
+        ]
+        clock.shift(days=8)
+        workers.run_until_idle()
+        assert failed_export.get(api) == record
+        assert log.entries(type="organization.audit_export.downloaded") == []
+
+    def test_its_files_are_removed_once_no_worker_can_hold_it(self, api, failed_export, workers, clock):
+        workers.run_until_idle()
+        assert unfinished_uploads()
+        clock.shift(minutes=4)
+        workers.run_until_idle()
+        assert unfinished_uploads() == []
+        assert files.find_first_key(settings().exports_bucket, "") is None
+        assert failed_export.get(api)["status"] == "failed"
+
+    @pytest.mark.usefixtures("failed_export")
+    def test_it_frees_the_quota_and_can_be_started_again(self, log, api, workers):
+        assert log.export()
+        for _ in range(10):
+            log.create_export()
+        assert post_export(api, log.organization).status_and_code == "409 limit_exceeded"

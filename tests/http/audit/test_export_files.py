@@ -1,42 +1,40 @@
+"""The content of export files, which does not depend on how the work is divided into slices and uploads."""
+
 import gzip
+import tracemalloc
+import zlib
+from collections.abc import Iterator
 from hashlib import sha256
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from chalicelib.features.audit.exports.logic import omitted_runs
+from chalicelib.features.audit.exports.logic import async_export, omitted_runs
 from chalicelib.features.audit.exports.logic.verify import InvalidInput
-from tests.harness import audit_logs, rfc6962
-from tests.harness.api import ApiClient, Json
-from tests.harness.audit_logs import list_entries
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.entry_verification import StoredEntry
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.storage import files
+from chalicelib.kernel.work import jobs
+from tests.harness import exports, rfc6962
+from tests.harness.api import Json
 from tests.harness.cached_scenarios import cached_scenario
-from tests.harness.callers import Person
 from tests.harness.erasures import complete_erasure
-from tests.harness.exports import (
-    append_entries,
-    create_completed_export,
-    create_export,
-    download_file,
-    get_inline_export,
-    parse_csv,
-    read_ndjson_entries,
-    verify_export_file,
-)
-from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
-from tests.harness.workers import Workers
+from tests.harness.exports import append_entries, download_file, parse_csv, read_ndjson_entries, verify_export_file
+from tests.harness.organizations import add_organization_member, create_organization
+from tests.harness.stored_logs import StoredLog
+from tests.http.audit.conftest import build_filter_queries
 
 
 @pytest.fixture
-def organization_with_mixed_log(
-    api: ApiClient, ada: Person, grace: Person, mary: Person, workers: Workers
-) -> CreatedOrganization:
-    """An organization whose log has entries of several types, some long, appended in several batches."""
-    return cached_scenario("mixed", lambda: create_organization_with_mixed_log(api, ada, grace, mary, workers))
+def mixed_log(api, ada, grace, mary, workers):
+    """A log with entries of several types, some long, appended in several batches."""
+    scenario = cached_scenario("mixed", lambda: create_organization_with_mixed_log(api, ada, grace, mary, workers))
+    return StoredLog(api, workers, scenario)
 
 
-def create_organization_with_mixed_log(
-    api: ApiClient, ada: Person, grace: Person, mary: Person, workers: Workers
-) -> CreatedOrganization:
+def create_organization_with_mixed_log(api, ada, grace, mary, workers):
     organization = create_organization(api, ada, name="Zoë's Engines 🚂")
     add_organization_member(organization, grace, "admin")
     add_organization_member(organization, mary, "member")
@@ -50,174 +48,232 @@ def create_organization_with_mixed_log(
     return organization
 
 
-def sequenced_entries(api: ApiClient, organization: CreatedOrganization, **query: object) -> list[Json]:
+def sequenced_entries(log: StoredLog, **query: object) -> list[Json]:
     """Return the entries with a sequence, in its order, except those about exports."""
-    entries = [e for e in list_entries(api, organization, **query) if e["sequence"] and "export" not in e["type"]]
-    return sorted(entries, key=lambda entry: int(entry["sequence"]))
+    entries = [entry for entry in log.entries(**query) if entry["sequence"] and "export" not in entry["type"]]
+    return sorted(entries, key=lambda entry: entry["sequence"])
+
+
+def read_text(record):
+    return gzip.decompress(download_file(record)).decode()
 
 
 class TestExportFile:
-    def test_the_file_holds_all_sequenced_entries(self, api, organization_with_mixed_log, workers):
-        record = create_completed_export(api, workers, organization_with_mixed_log)
+    def test_the_file_holds_all_sequenced_entries(self, mixed_log):
+        record = mixed_log.export()
         *before, requested = read_ndjson_entries(record)
-        assert before == sequenced_entries(api, organization_with_mixed_log)
+        assert before == sequenced_entries(mixed_log)
         assert requested["type"] == "organization.audit_export.requested"
-        assert record["entryCount"] == len(before) + 1
-
-    def test_size_and_hash_of_the_file_match_the_export(self, api, organization_with_mixed_log, workers):
-        record = create_completed_export(api, workers, organization_with_mixed_log)
+        size = len(before) + 1
+        assert (record["entryCount"], record["checkpoint"].split("\n")[1]) == (size, str(size))
         file = download_file(record)
         assert (sha256(file).hexdigest(), len(file)) == (record["sha256"], record["sizeBytes"])
 
-    def test_a_csv_file_equals_the_inline_export(self, api, organization_with_mixed_log, workers):
-        record = create_completed_export(api, workers, organization_with_mixed_log, format="csv")
-        text = gzip.decompress(download_file(record)).decode()
-        inline = get_inline_export(api, organization_with_mixed_log, format="csv").text
-        assert inline.startswith(text)
+    def test_a_csv_file_equals_the_inline_export(self, mixed_log):
+        record = mixed_log.export(format="csv")
+        text = read_text(record)
+        assert mixed_log.get("/export", format="csv").text.startswith(text)
         assert len(parse_csv(text)) == record["entryCount"]
+        assert record["evidence"] is None
 
-    def test_the_file_holds_no_entries_after_its_checkpoint(self, api, organization_with_mixed_log, workers):
-        size = len(sequenced_entries(api, organization_with_mixed_log))
-        started = create_export(api, organization_with_mixed_log)
-        workers.deliver()
-        api.patch(organization_with_mixed_log.path, caller=organization_with_mixed_log.owner, json={"name": "Later"})
-        workers.deliver()
-        record = started.get(api)
-        assert record["entryCount"] == size + 1
-        assert record["checkpoint"].split("\n")[1] == str(size + 1)
+    def test_a_file_without_entries_is_empty(self, mixed_log):
+        record = mixed_log.export(filters={"actorId": "nobody"})
+        assert (record["entryCount"], read_text(record)) == (0, "")
+        assert parse_csv(read_text(mixed_log.export(format="csv", filters={"actorId": "nobody"}))) == []
 
-    def test_a_file_without_entries_is_empty(self, api, organization_with_mixed_log, workers):
-        record = create_completed_export(api, workers, organization_with_mixed_log, filters={"actorId": "nobody"})
-        assert (record["entryCount"], gzip.decompress(download_file(record))) == (0, b"")
-        record = create_completed_export(
-            api, workers, organization_with_mixed_log, format="csv", filters={"actorId": "nobody"}
-        )
-        assert parse_csv(gzip.decompress(download_file(record)).decode()) == []
-
-    def test_erased_entries_appear_as_in_the_log(self, api, organization_with_mixed_log, workers, clock, mary):
-        before = create_completed_export(api, workers, organization_with_mixed_log)
-        complete_erasure(api, workers, clock, organization_with_mixed_log, userId=mary.id)
-        record = create_completed_export(api, workers, organization_with_mixed_log)
+    def test_erased_entries_appear_as_in_the_log(self, mixed_log, api, workers, clock, mary):
+        integrity_before = {entry["sequence"]: entry["integrity"] for entry in read_ndjson_entries(mixed_log.export())}
+        complete_erasure(api, workers, clock, mixed_log.organization, userId=mary.id)
+        record = mixed_log.export()
         erased_entries = [entry for entry in read_ndjson_entries(record) if "erased" in entry]
         assert len(erased_entries) >= 7
-        assert all((entry["actor"], entry["data"], entry["changes"]) == (None, None, []) for entry in erased_entries)
-        integrity_before = {entry["sequence"]: entry["integrity"] for entry in read_ndjson_entries(before)}
         for entry in erased_entries:
+            assert (entry["actor"], entry["data"], entry["changes"]) == (None, None, [])
             signature = entry["integrity"]["erasureSignature"]
             assert signature
             assert entry["integrity"] == integrity_before[entry["sequence"]] | {"erasureSignature": signature}
         assert f"{len(erased_entries)} erased" in verify_export_file(record)
-        table = parse_csv(
-            gzip.decompress(
-                download_file(create_completed_export(api, workers, organization_with_mixed_log, format="csv"))
-            ).decode()
-        )
-        assert [row["sequence"] for row in table if row["erased"]] == [
-            str(entry["sequence"]) for entry in erased_entries
-        ]
+        erased_rows = [row["sequence"] for row in parse_csv(read_text(mixed_log.export(format="csv"))) if row["erased"]]
+        assert erased_rows == [str(entry["sequence"]) for entry in erased_entries]
 
-    def test_an_altered_entry_is_exported_and_fails_verification(self, api, organization_with_mixed_log, workers):
-        entry = audit_logs.entry_item(organization_with_mixed_log, 2)
-        audit_logs.alter_item(entry, body=entry["body"].replace(b"Grace", b"Merlin"))
-        record = create_completed_export(api, workers, organization_with_mixed_log)
+    def test_an_altered_entry_is_exported_and_fails_verification(self, mixed_log):
+        mixed_log.alter(2, body=mixed_log.entry(2)["body"].replace(b"Grace", b"Merlin"))
+        record = mixed_log.export()
         assert "Merlin" in str(read_ndjson_entries(record)[1])
         with pytest.raises(InvalidInput, match="The entry with sequence 2 was altered"):
             verify_export_file(record)
 
 
 class TestFilters:
-    FILTERS: tuple[Json, ...] = (
-        {},
-        {"type": "organization.updated"},
-        {"type": "organization.member.*"},
-        {"type": "organization.*"},
-        {"type": "organization.created"},
-        {"type": "page.*"},
-    )
-
-    def filter_sets(
-        self, organization_with_mixed_log: CreatedOrganization, grace: Person, mary: Person, api: ApiClient
-    ) -> list[Json]:
-        timestamps = [entry["occurredAt"] for entry in sequenced_entries(api, organization_with_mixed_log)]
-        return [
-            *self.FILTERS,
-            {"actorId": grace.id},
-            {"targetId": mary.id},
-            {"actorId": grace.id, "targetId": organization_with_mixed_log.id},
-            {"targetId": organization_with_mixed_log.id, "type": "organization.updated"},
-            {"from": timestamps[4]},
-            {"to": timestamps[-4]},
-            {"from": timestamps[4], "to": timestamps[-4]},
-            {"type": "organization.*", "actorId": grace.id, "to": timestamps[-2]},
-        ]
-
-    def test_the_file_equals_the_list_with_the_same_filters(
-        self, api, organization_with_mixed_log, workers, grace, mary
+    def test_the_file_equals_the_list_with_the_same_filters_and_proves_the_omitted_entries(
+        self, mixed_log, grace, mary
     ):
-        for filters in self.filter_sets(organization_with_mixed_log, grace, mary, api):
-            record = create_completed_export(api, workers, organization_with_mixed_log, filters=filters)
-            exported_entries = [entry for entry in read_ndjson_entries(record) if "export" not in entry["type"]]
-            assert exported_entries == sequenced_entries(api, organization_with_mixed_log, **filters), filters
-            assert record["entryCount"] == len(read_ndjson_entries(record))
-
-    def test_evidence_proves_the_omitted_entries(self, api, organization_with_mixed_log, workers, grace, mary):
-        for filters in self.filter_sets(organization_with_mixed_log, grace, mary, api):
-            record = create_completed_export(api, workers, organization_with_mixed_log, filters=filters)
+        queries = build_filter_queries(sequenced_entries(mixed_log), "organization.updated", grace.id, mixed_log.id)
+        for filters in ({}, {"type": "page.*"}, {"from": "2000-01-01T00:00:00Z"}, {"targetId": mary.id}, *queries[::3]):
+            record = mixed_log.export(filters=filters)
+            entries = read_ndjson_entries(record)
+            found = [entry for entry in entries if "export" not in entry["type"]]
+            assert found == sequenced_entries(mixed_log, **filters), filters
             count, size = record["entryCount"], record["checkpoint"].split("\n")[1]
+            assert (count, bool(record["evidence"])) == (len(entries), str(count) != size), filters
             assert f"{count} of {size} entries are proven to be in the signed tree" in verify_export_file(record)
 
-    def test_evidence_is_the_roots_of_the_largest_omitted_subtrees(self, api, organization_with_mixed_log, workers):
-        record = create_completed_export(
-            api, workers, organization_with_mixed_log, filters={"type": "organization.updated"}
-        )
-        leaves = [
-            bytes.fromhex(e["integrity"]["leafHash"])
-            for e in read_ndjson_entries(create_completed_export(api, workers, organization_with_mixed_log))
-        ]
+    def test_evidence_is_the_roots_of_the_largest_omitted_subtrees(self, mixed_log):
+        record = mixed_log.export(filters={"type": "organization.updated"})
         exported_sequences = {entry["sequence"] for entry in read_ndjson_entries(record)}
         omitted_sequences = {n for run in record["evidence"] for n in range(run["from"], run["to"] + 1)}
-        size = int(record["checkpoint"].split("\n")[1])
-        assert exported_sequences | omitted_sequences == set(range(1, size + 1))
+        assert exported_sequences | omitted_sequences == set(range(1, int(record["checkpoint"].split("\n")[1]) + 1))
         assert exported_sequences & omitted_sequences == set()
+        leaves = [bytes.fromhex(e["integrity"]["leafHash"]) for e in read_ndjson_entries(mixed_log.export())]
         for run in record["evidence"]:
             roots = rfc6962.subtree_roots(leaves, run["from"] - 1, run["to"])
             assert run["hashes"] == [root.hex() for root in roots]
 
-    def test_a_filter_that_omits_nothing_needs_no_evidence(self, api, organization_with_mixed_log, workers):
-        for filters in ({}, {"type": "organization.*"}, {"from": "2000-01-01T00:00:00Z"}):
-            assert create_completed_export(api, workers, organization_with_mixed_log, filters=filters)["evidence"] == []
-
-    def test_csv_has_no_evidence(self, api, organization_with_mixed_log, workers):
-        record = create_completed_export(
-            api, workers, organization_with_mixed_log, format="csv", filters={"type": "organization.updated"}
-        )
-        assert record["evidence"] is None
-
-    def test_evidence_over_the_limit_is_omitted(self, api, organization_with_mixed_log, workers, monkeypatch):
+    def test_evidence_over_the_limit_is_omitted(self, mixed_log, monkeypatch):
         assert omitted_runs.MAX_EVIDENCE_HASHES == 2_000
-        body: dict[str, Any] = {
-            "filters": {
-                "to": sequenced_entries(api, organization_with_mixed_log)[4]["occurredAt"],
-                "actorId": organization_with_mixed_log.owner.id,
-            }
-        }
-        record = create_completed_export(api, workers, organization_with_mixed_log, **body)
-        count = sum(len(run["hashes"]) for run in record["evidence"])
+        filters = {"to": sequenced_entries(mixed_log)[4]["occurredAt"], "actorId": mixed_log.organization.owner.id}
+        count = sum(len(run["hashes"]) for run in mixed_log.export(filters=filters)["evidence"])
         monkeypatch.setattr(omitted_runs, "MAX_EVIDENCE_HASHES", count + 8)  # The log has grown meanwhile.
-        assert create_completed_export(api, workers, organization_with_mixed_log, **body)["evidence"]
+        assert mixed_log.export(filters=filters)["evidence"]
         monkeypatch.setattr(omitted_runs, "MAX_EVIDENCE_HASHES", count - 1)
-        record = create_completed_export(api, workers, organization_with_mixed_log, **body)
+        record = mixed_log.export(filters=filters)
         assert record["evidence"] is None
         assert read_ndjson_entries(record)
 
-    def test_the_log_entry_holds_the_hash_of_long_evidence(self, api, organization_with_mixed_log, workers):
-        append_entries(organization_with_mixed_log.id, 300)
-        for n in range(0, 300, 7):
-            item = audit_logs.entry_item(organization_with_mixed_log, n + 20)
-            audit_logs.alter_item(item, type="page.created")
-        record = create_completed_export(api, workers, organization_with_mixed_log, filters={"type": "page.created"})
-        assert len(record["evidence"]) > 40
-        (completion,) = list_entries(
-            api, organization_with_mixed_log, type="organization.audit_export.completed", targetId=record["id"]
-        )
+    def test_the_log_entry_holds_the_hash_of_long_evidence(self, mixed_log):
+        append_entries(mixed_log.id, 120)
+        for sequence in range(20, 135, 3):
+            mixed_log.alter(sequence, type="page.created")
+        record = mixed_log.export(filters={"type": "page.created"})
+        assert len(record["evidence"]) > 30
+        (completion,) = mixed_log.entries(type="organization.audit_export.completed", targetId=record["id"])
         assert set(completion["data"]["evidence"]) == {"sha256", "size"}
+
+
+@pytest.fixture
+def long_log(api, ada, workers, monkeypatch):
+    """A log with 24 entries whose bodies are stored in items of their own, read with few bodies at a time."""
+    monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 5)
+    organization = cached_scenario("long log", lambda: create_organization_with_long_log(api, ada, workers))
+    return StoredLog(api, workers, organization)
+
+
+def create_organization_with_long_log(api, owner, workers):
+    organization = create_organization(api, owner)
+    workers.deliver()
+    append_entries(organization.id, 24, 9_000)
+    return organization
+
+
+def decompressed_members(record):
+    """Return the text of each gzip member of a file, one for each part."""
+    compressed, texts = download_file(record), list[bytes]()
+    while compressed:
+        member = zlib.decompressobj(wbits=31)
+        texts.append(member.decompress(compressed))
+        compressed = member.unused_data
+    return texts
+
+
+class TestPartsAndSlices:
+    def test_no_part_is_smaller_than_s3_allows(self):
+        assert files.MIN_PART_BYTES == 5 * 1024 * 1024
+
+    def test_a_long_file_is_uploaded_in_parts(self, long_log, monkeypatch):
+        exports.set_min_part_bytes(monkeypatch, min_bytes=40_000)
+        part_sizes: list[int] = []
+        upload_part = files.upload_part
+
+        def record_size(*args: Any) -> None:
+            part_sizes.append(len(args[-1]))
+            upload_part(*args)
+
+        monkeypatch.setattr(files, "upload_part", record_size)
+        record = long_log.export()
+        assert len(part_sizes) > 2
+        assert all(size >= 40_000 for size in part_sizes[:-1])
+        assert sum(part_sizes) == record["sizeBytes"]
+        assert len(decompressed_members(record)) == len(part_sizes)
+        assert len(read_ndjson_entries(record)) == 26
+        assert "26 of 26 entries" in verify_export_file(record)
+
+    @pytest.mark.parametrize("export_format", ["ndjson", "csv"])
+    def test_the_content_does_not_depend_on_slices_and_parts(self, long_log, monkeypatch, export_format):
+        filters = {"type": "organization.*", "to": "2999-01-01T00:00:00Z"}
+        complete_text = read_text(long_log.export(format=export_format, filters=filters))
+        limits = ((600, -1, 10**9), (-1, 60, 10**9), (-1, 60, 40_000), (600, -1, 1))
+        for slice_seconds, checkpoint_seconds, min_part_bytes in limits:
+            monkeypatch.setattr(jobs, "_SLICE_SECONDS", slice_seconds)
+            monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", checkpoint_seconds)
+            exports.set_min_part_bytes(monkeypatch, min_part_bytes)
+            record = long_log.export(format=export_format, filters=filters)
+            assert read_text(record).startswith(complete_text)
+            line_count = sum(text.count(b"\n") for text in decompressed_members(record))
+            assert record["entryCount"] == line_count - (export_format == "csv")
+
+    def test_evidence_continues_across_slices(self, long_log, monkeypatch):
+        for sequence in (3, 4, 11, 18):
+            long_log.alter(sequence, type="page.created")
+        in_one_slice = long_log.export(filters={"type": "page.*"})
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
+        in_many_slices = long_log.export(filters={"type": "page.*"})
+        assert [(run["from"], run["to"]) for run in in_one_slice["evidence"]] == [(1, 2), (5, 10), (12, 17), (19, 26)]
+        assert in_many_slices["evidence"][:3] == in_one_slice["evidence"][:3]
+        assert in_many_slices["evidence"][3]["from"] == 19
+        assert "4 of" in verify_export_file(in_many_slices)
+
+    def test_each_slice_reports_its_progress(self, api, long_log, workers, monkeypatch):
+        progress_reports: list[tuple[str, int]] = []
+        release = jobs.release
+
+        def observe_release(*args: Any, **progress: Any) -> Any:
+            released = release(*args, **progress)
+            record = export.get(api)
+            progress_reports.append((record["status"], record["entryCount"]))
+            assert record["downloadUrl"] is None
+            assert record["checkpoint"]
+            return released
+
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
+        monkeypatch.setattr(jobs, "release", observe_release)
+        export = long_log.create_export()
+        workers.deliver()
+        statuses, counts = zip(*progress_reports, strict=True)
+        assert set(statuses) == {"running"}
+        assert list(counts) == sorted(set(counts))
+        assert len(counts) > 3
+        assert export.get(api)["entryCount"] == 26
+
+    def test_a_worker_holds_only_a_part_of_the_file_in_memory(self, api, ada, workers, monkeypatch, tmp_path):
+        entry_count, min_part_bytes = 1_000, 1024 * 1024
+        log = StoredLog(api, workers, create_organization(api, ada))
+        workers.deliver()
+        append_entries(log.id, 25, 24_000)
+        (batch,) = logs.iter_sequenced_entry_chunks(log.id, 1, 26)
+
+        def repeat_batch(log_id: str, _after: int, _until: int, **_: bool) -> Iterator[list[StoredEntry]]:
+            for first in range(1, entry_count, len(batch)):
+                positions = (
+                    ledger.entry_position_attributes(log_id, first + n, entry_count) for n in range(len(batch))
+                )
+                yield [StoredEntry({**e.item, **changed}, e.body) for e, changed in zip(batch, positions, strict=True)]
+
+        export = log.create_export()
+        exports.set_min_part_bytes(monkeypatch, min_part_bytes)
+        long_log_queries = SimpleNamespace(**{**vars(logs), "iter_sequenced_entry_chunks": repeat_batch})
+        monkeypatch.setattr(async_export, "logs", long_log_queries)
+        # The stored file is in a folder, not in memory.
+        monkeypatch.setattr(files, "upload_part", lambda *args: (tmp_path / f"{args[3]:05d}").write_bytes(args[4]))
+        monkeypatch.setattr(files, "complete_upload", lambda *_: None)
+        monkeypatch.setattr(files, "iter_file_chunks", lambda *_: (p.read_bytes() for p in sorted(tmp_path.iterdir())))
+        tracemalloc.start()
+        try:
+            workers.deliver()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        record = export.get(api)
+        assert record["entryCount"] == entry_count
+        assert len(list(tmp_path.iterdir())) > 5
+        assert record["sizeBytes"] > 10 * min_part_bytes
+        assert peak < record["sizeBytes"] / 2

@@ -6,97 +6,69 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.audit_log import ledger, redaction
+from chalicelib.kernel.audit_log.authenticity import make_pending_mac
+from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
 from chalicelib.kernel.core.encoding import to_base64url
+from chalicelib.kernel.crypto import checkpoints
+from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Partition
 from tests.harness import memory_aws, rfc6962
-from tests.harness.audit_logs import (
-    alter_item,
-    entry_item,
-    hash_leaf,
-    head_item,
-    sign_checkpoint,
-    verification_failure,
-    verify_integrity,
-)
-from tests.harness.organizations import create_api_key, create_organization
+from tests.harness.audit_logs import alter_item, hash_leaf, sign_checkpoint
+from tests.harness.exports import append_entries
+from tests.harness.organizations import create_organization
+from tests.harness.stored_logs import StoredLog
 
-pytestmark = pytest.mark.usefixtures("no_index_retries")
+INTACT, FORKED, BAD_SIGNATURE = (None, None), ("forked", None), ("bad_signature", None)
+INTACT_REPORT = {"valid": True, "firstInvalidSequence": None, "failure": None, "suppressed": 0, "nextCursor": None}
+
+
+def leaf_hashes(log):
+    return [rfc6962.leaf_hash(entry) for entry in sorted(log.entries(), key=lambda entry: entry["sequence"])]
+
+
+def create_long_log(api, workers, owner):
+    """Return the log of a new organization, whose first two entries have separate bodies."""
+    organization = create_organization(api, owner, companyAddress="a" * 3900)
+    api.patch(organization.path, caller=owner, json={"companyAddress": "b" * 3900})
+    workers.deliver()
+    return StoredLog(api, workers, organization)
 
 
 class TestIntactLogs:
-    def test_are_valid_and_the_root_is_reproducible(self, api, organization_with_ten_entries, ada):
-        report = verify_integrity(api, organization_with_ten_entries)
-        entries = api.get_items(f"{organization_with_ten_entries.path}/audit-log", caller=ada)
-        leaves = [rfc6962.leaf_hash(entry) for entry in reversed(entries)]
-        assert report == {
-            "valid": True,
-            "treeSize": 10,
-            "rootHash": rfc6962.tree_root(leaves).hex(),
-            "checkpoint": report["checkpoint"],
-            "pendingEntries": 0,
-            "checkedEntries": 10,
-            "firstInvalidSequence": None,
-            "failure": None,
-            "suppressed": 0,
-            "nextCursor": None,
-        }
-        rfc6962.check_checkpoint(
-            report["checkpoint"], organization_with_ten_entries.id, leaves, api.get("/status").json["auditPublicKey"]
-        )
+    def test_are_valid_and_the_root_is_reproducible(self, api, log):
+        report, leaves = log.verify(), leaf_hashes(log)
+        root, checkpoint = rfc6962.tree_root(leaves).hex(), report["checkpoint"]
+        sizes = {"treeSize": 10, "pendingEntries": 0, "checkedEntries": 10}
+        assert report == {**INTACT_REPORT, **sizes, "rootHash": root, "checkpoint": checkpoint}
+        rfc6962.check_checkpoint(checkpoint, log.id, leaves, api.get("/status").json["auditPublicKey"])
 
-    def test_pending_entries_are_counted_and_valid(self, api, organization_with_ten_entries, ada):
+    def test_pending_entries_are_counted_and_valid(self, log):
         for n in range(3):
-            api.patch(organization_with_ten_entries.path, caller=ada, json={"name": f"Waiting {n}"})
-        report = verify_integrity(api, organization_with_ten_entries)
+            log.rename(f"Waiting {n}")
+        report = log.verify()
         assert (report["valid"], report["treeSize"], report["pendingEntries"]) == (True, 10, 3)
 
-    def test_a_log_without_sequenced_entries_is_valid_and_empty(self, api, ada):
-        report = verify_integrity(api, create_organization(api, ada))
-        assert report == {
-            "valid": True,
-            "treeSize": 0,
-            "rootHash": rfc6962.tree_root([]).hex(),
-            "checkpoint": None,
-            "pendingEntries": 1,
-            "checkedEntries": 0,
-            "firstInvalidSequence": None,
-            "failure": None,
-            "suppressed": 0,
-            "nextCursor": None,
-        }
+    def test_a_log_without_sequenced_entries_is_valid_and_empty(self, api, ada, workers):
+        report = StoredLog(api, workers, create_organization(api, ada)).verify()
+        sizes = {"treeSize": 0, "pendingEntries": 1, "checkedEntries": 0}
+        assert report == {**INTACT_REPORT, **sizes, "rootHash": rfc6962.tree_root([]).hex(), "checkpoint": None}
 
-    @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 50])
-    def test_logs_of_any_size_are_proven(self, api, ada, workers, size):
-        organization = create_organization(api, ada)
-        for n in range(size - 1):
-            api.patch(organization.path, caller=ada, json={"name": f"Name {n}"})
+    def test_logs_of_any_size_are_proven(self, api, ada, workers):
+        log = StoredLog(api, workers, create_organization(api, ada))
         workers.deliver()
-        report = verify_integrity(api, organization)
-        leaves = [
-            rfc6962.leaf_hash(log_entry)
-            for log_entry in reversed(api.get_items(f"{organization.path}/audit-log", caller=ada))
-        ]
-        assert (report["valid"], report["treeSize"], report["rootHash"]) == (
-            True,
-            size,
-            rfc6962.tree_root(leaves).hex(),
-        )
-
-    def test_long_entries_are_proven(self, api, ada, workers):
-        organization = create_organization(api, ada, companyAddress="a" * 3900)
-        api.patch(organization.path, caller=ada, json={"companyAddress": "b" * 3900})
-        workers.deliver()
-        assert verification_failure(api, organization) == (None, None)
+        for size in (1, 2, 3, 7, 8, 50):
+            append_entries(log.id, size - log.head["size"])
+            report, root = log.verify(), rfc6962.tree_root(leaf_hashes(log)).hex()
+            assert (report["valid"], report["treeSize"], report["rootHash"]) == (True, size, root)
 
     def test_an_entry_erased_while_the_index_lags_is_not_missing(self, api, ada, workers, monkeypatch):
-        organization = create_organization(api, ada, companyAddress="a" * 3900)
-        workers.deliver()
-        query, stale = table.query, entry_item(organization, 1)
+        log = create_long_log(api, workers, ada)
+        assert log.failure() == INTACT
+        query, stale, lagging_partitions = table.query, log.entry(1), []
         assert "body" not in stale
-
-        lagging_partitions: list[str] = []
 
         def query_lagging_index(partition: str | Partition, **options: Any) -> table.QueryResult:
             answer = query(partition, **options)
@@ -105,220 +77,229 @@ class TestIntactLogs:
             lagging_partitions.append(partition.pk)
             return replace(answer, items=[stale if item["sk"] == stale["sk"] else item for item in answer.items])
 
-        table.write_transaction(redaction.redaction_writes(organization.id, stale, should_sign=True))
+        table.write_transaction(redaction.redaction_writes(log.id, stale, should_sign=True))
         monkeypatch.setattr(table, "query", query_lagging_index)
-        assert verification_failure(api, organization) == (None, None)
+        assert log.failure() == INTACT
         assert lagging_partitions
 
-    def test_requires_an_admin_or_a_key_with_the_scope(self, api, organization, grace, edith, stranger):
-        path = f"{organization.path}/audit-log/verify-integrity"
-        assert api.get(path, caller=grace).status == 200
-        assert api.get(path, caller=create_api_key(api, organization, "audit-log:read")).status == 200
-        assert api.get(path, caller=edith).status_and_code == "403 insufficient_role"
-        assert api.get(path, caller=stranger).status_and_code == "404 not_found"
-
-
-class TestTampering:
-    @pytest.mark.parametrize("sequence", [1, 5, 10])
-    def test_an_altered_body_is_detected(self, api, organization_with_ten_entries, sequence):
-        item = entry_item(organization_with_ten_entries, sequence)
-        alter_item(item, body=item["body"].replace(b"Ada Lovelace", b"Eve Lovelace"))
-        assert verification_failure(api, organization_with_ten_entries) == ("modified", sequence)
-
-    @pytest.mark.parametrize("sequence", [1, 5, 10])
-    def test_an_altered_body_with_a_matching_hash_is_detected(self, api, organization_with_ten_entries, sequence):
-        item = entry_item(organization_with_ten_entries, sequence)
-        body = item["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
-        alter_item(item, body=body, leaf=hash_leaf(body))
-        assert verification_failure(api, organization_with_ten_entries) == ("modified", sequence)
-
-    def test_an_altered_hash_or_seal_is_detected(self, api, organization_with_ten_entries):
-        alter_item(entry_item(organization_with_ten_entries, 7), seal=bytes(24))
-        assert verification_failure(api, organization_with_ten_entries) == ("modified", 7)
-        alter_item(entry_item(organization_with_ten_entries, 4), leaf=bytes(32))
-        assert verification_failure(api, organization_with_ten_entries) == ("modified", 4)
-
-    def test_the_first_of_several_alterations_is_reported(self, api, organization_with_ten_entries):
-        for sequence in (9, 3, 6):
-            item = entry_item(organization_with_ten_entries, sequence)
-            alter_item(item, body=item["body"] + b" ")
-        assert verification_failure(api, organization_with_ten_entries) == ("modified", 3)
-
-    @pytest.mark.parametrize("sequence", [1, 5, 9])
-    def test_a_removed_entry_is_missing(self, api, organization_with_ten_entries, sequence):
-        memory_aws.delete_item(entry_item(organization_with_ten_entries, sequence))
-        assert verification_failure(api, organization_with_ten_entries) == ("missing", sequence)
-
-    def test_an_entry_without_sequence_is_missing(self, api, organization_with_ten_entries):
-        item = entry_item(organization_with_ten_entries, 5)
-        memory_aws.put_item(
-            {
-                attribute: value
-                for attribute, value in item.items()
-                if not attribute.startswith(("index1", "sequence", "seal"))
-            }
-        )
-        assert verification_failure(api, organization_with_ten_entries) == ("missing", 5)
-
-    def test_a_lagging_index_is_queried_again(self, api, organization_with_ten_entries, monkeypatch):
-        item = entry_item(organization_with_ten_entries, 10)
-        memory_aws.put_item(
-            {attribute: value for attribute, value in item.items() if not attribute.startswith("index1")}
-        )
-        delays = []
+    def test_a_lagging_index_is_queried_again(self, log, monkeypatch):
+        item, delays = log.entry(10), list[float]()
+        log.remove_attributes(10, "index1pk", "index1sk")
+        monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.2, 0.5))
 
         def restore_item(seconds: float) -> None:
             delays.append(seconds)
             memory_aws.put_item(item)
 
-        monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", (0.2, 0.5))
         monkeypatch.setattr(time, "sleep", restore_item)
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
+        assert log.failure() == INTACT
         assert delays == [0.2]
 
-    @pytest.mark.parametrize("remaining_count", [0, 1, 5, 9])
-    def test_a_shortened_log_is_truncated(self, api, organization_with_ten_entries, remaining_count):
-        for sequence in range(remaining_count + 1, 11):
-            memory_aws.delete_item(entry_item(organization_with_ten_entries, sequence))
-        assert verification_failure(api, organization_with_ten_entries) == ("truncated", remaining_count + 1)
 
-    def test_a_log_removed_with_its_head_is_truncated(self, api, organization_with_ten_entries):
-        for item in memory_aws.all_items():
-            if item["pk"] in (f"A#{organization_with_ten_entries.id}", f"Q#{organization_with_ten_entries.id}"):
-                memory_aws.delete_item(item)
-        assert verification_failure(api, organization_with_ten_entries) == ("truncated", 1)
+def exchange(log: StoredLog, sequence: int, other_sequence: int, *names: str) -> None:
+    """Exchange attributes of two entries."""
+    first, second = log.entry(sequence), log.entry(other_sequence)
+    alter_item(first, **{name: second[name] for name in names})
+    alter_item(second, **{name: first[name] for name in names})
 
-    @pytest.mark.parametrize(("sequence", "other_sequence"), [(2, 3), (1, 10), (5, 9)])
-    def test_two_exchanged_entries_are_reordered(self, api, organization_with_ten_entries, sequence, other_sequence):
-        first, second = (
-            entry_item(organization_with_ten_entries, sequence),
-            entry_item(organization_with_ten_entries, other_sequence),
-        )
-        sequence_attributes = ("sequence", "index1sk")
-        alter_item(first, **{attribute: second[attribute] for attribute in sequence_attributes})
-        alter_item(second, **{attribute: first[attribute] for attribute in sequence_attributes})
-        assert verification_failure(api, organization_with_ten_entries) == ("reordered", sequence)
 
-    def test_two_exchanged_bodies_are_detected(self, api, organization_with_ten_entries):
-        first, second = entry_item(organization_with_ten_entries, 2), entry_item(organization_with_ten_entries, 3)
-        alter_item(first, body=second["body"], leaf=second["leaf"])
-        alter_item(second, body=first["body"], leaf=first["leaf"])
-        assert verification_failure(api, organization_with_ten_entries)[1] == 2
+def insert_copy(log: StoredLog, original: int, prefix: str, suffix: str = "", **attributes: object) -> None:
+    """Insert a copy of an entry, with another start or end of its id."""
+    item = log.entry(original)
+    sk = prefix + item["sk"][len(prefix) : len(item["sk"]) - len(suffix)] + suffix
+    memory_aws.put_item({**item, "sk": sk, "id": sk, **attributes})
 
-    def test_an_entry_of_another_log_is_detected(self, api, organization_with_ten_entries, ada, workers):
-        other_organization = create_organization(api, ada)
+
+def append_copy(log):
+    sort_key = ledger.sequence_index_or_batch_key(log.id, 11)[1]
+    insert_copy(log, 10, "f", sequence=11, index1sk=sort_key)
+
+
+def remove_everything(log):
+    for item in memory_aws.all_items():
+        if item["pk"] in (f"A#{log.id}", f"Q#{log.id}"):
+            memory_aws.delete_item(item)
+
+
+def restore_older_head(log):
+    older_head = log.head
+    log.append()
+    memory_aws.put_item(older_head)
+
+
+POSITION = ("sequence", "index1sk")
+UNSEQUENCED = ("sequence", "index1pk", "index1sk", "seal")
+TAMPERING = {
+    "inner body": (lambda log: log.alter_body(5), ("modified", 5)),
+    "last body and hash": (lambda log: log.alter_body(10, with_leaf=True), ("modified", 10)),
+    "seal": (lambda log: log.alter(7, seal=bytes(24)), ("modified", 7)),
+    "several bodies": (lambda log: [log.alter_body(sequence) for sequence in (9, 3, 6)], ("modified", 3)),
+    "first removed": (lambda log: log.remove(1), ("missing", 1)),
+    "last but one removed": (lambda log: log.remove(9), ("missing", 9)),
+    "without sequence": (lambda log: log.remove_attributes(5, *UNSEQUENCED), ("missing", 5)),
+    "all removed": (lambda log: log.remove(*range(1, 11)), ("truncated", 1)),
+    "all but one removed": (lambda log: log.remove(*range(2, 11)), ("truncated", 2)),
+    "half removed": (lambda log: log.remove(*range(6, 11)), ("truncated", 6)),
+    "last removed": (lambda log: log.remove(10), ("truncated", 10)),
+    "removed with the head": (remove_everything, ("truncated", 1)),
+    "neighbours exchanged": (lambda log: exchange(log, 2, 3, *POSITION), ("reordered", 2)),
+    "first and last exchanged": (lambda log: exchange(log, 1, 10, *POSITION), ("reordered", 1)),
+    "bodies exchanged": (lambda log: exchange(log, 2, 3, "body", "leaf"), ("modified", 2)),
+    "inserted after": (lambda log: insert_copy(log, 5, "", "~", body=b"{} "), ("modified", 5)),
+    "inserted before": (lambda log: insert_copy(log, 5, "1", body=b"{} "), ("modified", 5)),
+    "appended": (append_copy, ("forked", 11)),
+    "size in the head": (lambda log: log.alter_head(size=9), BAD_SIGNATURE),
+    "renumbered checkpoint": (
+        lambda log: log.alter_head(note=log.head["note"].replace("\n10\n", "\n9\n")),
+        BAD_SIGNATURE,
+    ),
+    "invalid checkpoint": (lambda log: log.alter_head(note="nothing"), BAD_SIGNATURE),
+    "unsigned checkpoint": (lambda log: log.alter_head(note=log.head["note"].partition("\n\n")[0]), BAD_SIGNATURE),
+    "peaks in the head": (lambda log: log.alter_head(peaks=bytes(len(log.head["peaks"]))), FORKED),
+    "older head": (restore_older_head, ("forked", 11)),
+    "checkpoint of another tree": (
+        lambda log: log.alter_head(note=sign_checkpoint(log.organization, 10, bytes(32))),
+        FORKED,
+    ),
+}
+
+
+class TestTampering:
+    @pytest.mark.parametrize(("tamper", "failure"), TAMPERING.values(), ids=TAMPERING)
+    def test_is_found_at_the_first_affected_sequence(self, log, tamper, failure):
+        tamper(log)
+        assert log.failure() == failure
+
+    def test_with_parts_of_another_log_is_found(self, api, log, ada, workers):
+        other = StoredLog(api, workers, create_organization(api, ada))
         workers.deliver()
-        foreign_entry = entry_item(other_organization, 1)
-        alter_item(
-            entry_item(organization_with_ten_entries, 1),
-            body=foreign_entry["body"],
-            leaf=foreign_entry["leaf"],
-            seal=foreign_entry["seal"],
-        )
-        assert verification_failure(api, organization_with_ten_entries) == ("modified", 1)
+        other.append(9)
+        head, first_entry = log.head, log.entry(1)
+        log.alter_head(note=other.head["note"])
+        assert log.failure()[0] == "bad_signature"
+        memory_aws.put_item(head)
+        log.alter(1, **{name: other.entry(1)[name] for name in ("body", "leaf", "seal")})
+        assert log.failure() == ("modified", 1)
+        memory_aws.put_item(first_entry)
+        assert log.failure() == INTACT
 
-    def test_an_inserted_entry_is_detected(self, api, organization_with_ten_entries):
-        item = entry_item(organization_with_ten_entries, 5)
-        for sk in (item["sk"][:-1] + "~", "1" + item["sk"][1:]):
-            forged_entry = {**item, "sk": sk, "id": sk, "body": item["body"] + b" "}
-            memory_aws.put_item(forged_entry)
-            assert verification_failure(api, organization_with_ten_entries) == ("modified", 5)
-            memory_aws.delete_item(forged_entry)
-        assert verification_failure(api, organization_with_ten_entries) == (None, None)
+    def test_with_a_separate_body_is_found(self, api, ada, workers):
+        log = create_long_log(api, workers, ada)
+        body_item = next(i for i in memory_aws.all_items() if (i["pk"], i["sk"]) == (f"B#{log.id}", log.entry(2)["sk"]))
+        alter_item(body_item, body=body_item["body"].replace(b"aaa", b"bbb"))
+        assert log.failure() == ("modified", 2)
+        memory_aws.delete_item(body_item)
+        assert log.failure() == ("missing", 2)
 
-    def test_appended_entries_are_detected(self, api, organization_with_ten_entries):
-        item = entry_item(organization_with_ten_entries, 10)
-        sk = "f" + item["sk"][1:]
-        memory_aws.put_item(
-            {
-                **item,
-                "sk": sk,
-                "id": sk,
-                "sequence": 11,
-                "index1sk": ledger.sequence_index_or_batch_key(organization_with_ten_entries.id, 11)[1],
-            }
-        )
-        assert verification_failure(api, organization_with_ten_entries)[0] is not None
+    def test_leaves_the_log_readable_and_writable(self, log):
+        log.remove(5)
+        log.append()
+        assert log.failure() == ("missing", 5)
+        assert len(log.entries()) == 10
 
-    @pytest.mark.parametrize(("is_removed", "failure"), [(True, "missing"), (False, "modified")])
-    def test_a_long_entry_includes_its_separate_body(self, api, ada, workers, *, is_removed, failure):
-        organization = create_organization(api, ada)
-        api.patch(organization.path, caller=ada, json={"companyAddress": "a" * 3900})
+
+def test_a_head_signed_with_a_retired_key_is_valid_while_the_key_is_listed(api, log, configure):
+    retired_key = api.get("/status").json["auditPublicKey"]
+    configure(audit_signing_key=base64.b64encode(bytes(32)).decode(), audit_former_public_keys=retired_key)
+    status = api.get("/status").json
+    assert status["auditPublicKey"] != retired_key
+    assert status["auditPublicKeys"] == [status["auditPublicKey"], retired_key]
+    checkpoint = to_base64url(log.head["note"].encode())
+    log.append()
+    assert log.verify(checkpoint=checkpoint)["failure"] != "bad_signature"
+    configure(audit_former_public_keys="")
+    assert log.failure(checkpoint=checkpoint) == BAD_SIGNATURE
+
+
+LEDGER_ATTRIBUTES = ("sequence", "seal", "tree_size", "index1pk", "index1sk")
+
+
+def rewrite_with_all_keys(log):
+    """Replace an entry and make everything that follows from it consistent, as an attacker who has all keys can."""
+    entries = [log.entry(sequence) for sequence in range(1, 11)]
+    for item in log.head_and_chains():
+        memory_aws.delete_item(item)
+    for entry in entries:
+        pending = {name: value for name, value in entry.items() if name not in LEDGER_ATTRIBUTES}
+        if entry["sequence"] == 4:
+            body = entry["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
+            pending |= {"body": body, "leaf": hash_leaf(body)}
+        link = Chains.read(log.id).next_link
+        mac = make_pending_mac(log.id, entry["sk"], pending["leaf"], link)
+        proof = {"leaf": pending["leaf"], "link": link.to_bytes(), "mac": mac}
+        memory_aws.put_item(pending | proof)
+        memory_aws.put_item({"pk": f"Q#{log.id}", "sk": entry["sk"], "log": log.id, **proof})
+        pk, sk = chain_key(log.id, link.shard)
+        memory_aws.put_item({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
+    ledger.append_pending_and_return_longest_wait_ms(log.id)
+
+
+class TestSavedCheckpoints:
+    def test_a_checkpoint_of_an_earlier_size_is_still_valid(self, log):
+        checkpoint = log.save_checkpoint()
+        assert log.failure(checkpoint=checkpoint) == INTACT
+        log.append(5)
+        for text in (checkpoint, checkpoint + "=" * (-len(checkpoint) % 4)):
+            assert log.failure(checkpoint=text) == INTACT
+
+    def test_a_checkpoint_of_another_tree_shows_a_fork_and_a_larger_one_truncation(self, log):
+        for size in (1, 6, 10):
+            assert log.failure(checkpoint=log.sign_checkpoint(size)) == FORKED, size
+        assert log.failure(checkpoint=log.sign_checkpoint(12)) == ("truncated", 11)
+
+    def test_a_rewritten_log_does_not_match_the_checkpoint(self, log, workers):
+        checkpoint = log.save_checkpoint()
+        rewrite_with_all_keys(log)
+        assert log.failure() == INTACT
+        assert log.failure(checkpoint=checkpoint)[0] == "forked"
+        assert workers.deliver() == []
+
+    def test_a_checkpoint_signed_with_another_key_is_a_bad_signature(self, log):
+        note = checkpoints.sign_checkpoint_note(Checkpoint(f"atrium/{log.id}", 10, bytes(32)), b"x" * 32)
+        assert log.failure(checkpoint=to_base64url(note.encode())) == BAD_SIGNATURE
+
+    def test_an_invalid_checkpoint_or_one_of_another_log_is_rejected(self, api, log, ada, workers):
+        other = StoredLog(api, workers, create_organization(api, ada))
         workers.deliver()
-        (body_item,) = [item for item in memory_aws.all_items() if item["pk"] == f"B#{organization.id}"]
-        if is_removed:
-            memory_aws.delete_item(body_item)
-        else:
-            alter_item(body_item, body=body_item["body"].replace(b"aaa", b"bbb"))
-        assert verification_failure(api, organization) == (failure, 2)
+        for text in ("x", "%%%", "é", "", "bm90aGluZw", "A" * 9000, other.save_checkpoint()):
+            answer = log.get("/verify-integrity", checkpoint=text)
+            assert answer.status_and_code == "422 validation_failed"
+            assert set(answer.errors) == {"query/checkpoint"}
 
-    def test_an_altered_log_remains_readable_and_writable(self, api, organization_with_ten_entries, ada, workers):
-        memory_aws.delete_item(entry_item(organization_with_ten_entries, 5))
-        assert api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "After"}).status == 200
+
+class TestWindows:
+    @pytest.fixture(autouse=True)
+    def small_windows(self, monkeypatch):
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
+
+    def test_a_long_log_is_verified_window_by_window(self, log):
+        reports = log.verify_all_windows()
+        assert [(r["checkedEntries"], r["treeSize"], r["valid"]) for r in reports] == [
+            (n, 10, True) for n in (4, 8, 10)
+        ]
+
+    def test_a_modified_entry_in_a_later_window_is_found_there(self, log):
+        log.alter_body(9)
+        reports = log.verify_all_windows()
+        assert [report["failure"] for report in reports] == [None, None, "modified"]
+        assert reports[-1]["firstInvalidSequence"] == 9
+
+    def test_entries_appended_during_verification_are_left_for_the_next_one(self, log):
+        first = log.verify()
+        log.append()
+        second = log.verify(cursor=first["nextCursor"])
+        third = log.verify(cursor=second["nextCursor"])
+        assert (third["valid"], third["treeSize"], third["nextCursor"]) == (True, 10, None)
+
+    @pytest.mark.parametrize("size", [3, 4, 5, 9])
+    def test_a_saved_checkpoint_is_compared_in_the_window_where_it_ends(self, log, size):
+        assert log.verify_all_windows(checkpoint=log.sign_checkpoint(size))[-1]["failure"] == "forked"
+        root = rfc6962.tree_root([log.entry(sequence)["leaf"] for sequence in range(1, size + 1)])
+        assert log.verify_all_windows(checkpoint=log.sign_checkpoint(size, root))[-1]["valid"]
+
+    def test_an_altered_cursor_or_one_of_another_log_is_rejected(self, api, log, ada, workers):
+        other = StoredLog(api, workers, create_organization(api, ada))
         workers.deliver()
-        assert verification_failure(api, organization_with_ten_entries) == ("missing", 5)
-        assert len(api.get_items(f"{organization_with_ten_entries.path}/audit-log", caller=ada)) == 10
-
-
-class TestHeads:
-    @pytest.mark.parametrize(
-        "alter_note",
-        [
-            lambda note: note.replace("\n10\n", "\n9\n"),
-            lambda note: note[:-8] + "AAAA" + note[-4:],
-            lambda _: "",
-            lambda _: "nothing",
-            lambda note: note.replace("atrium/", "other/"),
-            lambda note: note.partition("\n\n")[0],
-        ],
-    )
-    def test_an_altered_checkpoint_is_a_bad_signature(self, api, organization_with_ten_entries, alter_note):
-        item = head_item(organization_with_ten_entries)
-        alter_item(item, note=alter_note(item["note"]))
-        assert verification_failure(api, organization_with_ten_entries)[0] == "bad_signature"
-
-    def test_the_checkpoint_of_another_log_is_a_bad_signature(self, api, organization_with_ten_entries, ada, workers):
-        other_organization = create_organization(api, ada)
-        for n in range(9):
-            api.patch(other_organization.path, caller=ada, json={"name": f"Name {n}"})
-        workers.deliver()
-        alter_item(head_item(organization_with_ten_entries), note=head_item(other_organization)["note"])
-        assert verification_failure(api, organization_with_ten_entries)[0] == "bad_signature"
-
-    def test_a_head_that_contradicts_its_checkpoint_is_detected(self, api, organization_with_ten_entries):
-        item = head_item(organization_with_ten_entries)
-        alter_item(item, size=9)
-        assert verification_failure(api, organization_with_ten_entries)[0] is not None
-        alter_item(item, peaks=bytes(len(item["peaks"])))
-        assert verification_failure(api, organization_with_ten_entries)[0] is not None
-
-    def test_a_restored_older_head_is_detected(self, api, organization_with_ten_entries, ada, workers):
-        older_head = head_item(organization_with_ten_entries)
-        api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Later"})
-        workers.deliver()
-        memory_aws.put_item(older_head)
-        assert verification_failure(api, organization_with_ten_entries)[0] is not None
-
-    def test_a_signed_head_of_another_tree_is_forked(self, api, organization_with_ten_entries):
-        note = sign_checkpoint(organization_with_ten_entries, 10, bytes(32))
-        alter_item(head_item(organization_with_ten_entries), note=note)
-        assert verification_failure(api, organization_with_ten_entries)[0] == "forked"
-
-    def test_a_head_signed_with_a_retired_key_is_valid_while_the_key_is_listed(
-        self, api, organization_with_ten_entries, ada, workers, configure
-    ):
-        retired_key = api.get("/status").json["auditPublicKey"]
-        key = base64.b64encode(bytes(32)).decode()
-        configure(audit_signing_key=key, audit_former_public_keys=retired_key)
-        status = api.get("/status").json
-        assert status["auditPublicKey"] != retired_key
-        assert status["auditPublicKeys"] == [status["auditPublicKey"], retired_key]
-        checkpoint = to_base64url(head_item(organization_with_ten_entries)["note"].encode())
-        api.patch(organization_with_ten_entries.path, caller=ada, json={"name": "Later"})
-        workers.deliver()
-        assert verify_integrity(api, organization_with_ten_entries, checkpoint=checkpoint)["failure"] != "bad_signature"
-        configure(audit_former_public_keys="")
-        assert verification_failure(api, organization_with_ten_entries, checkpoint=checkpoint) == (
-            "bad_signature",
-            None,
-        )
+        cursor = log.verify()["nextCursor"]
+        for target, sent_cursor in ((other, cursor), (log, cursor[:-2] + "AA"), (log, "x")):
+            assert target.get("/verify-integrity", cursor=sent_cursor).status_and_code == "400 invalid_cursor"

@@ -1,18 +1,22 @@
-import json
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 import pytest
 import rfc8785
 
-from tests.harness import audit_logs, memory_aws, rfc6962
+from chalicelib.kernel.core import clock as clocks
+from tests.harness import memory_aws, rfc6962
 from tests.harness.api import CLIENT_IP, USER_AGENT
 from tests.harness.audit_logs import list_entries
+from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.organizations import (
     CreatedOrganization,
+    add_organization_member,
     create_api_key,
     create_organization,
-    post_api_key,
 )
+from tests.harness.stored_logs import StoredLog
+from tests.http.audit.conftest import build_filter_queries, is_match
 
 
 class TestEntries:
@@ -38,46 +42,16 @@ class TestEntries:
             "data": organization.record,
             "integrity": None,
         }
+        occurred_at = datetime.fromtimestamp(clocks.timestamp_ms(entry["occurredAt"]) / 1000, UTC)
+        assert abs(datetime.now(UTC) - occurred_at) < timedelta(seconds=5)
 
     def test_an_entry_is_listed_at_once_and_gets_its_sequence_later(self, api, ada, workers):
         organization = create_organization(api, ada)
         (before,) = list_entries(api, organization)
         workers.deliver()
-        (after,) = list_entries(api, organization)
         integrity = {"leafHash": rfc6962.leaf_hash(before).hex(), "treeSize": 1}
-        assert after == {**before, "sequence": 1, "integrity": integrity}
-
-    def test_changes_list_each_changed_field_with_both_values(self, api, ada):
-        organization = create_organization(api, ada, companyName="Old", companyCountry="GB")
-        sent = {"name": "New", "companyName": None, "companyId": "7", "companyCountry": "GB"}
-        record = api.patch(organization.path, caller=ada, json=sent).json
-        entry = list_entries(api, organization)[0]
-        assert {c["field"]: (c["from"], c["to"]) for c in entry["changes"]} == {
-            "name": ("Analytical Engines", "New"),
-            "companyName": ("Old", None),
-            "companyId": (None, "7"),
-        }
-        assert entry["data"] == record
-
-    def test_an_api_key_is_named_as_the_actor(self, api, organization):
-        key = create_api_key(api, organization, "admin")
-        api.patch(organization.path, caller=key, json={"name": "New"})
-        assert list_entries(api, organization)[0]["actor"] == {
-            "type": "api_key",
-            "id": key.id,
-            "name": "Nightly export",
-        }
-
-    def test_secrets_appear_nowhere(self, api, organization, ada):
-        created = post_api_key(api, organization)
-        rotated = api.post(f"{created.location}/rotate", caller=ada, json={"graceHours": 0})
-        entries = json.dumps(list_entries(api, organization))
-        assert created.json["key"] not in entries
-        assert rotated.json["key"] not in entries
-        newest = list_entries(api, organization)[0]
-        assert newest["type"] == "organization.api_key.rotated"
-        assert newest["data"] == {**rotated.json, "key": None}
-        assert [c["field"] for c in newest["changes"]] == ["hint"]
+        assert list_entries(api, organization) == [{**before, "sequence": 1, "integrity": integrity}]
+        assert not [item for item in memory_aws.all_items() if item["pk"][0] in "AQB" and "ttl" in item]
 
     def test_a_value_over_4_kib_appears_as_its_hash_and_size(self, api, ada):
         organization = create_organization(api, ada)
@@ -91,88 +65,200 @@ class TestEntries:
         assert filled["changes"] == [{"field": "companyAddress", "from": None, "to": digest}]
         assert cleared["changes"] == [{"field": "companyAddress", "from": digest, "to": None}]
 
-    def test_a_long_entry_is_complete(self, api, ada, workers):
-        organization = create_organization(api, ada, companyAddress="a" * 3900)
-        record = api.patch(organization.path, caller=ada, json={"companyAddress": "b" * 3900}).json
+    def test_a_long_entry_is_complete_and_its_leaf_the_canonical_json_of_unusual_characters(self, api, ada, workers):
+        before, after = "a" * 3900, "a\r\n\tb" * 500
+        organization = create_organization(api, ada, name='Zoë "quotes" \\ / <&> 🚂 \ufeff é', companyAddress=before)
+        record = api.patch(organization.path, caller=ada, json={"companyAddress": after}).json
         workers.deliver()
-        entry = list_entries(api, organization)[0]
-        assert entry["data"] == record
-        assert entry["changes"] == [{"field": "companyAddress", "from": "a" * 3900, "to": "b" * 3900}]
-        assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
+        updated, created = list_entries(api, organization)
+        assert (created["data"], updated["data"]) == (organization.record, record)
+        assert updated["changes"] == [{"field": "companyAddress", "from": before, "to": after}]
+        for entry in (created, updated):
+            assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
 
-    def test_the_leaf_is_the_canonical_json_of_unusual_characters(self, api, ada, workers):
-        organization = create_organization(
-            api, ada, name='Zoë "quotes" \\ / <&> 🚂 \ufeff é', companyAddress="a\r\n\tb"
-        )
-        workers.deliver()
-        (entry,) = list_entries(api, organization)
-        assert entry["integrity"]["leafHash"] == rfc6962.leaf_hash(entry).hex()
-        assert entry["data"]["name"] == organization.record["name"]
-
-    def test_a_long_user_agent_is_truncated_and_an_empty_user_agent_is_null(self, api, ada):
-        organization = create_organization(api, ada)
-        api.patch(organization.path, caller=ada, json={"name": "B"}, headers={"User-Agent": "x" * 5000})
-        api.patch(organization.path, caller=ada, json={"name": "C"}, headers={"User-Agent": ""})
-        without_agent, with_long_agent, _ = list_entries(api, organization)
+    def test_a_long_user_agent_is_truncated_and_an_empty_user_agent_is_null(self, new_log):
+        new_log.rename("B", headers={"User-Agent": "x" * 5000})
+        new_log.rename("C", headers={"User-Agent": ""})
+        without_agent, with_long_agent, *_ = new_log.entries()
         assert without_agent["context"]["userAgent"] is None
         assert 1 <= len(with_long_agent["context"]["userAgent"]) <= 1024
 
-    def test_rejected_requests_create_no_entries(self, api, organization, mary):
-        before = list_entries(api, organization)
-        api.patch(organization.path, caller=mary, json={"name": "x"})
-        api.patch(organization.path, caller=organization.owner, json={"name": ""})
-        api.patch(organization.path, caller=organization.owner, json={"name": "x"}, headers={"If-Match": '"stale"'})
-        api.post(f"{organization.path}/leave", caller=organization.owner)
-        assert list_entries(api, organization) == before
-
 
 class TestListAuditLog:
-    def test_the_newest_comes_first(self, api, organization, workers):
+    def test_the_newest_entries_of_only_this_organization_come_first(self, api, ada, new_log, workers):
+        create_organization(api, ada)
         for name in "abc":
-            api.patch(organization.path, caller=organization.owner, json={"name": name})
+            new_log.rename(name)
         for _ in range(2):
-            entries = list_entries(api, organization)
+            entries = new_log.entries()
             assert [entry["data"].get("name") for entry in entries[:3]] == ["c", "b", "a"]
             assert entries[-1]["type"] == "organization.created"
+            assert {entry["organizationId"] for entry in entries} == {new_log.id}
             workers.deliver()
 
-    def test_only_admins_and_keys_with_the_scope_read_the_log(self, api, organization, grace, edith, mary, stranger):
-        path = f"{organization.path}/audit-log"
-        assert api.get(path, caller=grace).status == 200
-        for person in (edith, mary):
-            assert api.get(path, caller=person).status_and_code == "403 insufficient_role"
-        assert api.get(path, caller=stranger).status_and_code == "404 not_found"
-        assert api.get(path, caller=create_api_key(api, organization, "audit-log:read")).status == 200
-        assert (
-            api.get(path, caller=create_api_key(api, organization, "write")).status_and_code == "403 insufficient_scope"
-        )
-
-    def test_a_log_holds_only_the_entries_of_its_organization(self, api, ada):
-        first, second = create_organization(api, ada), create_organization(api, ada)
-        assert {entry["organizationId"] for entry in list_entries(api, first)} == {first.id}
-        assert {entry["organizationId"] for entry in list_entries(api, second)} == {second.id}
-
-    def test_paginating_a_growing_log_yields_each_entry_once(self, api, organization, ada):
-        for n in range(7):
-            api.patch(organization.path, caller=ada, json={"name": f"Name {n}"})
-        path = f"{organization.path}/audit-log"
-        all_entries = list_entries(api, organization)
-        listed, cursor = [], None
-        while True:
-            page = api.get(path, caller=ada, query={"limit": 3, **({"cursor": cursor} if cursor else {})}).json
+    def test_paginating_a_growing_log_yields_each_entry_once(self, log):
+        all_entries = log.entries()
+        listed, query = [], {"limit": 3}
+        while query.get("cursor", "first"):
+            page = log.get(**query).json
             listed += page["items"]
-            api.patch(organization.path, caller=ada, json={"name": f"While reading {len(listed)}"})
-            cursor = page["nextCursor"]
-            if cursor is None:
-                break
+            log.rename(f"While reading {len(listed)}")
+            query = {"limit": 3, "cursor": page["nextCursor"]}
         assert listed == all_entries
 
-    @pytest.mark.parametrize("attribute", ["type", "actor", "target", "leaf", "created_at", "log_id", "body"])
-    def test_an_unreadable_entry_is_omitted_and_found_by_verification(self, api, ada, workers, attribute):
+    def test_an_unreadable_entry_is_omitted_and_found_by_verification(self, log):
+        entry = log.entry(1)
+        for attribute in ("type", "actor", "target", "leaf", "created_at", "log_id", "body"):
+            assert attribute in entry
+            log.remove_attributes(1, attribute)
+            assert [entry["sequence"] for entry in log.entries()] == list(range(10, 1, -1)), attribute
+            assert log.failure()[1] == 1
+            memory_aws.put_item(entry)
+
+
+class TestSequences:
+    def test_sequences_are_dense_in_the_order_of_a_record_s_changes_despite_clock_skew(self, api, ada, workers, clock):
         organization = create_organization(api, ada)
-        api.patch(organization.path, caller=ada, json={"name": "Second"})
+        for n, shift in enumerate((30, -60, 45, -20, 5)):
+            clock.shift(seconds=shift)
+            assert api.patch(organization.path, caller=ada, json={"name": f"Name {n}"}).status == 200
         workers.deliver()
-        entry = audit_logs.entry_item(organization, 1)
-        memory_aws.put_item({name: value for name, value in entry.items() if name != attribute})
-        assert [e["sequence"] for e in api.get_items(f"{organization.path}/audit-log", caller=ada)] == [2]
-        assert audit_logs.verification_failure(api, organization)[1] == 1
+        entries = list_entries(api, organization)
+        assert [(entry["sequence"], entry["data"]["version"]) for entry in entries] == [(n, n) for n in range(6, 0, -1)]
+
+    def test_the_removal_of_a_member_follows_its_other_entries(self, api, organization, mary, clock):
+        path = f"{organization.path}/members/{mary.id}"
+        clock.shift(seconds=30)
+        api.patch(path, caller=organization.owner, json={"role": "editor"})
+        clock.shift(seconds=-30)
+        api.delete(path, caller=organization.owner)
+        types = [entry["type"] for entry in list_entries(api, organization)]
+        assert types[:2] == ["organization.member.removed", "organization.member.updated"]
+
+
+@pytest.fixture
+def busy_log(api, ada, grace, mary, workers):
+    """A log with entries of several types, by several actors."""
+    return StoredLog(api, workers, cached_scenario("busy", lambda: create_busy_organization(api, ada, grace, mary)))
+
+
+def create_busy_organization(api, ada, grace, mary):
+    organization = create_organization(api, ada)
+    add_organization_member(organization, grace, "admin")
+    add_organization_member(organization, mary, "member")
+    key, member_path = create_api_key(api, organization, "admin"), f"{organization.path}/members/{mary.id}"
+    for n in range(4):
+        api.patch(organization.path, caller=grace, json={"name": f"By Grace {n}"})
+        api.patch(organization.path, caller=key, json={"name": f"By key {n}"})
+        api.patch(member_path, caller=grace, json={"role": ("editor", "member")[n % 2]})
+    return organization
+
+
+def test_filters_apply_alone_and_combined(busy_log, grace):
+    entries = busy_log.entries()
+    for query in build_filter_queries(entries, "organization.updated", grace.id, busy_log.id):
+        matching = [entry for entry in entries if is_match(entry, query)]
+        assert matching
+        for limit in (2, 100):
+            assert busy_log.entries(limit=limit, **query) == matching, (query, limit)
+
+
+def test_a_star_matches_all_types_with_the_prefix(busy_log):
+    counts = {
+        "organization.member.*": 4,
+        "organization.*": 16,
+        "organization.api_key.*": 1,
+        "organization.member": 0,
+        "organization.invitation.accepted": 2,
+        "organ.*": 0,
+        "page.*": 0,
+    }
+    assert {pattern: len(busy_log.entries(type=pattern)) for pattern in counts} == counts
+
+
+def test_an_invalid_type_pattern_or_time_is_rejected(new_log):
+    for pattern in ("*.member", "Organization.Updated", "organization*", "", "a b", "organization.*.x"):
+        response = new_log.get(type=pattern)
+        assert (response.status_and_code, set(response.errors)) == ("422 validation_failed", {"query/type"}), pattern
+    local_times = ("2026-11-20T09:30:00", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00")
+    for time in ("yesterday", "2026-13-01T00:00:00Z", "1763631000", "", *local_times):
+        response = new_log.get(**{"from": time, "to": time})
+        assert response.status_and_code == "422 validation_failed"
+        assert set(response.errors) == {"query/from", "query/to"}, time
+
+
+def test_a_range_that_starts_after_its_end_is_rejected_with_the_other_errors(new_log):
+    latest = "2026-11-20T09:30:00Z"
+    errors = {"query/from": "out_of_range", "query/limit": "out_of_range", "query/type": "malformed"}
+    for earliest in ("2026-11-20T09:30:00.001Z", "2026-11-20T10:29:59-00:30"):
+        response = new_log.get(**{"from": earliest, "to": latest, "limit": 0, "type": "*"})
+        assert (response.status_and_code, response.errors) == ("422 validation_failed", errors)
+        (range_error,) = (error for error in response.json["errors"] if error["pointer"] == "query/from")
+        assert range_error["detail"] == "must not be after `to`"
+    for earliest in (latest, "2026-11-20T10:30:00+01:00"):
+        assert new_log.get(**{"from": earliest, "to": latest}).status == 200
+
+
+def test_the_error_for_an_unescaped_plus_says_how_to_encode_it(api, new_log):
+    owner, advice = new_log.organization.owner, "in a query `+` has to be sent as `%2B`"
+    for offset in ("+01:00", "+0100", "+01"):
+        path = f"{new_log.path}?from=2026-11-20T09:30:00.5{offset}"
+        response = api.get(path, caller=owner)
+        assert response.errors == {"query/from": "malformed"}
+        assert response.json["errors"][0]["detail"].endswith(f"such as 2026-11-20T09:30:00Z; {advice}")
+        assert api.get(path.replace("+", "%2B"), caller=owner).status == 200
+    assert advice not in new_log.get(**{"from": "2026-11-20 09:30"}).text
+
+
+def test_times_are_inclusive_and_accept_any_offset(api, ada, clock):
+    time = clock.freeze("2026-11-20T09:30:00.500Z")
+    organization = create_organization(api, ada)
+    matching_queries: list[dict[str, object]] = [
+        {"from": time},
+        {"to": time},
+        {"from": time, "to": time},
+        {"from": "2026-11-20T10:30:00.5+01:00"},
+        {"to": "2026-11-20T09:30:00.501Z"},
+        {"from": "2026-11-20T09:30:00Z"},
+        {"from": "1970-01-01T00:00:00Z"},
+        {"from": "1960-01-01T00:00:00Z"},
+        {"from": "0001-01-01T00:00:00Z"},
+        {"to": "9999-12-31T23:59:59Z"},
+    ]
+    empty_queries: list[dict[str, object]] = [
+        {"from": "2026-11-20T09:30:00.501Z"},
+        {"to": "2026-11-20T09:30:00.499Z"},
+        {"to": "2026-11-20T09:30:00Z"},
+        {"to": "1960-01-01T00:00:00Z"},
+        {"from": "0001-01-01T00:00:00Z", "to": "0999-12-31T23:59:59Z"},
+        {"from": "9999-12-31T23:59:59Z"},
+    ]
+    for query in matching_queries:
+        assert len(list_entries(api, organization, **query)) == 1, query
+    for query in empty_queries:
+        assert list_entries(api, organization, **query) == [], query
+
+
+def test_ids_are_compared_case_insensitively_and_others_match_nothing(busy_log, grace):
+    assert busy_log.entries(actorId=grace.id.upper()) == busy_log.entries(actorId=grace.id)
+    for query in ({"actorId": "nobody"}, {"targetId": "nothing"}, {"type": "page.created"}):
+        assert busy_log.get(**query).json == {"items": [], "nextCursor": None}
+
+
+def test_a_facet_cannot_reach_another_log(api, busy_log, stranger):
+    own_log, log_id = create_organization(api, stranger), busy_log.id
+    for value in (log_id, f"x#A#{log_id}", f"#T#{log_id}", "{log_id}", "%"):
+        assert list_entries(api, own_log, targetId=value) == []
+        assert list_entries(api, own_log, actorId=value) == []
+
+
+def test_a_filtered_page_takes_one_query(busy_log, grace):
+    queries: list[dict[str, str]] = [
+        {},
+        {"type": "organization.updated"},
+        {"type": "organization.*"},
+        {"actorId": grace.id},
+        {"targetId": busy_log.id, "actorId": grace.id},
+    ]
+    for query in queries:
+        assert busy_log.get(**query).calls.call_names == ["dynamodb:BatchGetItem", "dynamodb:Query"]

@@ -1,0 +1,46 @@
+"""Fixtures of the tests of audit logs."""
+
+from itertools import combinations
+
+import pytest
+
+from tests.harness.api import ApiClient, Json
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.stored_logs import StoredLog
+from tests.harness.workers import Workers
+
+
+@pytest.fixture(autouse=True)
+def _no_index_retries(no_index_retries: None) -> None:
+    """Let no test wait for an index, because indexes in memory do not lag."""
+
+
+@pytest.fixture
+def log(api: ApiClient, organization_with_ten_entries: CreatedOrganization, workers: Workers) -> StoredLog:
+    """A log with ten entries, appended in several batches."""
+    return StoredLog(api, workers, organization_with_ten_entries)
+
+
+@pytest.fixture
+def new_log(api: ApiClient, organization: CreatedOrganization, workers: Workers) -> StoredLog:
+    """A log with four pending entries: the creation of the organization, and its members."""
+    return StoredLog(api, workers, organization)
+
+
+def build_filter_queries(entries: list[Json], event_type: str, actor_id: str, target_id: str) -> list[dict[str, str]]:
+    """Return queries with each filter of a log alone, with two of them, and with all."""
+    times = sorted(entry["occurredAt"] for entry in entries)
+    values = {"actorId": actor_id, "targetId": target_id, "from": times[1], "to": times[-2], "type": event_type}
+    alone = [{"type": f"{event_type.partition('.')[0]}.*"}, *({name: value} for name, value in values.items())]
+    return [*alone, *(first | second for first, second in combinations(alone, 2)), values]
+
+
+def is_match(entry: Json, query: dict[str, str]) -> bool:
+    """Return whether an entry matches a query."""
+    pattern, time = query.get("type", str(entry["type"])), str(entry["occurredAt"])
+    return (
+        (entry["type"].startswith(pattern[:-1]) if pattern.endswith(".*") else entry["type"] == pattern)
+        and query.get("actorId", entry["actor"]["id"]) == entry["actor"]["id"]
+        and query.get("targetId", entry["target"]["id"]) == entry["target"]["id"]
+        and query.get("from", time) <= time <= query.get("to", time)
+    )
