@@ -15,6 +15,7 @@ from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.permissions import access_epochs
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
+from tests.harness.aws_calls import allow_scans
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Issuer, Person
 from tests.harness.clock import Clock
@@ -144,6 +145,13 @@ def workers(_aws: None) -> Workers:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock that the service sees."""
     return Clock(monkeypatch)
+
+
+@pytest.fixture
+def scans_allowed() -> Iterator[None]:
+    """Allow scans of the table, which only commands of operators do."""
+    with allow_scans():
+        yield
 
 
 @pytest.fixture

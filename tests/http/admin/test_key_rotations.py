@@ -12,7 +12,6 @@ from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from local.tools.reencrypt import ReencryptionFailed, reencrypt_secrets
 from local.tools.renew_seals import renew_entry_macs
 from tests.harness import webhooks
-from tests.harness.aws_calls import allow_scans
 from tests.harness.channels import create_channel, send_test_message
 from tests.harness.data_keys import create_wrapped_key, public_keys_of, reset_key_cache
 from tests.harness.erasures import complete_erasure
@@ -25,14 +24,7 @@ from tests.harness.stored_logs import StoredLog
 INTACT = (None, None)
 Settings = dict[str, str]
 
-pytestmark = pytest.mark.usefixtures("private_targets_allowed")
-
-
-@pytest.fixture(autouse=True)
-def scanning():
-    """Allow scans, by which the re-encryption command finds records."""
-    with allow_scans():
-        yield
+pytestmark = pytest.mark.usefixtures("private_targets_allowed", "scans_allowed")
 
 
 @pytest.fixture

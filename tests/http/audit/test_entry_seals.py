@@ -15,7 +15,7 @@ from local.tools import renew_seals as module
 from local.tools.renew_seals import RenewalFailed, renew_entry_macs
 from tests.harness import memory_aws
 from tests.harness.audit_logs import alter_item
-from tests.harness.aws_calls import allow_scans, record_calls
+from tests.harness.aws_calls import record_calls
 from tests.harness.data_keys import create_wrapped_key_settings, public_keys_of, reset_key_cache
 from tests.harness.erasures import complete_erasure
 from tests.harness.organizations import add_organization_member, create_organization
@@ -25,12 +25,7 @@ OTHER_KEY: Final = base64.b64encode(bytes(32)).decode()
 THIRD_KEY: Final = base64.b64encode(bytes(range(32, 64))).decode()
 INTACT: Final = (None, None)
 
-
-@pytest.fixture(autouse=True)
-def scanning():
-    """Allow scans, by which the command finds the logs."""
-    with allow_scans():
-        yield
+pytestmark = pytest.mark.usefixtures("scans_allowed")
 
 
 @pytest.fixture

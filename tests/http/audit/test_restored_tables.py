@@ -15,7 +15,6 @@ from local.tools import verify_logs as module
 from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import anchored_sizes
 from tests.harness.audit_logs import head_item
-from tests.harness.aws_calls import allow_scans
 from tests.harness.faults import run_before_call
 from tests.harness.organizations import create_organization
 from tests.harness.webhooks import create_webhook
@@ -25,11 +24,9 @@ NEW_ANCHORS_BUCKET: Final = "atrium-anchors-2"
 
 
 @pytest.fixture(autouse=True)
-def local_commands(monkeypatch):
+def local_commands(monkeypatch, scans_allowed):
     """Let the commands use the AWS in memory of the test."""
     monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
-    with allow_scans():
-        yield
 
 
 @pytest.fixture
