@@ -141,8 +141,8 @@ class TestFilters:
         assert read_ndjson_entries(record)
 
     def test_the_log_entry_holds_the_hash_of_long_evidence(self, mixed_log):
-        append_entries(mixed_log.id, 120)
-        for sequence in range(20, 135, 3):
+        append_entries(mixed_log.id, 85)
+        for sequence in range(20, 100, 2):
             mixed_log.alter(sequence, type="page.created")
         record = mixed_log.export(filters={"type": "page.created"})
         assert len(record["evidence"]) > 30
