@@ -9,7 +9,7 @@ from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Qu
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import commit
-from tests.harness.stored_records import new_id_and_time_fields, system_origin
+from tests.harness.stored_records import committed_changes, new_id_and_time_fields, system_origin
 
 MAX_PARCELS = 3
 
@@ -65,10 +65,8 @@ def build_parcel(label: str = "a", **fields: object) -> Parcel:
 
 def create_parcel(label: str = "a", **fields: object) -> Parcel:
     """Store a parcel without a log entry, and return it."""
-    changes = UnitOfWork(now())
-    created = changes.create(build_parcel(label, **fields))
-    changes.commit()
-    return created
+    with committed_changes() as changes:
+        return changes.create(build_parcel(label, **fields))
 
 
 def create_logged_parcel(label: str, log_id: str = LOG_ID) -> Parcel:

@@ -1,5 +1,7 @@
 """Creates records below HTTP as the service does."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -7,6 +9,8 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
 from chalicelib.kernel.work.outbox import Origin
@@ -20,6 +24,21 @@ def new_id_and_time_fields(timestamp: str) -> dict[str, Any]:
 def system_origin(*event_types: str) -> Origin:
     """Return the origin of changes by a task that emits these events."""
     return Origin({"type": "system", "id": None, "name": None}, "tests", event_types)
+
+
+def load_item(key: ItemKey) -> Item:
+    """Return an item, which must exist."""
+    item = table.get(key)
+    assert item is not None, key
+    return item
+
+
+@contextmanager
+def committed_changes() -> Iterator[UnitOfWork]:
+    """Commit the changes of the block at its end, in one transaction without a log entry."""
+    changes = UnitOfWork(now())
+    yield changes
+    changes.commit()
 
 
 def create_membership(organization_id: str, user: User, role: Role | str) -> Member:
