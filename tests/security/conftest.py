@@ -1,6 +1,5 @@
 """Fixtures: the attacks use the tenant of the catalogue's suites."""
 
 from tests.catalogue.conftest import _documented_log_records, external_servers, people, restore_tenant, tenant
-from tests.kernel.conftest import token_issuer
 
-__all__ = ["_documented_log_records", "external_servers", "people", "restore_tenant", "tenant", "token_issuer"]
+__all__ = ["_documented_log_records", "external_servers", "people", "restore_tenant", "tenant"]

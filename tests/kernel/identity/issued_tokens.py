@@ -46,9 +46,14 @@ def assemble_token(header: Any, payload: Any, signature: bytes) -> str:
     return ".".join(map(to_base64url, parts))
 
 
+def signing_input_of(header: Any, payload: Any) -> str:
+    """Return the part of a token that is signed."""
+    return assemble_token(header, payload, b"").removesuffix(".")
+
+
 def sign_token(header: dict[str, Any], payload: Any, key: Any = PRIVATE_KEYS["ES256"], algorithm: str = "ES256") -> str:
     """Return a token with a correct signature by this key and algorithm, for any header and payload."""
-    signing_input = assemble_token(header, payload, b"").removesuffix(".")
+    signing_input = signing_input_of(header, payload)
     signature = jwt.get_algorithm_by_name(algorithm).sign(signing_input.encode(), key)
     return f"{signing_input}.{to_base64url(signature)}"
 
