@@ -23,7 +23,6 @@ SPELLINGS = st.sampled_from([str, str.upper, str.title, "{}.".format, lambda nam
 @given(DOMAINS, SPELLINGS)
 @settings(max_examples=50)
 def test_all_spellings_of_a_domain_have_one_normal_form(domain, spell):
-    assert callable(spell)
     assert normalize_domain_name(spell(domain)) == domain
 
 
@@ -54,72 +53,45 @@ def test_internationalized_names_become_those_of_dns(text, normalized):
     assert normalize_domain_name(text) == normalized
 
 
+INVALID = "must be a valid domain name"
+NOT_PUBLIC = "must be a name in the public DNS"
+LONG_LABEL = f"{'a' * 64}.example"
+
+
 @pytest.mark.parametrize(
-    ("text", "advice"),
+    ("advice", "names"),
     [
-        ("192.0.2.7", "not an IP address"),
-        ("2001:db8::7", "not an IP address"),
-        ("[2001:db8::7]", "not an IP address"),
-        ("0x7f.1", "none ends in a number"),
-        ("shop.example.42", "none ends in a number"),
-        ("https://shop.example.com/", "without https://"),
-        ("shop.example.com:443", "port"),
-        ("*.example.com", "wildcard"),
-        ("ada@example.com", "must be only a name"),
-        ("shop example.com", "spaces"),
-        ("shop.example.com/path", "path"),
-        ("shop_1.example.com", "must be a valid domain name"),
-        ("-shop.example.com", "must be a valid domain name"),
-        ("shop..example.com", "must be a valid domain name"),
-        (".", "must be a valid domain name"),
-        ("shop.\u200bexample.com", "must be a valid domain name"),
-        ("\uff53hop.de", "must be a valid domain name"),
-        ("☃.example", "must be a valid domain name"),
-        (f"{'a' * 64}.example", "must be a valid domain name"),
-        ("xn--zzzzzz99999.example", "must be a valid domain name"),
-        (".".join(["a" * 60] * 4), "must have 235 characters or fewer"),
-        ("com", "must be a name below com, such as shop.com"),
-        ("localhost", "must be a name in the public DNS"),
-        ("shop.localhost", "must be a name in the public DNS"),
-        ("co.uk", "is a public suffix"),
-        ("github.io", "is a public suffix"),
-        ("香港", "must be a name below xn--j6w193g"),
+        ("not an IP address", ["192.0.2.7", "2001:db8::7", "[2001:db8::7]"]),
+        ("none ends in a number", ["0x7f.1", "shop.example.42"]),
+        ("without https://", ["https://shop.example.com/"]),
+        ("port", ["shop.example.com:443"]),
+        ("wildcard", ["*.example.com"]),
+        ("must be only a name", ["ada@example.com"]),
+        ("spaces", ["shop example.com"]),
+        ("path", ["shop.example.com/path"]),
+        (INVALID, ["shop_1.example.com", "-shop.example.com", "shop..example.com", ".", "shop.\u200bexample.com"]),
+        (INVALID, ["\uff53hop.de", "☃.example", LONG_LABEL, "xn--zzzzzz99999.example"]),
+        ("must have 235 characters or fewer", [".".join(["a" * 60] * 4)]),
+        ("must be a name below com, such as shop.com", ["com"]),
+        ("must be a name below xn--j6w193g", ["香港"]),
+        ("is a public suffix", ["co.uk", "github.io"]),
+        (NOT_PUBLIC, ["localhost", "shop.localhost"]),
+        (f"{NOT_PUBLIC}|{INVALID}", ["db.prod.internal", "nas.home.arpa", "printer.corp.local", "router.lan"]),
+        (f"{NOT_PUBLIC}|{INVALID}", ["wiki.corp", "shop.example", "shop.test", "shop.invalid", "shop.onion"]),
+        (f"{NOT_PUBLIC}|{INVALID}", ["shop.alt", "7.2.0.192.in-addr.arpa", "shop.xn--unknown-tld"]),
     ],
 )
-def test_a_name_that_nobody_can_own_is_rejected_with_advice(text, advice):
-    with pytest.raises(ValueError, match=advice):
-        normalize_domain_name(text)
+def test_a_name_that_nobody_can_own_is_rejected_with_advice(advice, names):
+    for name in names:
+        with pytest.raises(ValueError, match=advice):
+            normalize_domain_name(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "db.prod.internal",
-        "nas.home.arpa",
-        "printer.corp.local",
-        "router.lan",
-        "wiki.corp",
-        "shop.example",
-        "shop.test",
-        "shop.invalid",
-        "shop.onion",
-        "shop.alt",
-        "7.2.0.192.in-addr.arpa",
-        "shop.xn--unknown-tld",
-    ],
-)
-def test_a_name_outside_the_public_dns_is_rejected(name):
-    with pytest.raises(ValueError, match=r"public DNS|valid domain name"):
-        normalize_domain_name(name)
-
-
-@pytest.mark.parametrize(
-    "reserved", ["atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"]
-)
-def test_the_services_own_names_are_rejected(reserved, configure):
+def test_the_services_own_names_are_rejected(configure):
     configure(platforms_domain="Atrium.Example.", public_url="https://api.example.net:8443/v1")
-    with pytest.raises(ValueError, match="belongs to the service"):
-        normalize_domain_name(reserved)
+    for reserved in ("atrium.example", "engines.atrium.example", "a.b.atrium.example", "api.example.net"):
+        with pytest.raises(ValueError, match="belongs to the service"):
+            normalize_domain_name(reserved)
     for other in ("myatrium.example.com", "example.net", "atrium.example.com"):
         assert normalize_domain_name(other) == other
 

@@ -10,8 +10,7 @@ from dns.resolver import Resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.kernel.outbound import dns
-from chalicelib.kernel.outbound import ip_addresses as module
+from chalicelib.kernel.outbound import dns, ip_addresses
 from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_localhost_name, is_public, resolve_host
 from tests.harness.nameserver import Nameserver
 
@@ -31,11 +30,7 @@ SPECIAL: Final = (
     *("224.0.0.0/4", "ff00::/8", "::/96", "fec0::/10"),
 )
 METADATA: Final = (
-    "169.254.169.254",
-    "fd00:ec2::254",
-    "::ffff:169.254.169.254",
-    "2002:a9fe:a9fe::1",
-    "64:ff9b::a9fe:a9fe",
+    *("169.254.169.254", "fd00:ec2::254", "::ffff:169.254.169.254", "2002:a9fe:a9fe::1", "64:ff9b::a9fe:a9fe"),
 )
 PUBLIC: Final = (
     *("1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255"),
@@ -44,45 +39,44 @@ PUBLIC: Final = (
     *("2000::1", "2001:200::1", "2001:4860:4860::8888", "2001:db7::1", "2001:db9::1", "2003::1", "2606:4700::1111"),
     *("2a00:1450:4001:80b::200e", "3ffe::1", "3fff:1000::1"),
 )
+NO_ADDRESSES: Final = (
+    *("", "example.com", "8.8.8", "8.8.8.8 ", "8.8.8.08", "0x8.8.8.8", "134744072", "8.8.8.8/32", "8.8.8.8:53"),
+    *("[2606:4700::1111]", "2606:4700::1111%eth0", "fe80::1%eth0"),
+)
 
 
 @given(st.sampled_from(SPECIAL), st.data())
 def test_a_special_network_contains_no_public_address(network, data):
     parsed_network = ip_network(network)
     address = parsed_network[data.draw(st.integers(0, parsed_network.num_addresses - 1))]
-    assert not is_public(str(address))
-    assert not is_public(address.exploded)
+    for text in (str(address), address.exploded, str(parsed_network[0]), str(parsed_network[-1])):
+        assert not is_public(text)
 
 
-@pytest.mark.parametrize("network", SPECIAL)
-def test_the_first_and_last_address_of_a_special_network_are_not_public(network):
-    parsed_network = ip_network(network)
-    assert not is_public(str(parsed_network[0]))
-    assert not is_public(str(parsed_network[-1]))
+@pytest.mark.parametrize("address", PUBLIC)
+def test_public_addresses(address):
+    assert is_public(address)
+
+
+def test_metadata_services_network_boundaries_and_text_that_is_no_address_are_not_public():
+    boundaries = [str(ip_network(network)[position]) for network in SPECIAL for position in (0, -1)]
+    assert [text for text in (*boundaries, *METADATA, *NO_ADDRESSES) if is_public(text)] == []
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
 def test_the_standard_library_agrees_on_every_public_address(address):
-    is_special = (
-        address.is_private
-        or address.is_loopback
-        or address.is_link_local
-        or address.is_multicast
-        or address.is_reserved
-        or address.is_unspecified
-        or not address.is_global
-    )
+    names = ("private", "loopback", "link_local", "multicast", "reserved", "unspecified")
+    is_special = not address.is_global or any(getattr(address, f"is_{name}") for name in names)
     assert not (is_public(str(address)) and is_special)
 
 
 @given(st.ip_addresses(v=4))
 def test_an_embedded_ipv4_address_is_not_public(address):
-    number = int(address)
     for network, shift in (
         *(("::ffff:0:0/96", 0), ("::/96", 0), ("64:ff9b::/96", 0), ("64:ff9b:1::/48", 0)),
         *(("2002::/16", 80), ("2001::/32", 0), ("::ffff:0:0:0/96", 0)),
     ):
-        assert not is_public(str(IPv6Address(int(IPv6Network(network).network_address) | number << shift)))
+        assert not is_public(str(IPv6Address(int(IPv6Network(network).network_address) | int(address) << shift)))
 
 
 @given(st.ip_addresses(v=4))
@@ -91,50 +85,14 @@ def test_an_ipv4_address_in_no_registry_is_public(address):
     assert is_public(str(address)) is not any(address in network for network in special)
 
 
-@pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses(address):
-    assert is_public(address)
-
-
-@pytest.mark.parametrize("address", METADATA)
-def test_the_metadata_service_of_a_cloud_is_not_public(address):
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "example.com",
-        "8.8.8",
-        "8.8.8.8 ",
-        "8.8.8.08",
-        "0x8.8.8.8",
-        "134744072",
-        "8.8.8.8/32",
-        "8.8.8.8:53",
-        "[2606:4700::1111]",
-        "2606:4700::1111%eth0",
-        "fe80::1%eth0",
-    ],
-)
-def test_text_that_is_no_address_or_has_a_zone_is_not_public(text):
-    assert not is_public(text)
-
-
-def resolve(host: str, seconds: float = 3) -> list[str]:
+def resolve(host, seconds=3):
     return resolve_host(host, monotonic() + seconds)
 
 
-def test_a_name_has_addresses_of_both_families(nameserver):
+def test_a_name_has_addresses_of_both_families_from_one_query_each(nameserver):
     nameserver.set_replies("hooks.example", ["2001:4860::1", "192.0.2.1", "192.0.2.2"])
-    assert sorted(resolve("hooks.example")[:2]) == ["192.0.2.1", "192.0.2.2"]
-    assert resolve("hooks.example")[2:] == ["2001:4860::1"]
-
-
-def test_each_family_is_queried_once_and_no_other_name_is_queried(nameserver):
-    nameserver.set_replies("hooks.example", ["192.0.2.1"])
-    resolve("hooks.example")
+    *ipv4_addresses, ipv6_address = resolve("hooks.example")
+    assert (sorted(ipv4_addresses), ipv6_address) == (["192.0.2.1", "192.0.2.2"], "2001:4860::1")
     assert nameserver.questions == [("hooks.example", "A"), ("hooks.example", "AAAA")]
 
 
@@ -143,36 +101,22 @@ def test_a_repeated_resolution_queries_again(nameserver):
     assert [resolve("rebinding.example") for _ in range(3)] == [["192.0.2.1"], ["127.0.0.1"], ["127.0.0.1"]]
 
 
-@pytest.mark.parametrize(("host", "address"), [("192.0.2.1", "192.0.2.1"), ("2001:DB8:0::7", "2001:db8::7")])
-def test_an_address_resolves_to_itself_without_a_query(host, address, nameserver):
-    assert resolve(host) == [address]
+def test_addresses_and_localhost_resolve_without_a_query(nameserver):
+    assert (resolve("192.0.2.1"), resolve("2001:DB8:0::7")) == (["192.0.2.1"], ["2001:db8::7"])
+    for host in ("localhost", "LOCALHOST", "localhost.", "api.localhost"):
+        assert is_localhost_name(host)
+        assert resolve(host) == ["127.0.0.1", "::1"]
     assert nameserver.questions == []
+    for host in ("localhost.example", "notlocalhost", "local.host"):
+        assert not is_localhost_name(host)
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "api.localhost"])
-def test_localhost_resolves_to_loopback_without_a_query(host, nameserver):
-    assert is_localhost_name(host)
-    assert resolve(host) == ["127.0.0.1", "::1"]
-    assert nameserver.questions == []
-
-
-@pytest.mark.parametrize("host", ["localhost.example", "notlocalhost", "local.host"])
-def test_similar_names_are_not_local(host):
-    assert not is_localhost_name(host)
-
-
-@pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
-def test_a_failed_query_raises_host_not_resolved(failure, nameserver):
+@pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED", []])
+def test_a_name_without_addresses_cannot_be_resolved(failure, nameserver):
     nameserver.set_replies("broken.example", failure)
     with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
         resolve("broken.example")
     assert not raised.value.timed_out
-
-
-def test_a_name_without_addresses_cannot_be_resolved(nameserver):
-    nameserver.set_replies("empty.example", [])
-    with pytest.raises(HostNotResolved, match="cannot be resolved"):
-        resolve("empty.example")
 
 
 @pytest.mark.parametrize("host", ["", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example"])
@@ -191,35 +135,30 @@ def test_silent_servers_are_awaited_until_the_deadline(nameserver):
     assert 0.3 <= monotonic() - started_at < 10
 
 
-def test_silence_for_ipv6_delays_the_result_only_briefly(nameserver, monkeypatch):
-    monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.2)
-    nameserver.set_replies("half.example", ["192.0.2.1"], record_type="A")
-    nameserver.set_replies("half.example", "SILENCE", record_type="AAAA")
+@pytest.mark.parametrize(
+    ("ipv4_replies", "ipv6_replies", "addresses"),
+    [
+        ([["192.0.2.1"]], ["SILENCE"], ["192.0.2.1"]),
+        (["SILENCE", ["192.0.2.1"]], [[]], ["192.0.2.1"]),
+        (["SERVFAIL"], [["2001:4860::1"]], ["2001:4860::1"]),
+    ],
+    ids=["silence for IPv6", "a lost query", "a failure for IPv4"],
+)
+def test_addresses_of_one_family_are_sufficient_soon(ipv4_replies, ipv6_replies, addresses, nameserver, monkeypatch):
+    monkeypatch.setattr(ip_addresses, "_SECOND_QUERY_SECONDS", 0.2)
+    monkeypatch.setattr(dns, "_ATTEMPT_SECONDS", 0.1)
+    nameserver.set_replies("half.example", *ipv4_replies, record_type="A")
+    nameserver.set_replies("half.example", *ipv6_replies, record_type="AAAA")
     started_at = monotonic()
-    assert resolve("half.example", seconds=60) == ["192.0.2.1"]
+    assert resolve("half.example", seconds=60) == addresses
     assert monotonic() - started_at < 20
 
 
 def test_a_slow_server_is_awaited_until_there_is_an_address(nameserver, monkeypatch):
-    monkeypatch.setattr(module, "_SECOND_QUERY_SECONDS", 0.1)
+    monkeypatch.setattr(ip_addresses, "_SECOND_QUERY_SECONDS", 0.1)
     nameserver.set_replies("slow.example", ["192.0.2.1", "2001:4860::1"])
     nameserver.delay_seconds = 0.3
     assert resolve("slow.example") == ["192.0.2.1"]
-
-
-def test_a_lost_query_is_repeated(nameserver, monkeypatch):
-    monkeypatch.setattr(dns, "_ATTEMPT_SECONDS", 0.1)
-    nameserver.set_replies("lost.example", "SILENCE", ["192.0.2.1"], record_type="A")
-    nameserver.set_replies("lost.example", [], record_type="AAAA")
-    started_at = monotonic()
-    assert resolve("lost.example", seconds=60) == ["192.0.2.1"]
-    assert monotonic() - started_at < 20
-
-
-def test_addresses_of_one_family_are_sufficient(nameserver):
-    nameserver.set_replies("six.example", "SERVFAIL", record_type="A")
-    nameserver.set_replies("six.example", ["2001:4860::1"], record_type="AAAA")
-    assert resolve("six.example") == ["2001:4860::1"]
 
 
 def test_the_next_server_is_queried_after_a_failure(configure):
@@ -232,10 +171,8 @@ def test_the_next_server_is_queried_after_a_failure(configure):
 
 def test_the_systems_servers_are_queried_without_a_setting(nameserver, configure, monkeypatch):
     address, _, port = nameserver.address.partition(":")
-    system_nameservers = [Do53Nameserver(address, int(port))]
-    monkeypatch.setattr(
-        Resolver, "read_resolv_conf", lambda resolver, _file: setattr(resolver, "nameservers", system_nameservers)
-    )
+    servers = [Do53Nameserver(address, int(port))]
+    monkeypatch.setattr(Resolver, "read_resolv_conf", lambda resolver, _file: setattr(resolver, "nameservers", servers))
     nameserver.set_replies("hooks.example", ["192.0.2.1"], ["192.0.2.2"], ["192.0.2.3"])
     for setting, expected in [(nameserver.address, "192.0.2.1"), ("", "192.0.2.2"), (nameserver.address, "192.0.2.3")]:
         configure(dns_nameservers=setting)

@@ -2,13 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from botocore.stub import Stubber
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.core.aws import client
@@ -17,16 +17,16 @@ from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.outbound.mail import MAX_SUBJECT_CHARACTERS, Email, EmailRejected
 from tests.harness.aws_calls import record_calls
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.fresh_process import run_in_fresh_process
 from tests.harness.mailbox import SENDER
 
 INVITATION = "features/tenancy/invitations/mail.jinja"
+ACCEPT_URL = "https://app.example.com/join?a=b&token=AZPTwbLpcyGb8H0Xv6cS2QGT08Gy6XMhm_B9F7-nEtk"
 TEMPLATE_VALUES = {
     "inviter": "Ada Lovelace",
     "place": "Analytical Engines",
     "role": "editor",
     "message": "Come and join us.\n\nWe start on Monday.",
-    "accept_url": "https://app.example.com/join?a=b&token=AZPTwbLpcyGb8H0Xv6cS2QGT08Gy6XMhm_B9F7-nEtk",
+    "accept_url": ACCEPT_URL,
     "unsubscribe_url": None,
     "email": "grace@example.com",
     "expires_at": "2026-11-07T09:30:00.000Z",
@@ -66,7 +66,7 @@ class EmailPage(HTMLParser):
         return {attributes["href"] for tag, attributes in self.elements if tag == "a"}
 
 
-def split_words(text: str) -> list[str]:
+def split_words(text):
     return re.sub(r"^> ?", "", text, flags=re.MULTILINE).split()
 
 
@@ -74,104 +74,106 @@ def render(**changes: str | None) -> Email:
     return mail.render_email(INVITATION, **{**TEMPLATE_VALUES, **changes})
 
 
-class TestRenderEmail:
-    def test_text_consists_of_paragraphs_with_a_quoted_message(self):
-        assert render().text == (
-            "Ada Lovelace invites you to join Analytical Engines in the role of editor.\n\n"
-            "With these words:\n\n"
-            "> Come and join us.\n>\n> We start on Monday.\n\n"
-            f"Open the invitation:\n{TEMPLATE_VALUES['accept_url']}\n\n"
-            "It is for grace@example.com: to accept, sign in with that address."
-            " It is valid until 7 November 2026, 09:30 UTC.\n\n"
-            "If you did not expect this, ignore it: nothing happens unless you accept.\n"
-        )
-
-    def test_html_has_the_same_words_and_link_as_the_text(self):
-        email = render()
-        page = EmailPage(email.html)
-        text = re.sub(r"\s+If the button does not work, open this address:", ":\n", "".join(page.texts))
-        assert split_words(text) == split_words(email.text)
-        assert page.links == {TEMPLATE_VALUES["accept_url"]}
-
-    def test_html_declares_its_language_and_color_schemes(self):
-        elements = EmailPage(render().html).elements
-        assert ("html", {"lang": "en", "dir": "ltr"}) in elements
-        assert ("meta", {"name": "color-scheme", "content": "light dark"}) in elements
-        assert all(attributes["role"] == "presentation" for tag, attributes in elements if tag == "table")
-
-    def test_missing_optional_values_leave_no_gap(self):
-        email = render(inviter=None, message=None)
-        assert email.subject == "You are invited to Analytical Engines"
-        assert email.text.startswith("You are invited to join Analytical Engines in the role of editor.\n\nOpen the")
-        assert "None" not in email.text + email.html
-
-    def test_a_missing_required_value_is_an_error(self):
-        with pytest.raises(Exception, match="'role' is undefined"):
-            mail.render_email(INVITATION, **{name: word for name, word in TEMPLATE_VALUES.items() if name != "role"})
-
-    def test_a_long_subject_is_truncated(self):
-        subject = render(inviter="a" * 255, place="b" * 200).subject
-        assert len(subject) == MAX_SUBJECT_CHARACTERS
-        assert subject.endswith("a…")
-
-    @pytest.mark.parametrize("name", ["inviter", "place", "message"])
-    @pytest.mark.parametrize(
-        "markup",
-        [
-            "<script>alert(1)</script>",
-            "</title></bdi></strong></blockquote><img src=x onerror=alert(1)>",
-            '" onclick="alert(1)',
-            "{{ 7 * 7 }} {% for a in b %} {# c #} {{ self }}",
-            "&lt;b&gt; &#60;b&#62;",
-        ],
+def test_text_and_html_have_the_same_words_and_link():
+    email = render()
+    assert email.text == (
+        "Ada Lovelace invites you to join Analytical Engines in the role of editor.\n\n"
+        "With these words:\n\n"
+        "> Come and join us.\n>\n> We start on Monday.\n\n"
+        f"Open the invitation:\n{ACCEPT_URL}\n\n"
+        "It is for grace@example.com: to accept, sign in with that address."
+        " It is valid until 7 November 2026, 09:30 UTC.\n\n"
+        "If you did not expect this, ignore it: nothing happens unless you accept.\n"
     )
-    def test_markup_and_template_syntax_are_plain_text(self, name, markup):
-        email = render(**{name: markup})
-        assert markup in email.text
-        page = EmailPage(email.html)
-        assert markup in "".join(page.texts)
-        assert [tag for tag, _ in page.elements] == [tag for tag, _ in EmailPage(render(**{name: "a"}).html).elements]
-        assert page.links == {TEMPLATE_VALUES["accept_url"]}
+    page = EmailPage(email.html)
+    text = re.sub(r"\s+If the button does not work, open this address:", ":\n", "".join(page.texts))
+    assert split_words(text) == split_words(email.text)
+    assert page.links == {ACCEPT_URL}
+    assert ("html", {"lang": "en", "dir": "ltr"}) in page.elements
+    assert ("meta", {"name": "color-scheme", "content": "light dark"}) in page.elements
+    assert all(attributes["role"] == "presentation" for tag, attributes in page.elements if tag == "table")
 
-    @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\x00"])
-    def test_a_name_with_line_breaks_stays_on_one_line(self, break_):
-        email = render(place=f"Engines{break_}Bcc: eve@example.com")
-        assert email.subject == "Ada Lovelace invites you to Engines Bcc: eve@example.com"
-        assert "to join Engines Bcc: eve@example.com in the role" in email.text
 
-    @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\x0c"])
-    def test_a_message_cannot_leave_its_quotation(self, break_):
-        text = render(message=f"Hello{break_}{break_}Open the invitation:{break_}http://evil.example").text
-        assert "> Hello\n>\n> Open the invitation:\n> http://evil.example\n\nOpen the invitation:\nhttps://app" in text
+def test_missing_optional_values_leave_no_gap_and_a_missing_required_one_is_an_error():
+    email = render(inviter=None, message=None)
+    assert email.subject == "You are invited to Analytical Engines"
+    assert email.text.startswith("You are invited to join Analytical Engines in the role of editor.\n\nOpen the")
+    assert "None" not in email.text + email.html
+    with pytest.raises(Exception, match="'role' is undefined"):
+        mail.render_email(INVITATION, **{name: word for name, word in TEMPLATE_VALUES.items() if name != "role"})
 
-    def test_bidirectional_control_characters_are_removed(self):
-        email = render(inviter="\u202eadA", place="\u2067\u200fEngines\u2069", message="\u202bwords\u061c")
-        assert email.subject == "adA invites you to Engines"
-        assert "> words\n" in email.text
-        assert not any(unicodedata.category(c) == "Cf" for c in email.subject + email.text + email.html)
 
-    def test_names_in_any_script_are_preserved_and_isolated(self):
-        email = render(inviter="עדה 👩\u200d💻", place="חב\u200cרה")
-        assert email.subject == "עדה 👩\u200d💻 invites you to חב\u200cרה"
-        assert "<bdi>עדה 👩\u200d💻</bdi>" in email.html
+def test_a_long_subject_is_truncated():
+    subject = render(inviter="a" * 255, place="b" * 200).subject
+    assert len(subject) == MAX_SUBJECT_CHARACTERS
+    assert subject.endswith("a…")
 
-    @settings(deadline=None)  # The first e-mail imports the template engine.
-    @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=120))
-    def test_any_input_produces_a_well_formed_email(self, inviter, place, message):
-        email = render(inviter=inviter, place=place, message=message)
-        assert len(email.subject.splitlines()) == 1
-        for part in (email.subject, email.text, email.html):
-            part.encode()
-            assert not any(unicodedata.category(c) == "Cc" and c != "\n" for c in part)
-        page = EmailPage(email.html)
-        assert {tag for tag, _ in page.elements} <= ELEMENTS
-        assert page.links == {TEMPLATE_VALUES["accept_url"]}
-        parts = email.text.split(f"Open the invitation:\n{TEMPLATE_VALUES['accept_url']}\n")
-        assert len(parts) == 2
+
+@pytest.mark.parametrize("name", ["inviter", "place", "message"])
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<script>alert(1)</script>",
+        "</title></bdi></strong></blockquote><img src=x onerror=alert(1)>",
+        '" onclick="alert(1)',
+        "{{ 7 * 7 }} {% for a in b %} {# c #} {{ self }}",
+        "&lt;b&gt; &#60;b&#62;",
+    ],
+)
+def test_markup_and_template_syntax_are_plain_text(name, markup):
+    email = render(**{name: markup})
+    page = EmailPage(email.html)
+    assert markup in email.text
+    assert markup in "".join(page.texts)
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in EmailPage(render(**{name: "a"}).html).elements]
+    assert page.links == {ACCEPT_URL}
+
+
+@pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\x00"])
+def test_a_name_with_line_breaks_stays_on_one_line(break_):
+    email = render(place=f"Engines{break_}Bcc: eve@example.com")
+    assert email.subject == "Ada Lovelace invites you to Engines Bcc: eve@example.com"
+    assert "to join Engines Bcc: eve@example.com in the role" in email.text
+
+
+@pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\x0c"])
+def test_a_message_cannot_leave_its_quotation(break_):
+    text = render(message=f"Hello{break_}{break_}Open the invitation:{break_}http://evil.example").text
+    assert "> Hello\n>\n> Open the invitation:\n> http://evil.example\n\nOpen the invitation:\nhttps://app" in text
+
+
+def test_bidirectional_control_characters_are_removed():
+    email = render(inviter="\u202eadA", place="\u2067\u200fEngines\u2069", message="\u202bwords\u061c")
+    assert email.subject == "adA invites you to Engines"
+    assert "> words\n" in email.text
+    assert not any(unicodedata.category(c) == "Cf" for c in email.subject + email.text + email.html)
+
+
+def test_names_in_any_script_are_preserved_and_isolated():
+    email = render(inviter="עדה 👩\u200d💻", place="חב\u200cרה")
+    assert email.subject == "עדה 👩\u200d💻 invites you to חב\u200cרה"
+    assert "<bdi>עדה 👩\u200d💻</bdi>" in email.html
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=120))
+def test_any_input_produces_a_well_formed_email(inviter, place, message):
+    email = render(inviter=inviter, place=place, message=message)
+    assert len(email.subject.splitlines()) == 1
+    for part in (email.subject, email.text, email.html):
+        part.encode()
+        assert not any(unicodedata.category(c) == "Cc" and c != "\n" for c in part)
+    page = EmailPage(email.html)
+    assert {tag for tag, _ in page.elements} <= ELEMENTS
+    assert page.links == {ACCEPT_URL}
+    assert len(email.text.split(f"Open the invitation:\n{ACCEPT_URL}\n")) == 2
+
+
+def send(email: Email = EMAIL, **options: Any) -> None:
+    mail.send_email("grace@example.com", email, **options)
 
 
 @contextmanager
-def stubbed_ses_error(code: str, status: int = 400, message: str = "arranged") -> Iterator[None]:
+def stubbed_ses_error(code, status=400, message="arranged"):
     """Let SES respond with an error within the block."""
     with Stubber(client("sesv2")) as stubbed:
         stubbed.add_client_error("send_email", code, message, http_status_code=status)
@@ -183,43 +185,42 @@ class TestSendEmail:
     def test_an_email_is_sent_to_one_address_as_auto_generated(self, mailbox):
         email = render(place="Café Ω")
         with record_calls() as calls:
-            mail.send_email("grace@example.com", email)
+            send(email)
         (received,) = mailbox.received_emails
         assert (received.recipients, received.sender, received.email) == (["grace@example.com"], SENDER, email)
         assert received.headers == {"Auto-Submitted": "auto-generated"}
-        mail.send_email("grace@example.com", email, unsubscribe_url="https://a.example/unsubscribe?token=x")
+        assert calls.call_names == ["sesv2:SendEmail"]
+        send(email, unsubscribe_url="https://a.example/unsubscribe?token=x")
         assert mailbox.received_emails[1].headers == {
             "Auto-Submitted": "auto-generated",
             "List-Unsubscribe": "<https://a.example/unsubscribe?token=x>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
         }
-        assert calls.call_names == ["sesv2:SendEmail"]
 
     @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT])
     def test_a_failing_service_is_called_once_and_unavailable(self, fault, mailbox):
         with inject_fault(fault, times=None), record_calls() as calls, pytest.raises(Problem, match="unavailable"):
-            mail.send_email("grace@example.com", EMAIL)
-        assert calls.call_names == ["sesv2:SendEmail"]
-        assert mailbox.emails == []
+            send()
+        assert (calls.call_names, mailbox.emails) == (["sesv2:SendEmail"], [])
 
     def test_an_email_with_a_lost_response_is_not_sent_twice(self, mailbox):
         with inject_fault(Fault.RETRIED), pytest.raises(Problem, match="unavailable"):
-            mail.send_email("grace@example.com", EMAIL)
+            send()
         assert mailbox.emails == [EMAIL]
 
     def test_an_unverified_sender_is_a_temporary_failure(self, mailbox, configure):
         configure(mail_from="somebody@elsewhere.example")
         with pytest.raises(Problem, match="unavailable"):
-            mail.send_email("grace@example.com", EMAIL)
+            send()
         configure(mail_from=SENDER)
-        mail.send_email("grace@example.com", EMAIL)
+        send()
         assert mailbox.emails == [EMAIL]
 
     @pytest.mark.parametrize("code", ["MessageRejected", "BadRequestException"])
     def test_a_rejected_email_is_reported_without_addresses(self, code):
         reason = "Not good: <grace@example.com>, a@b."
         with stubbed_ses_error(code, message=reason), pytest.raises(EmailRejected, match=f"^{code}: Not good: <…>, …$"):
-            mail.send_email("grace@example.com", EMAIL)
+            send()
 
     @pytest.mark.parametrize(
         ("code", "status"),
@@ -236,18 +237,4 @@ class TestSendEmail:
     )
     def test_an_account_problem_is_a_temporary_failure(self, code, status):
         with stubbed_ses_error(code, status), pytest.raises(Problem, match="unavailable"):
-            mail.send_email("grace@example.com", EMAIL)
-
-
-def test_the_template_engine_is_imported_with_the_first_email():
-    program = """
-import json, sys
-from chalicelib.kernel.outbound import mail
-from chalicelib.kernel.core.aws import client
-before = "jinja2" in sys.modules
-mail.render_email("features/tenancy/invitations/mail.jinja", inviter=None, place="a", role="member", message=None,
-           accept_url="https://a.example", unsubscribe_url=None,
-           email="a@b.example", expires_at="2026-11-07T09:30:00.000Z")
-print(json.dumps([before, "jinja2" in sys.modules]))
-"""
-    assert run_in_fresh_process(program) == [False, True]
+            send()

@@ -17,3 +17,13 @@ def post(receiver: Receiver, reply: Reply | Callable[[ReceivedRequest], Reply] |
     if reply:
         receiver.default_reply = reply
     return post_webhook(receiver.url, BODY, HEADERS)
+
+
+def post_to_host(receiver: Receiver, host: str) -> WebhookResponse:
+    """Return the response to a request to the receiver under this host name."""
+    return post_webhook(receiver.url_at(host, "/hooks"), BODY, HEADERS)
+
+
+def outcome_of(response: WebhookResponse) -> tuple[int | None, str | None, bool]:
+    """Return the status, the error, and whether the time was over."""
+    return response.status, response.error, response.timed_out
