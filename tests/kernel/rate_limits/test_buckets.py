@@ -11,6 +11,7 @@ from chalicelib.kernel.rate_limits.buckets import RateLimit, count_request_in_ow
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.table import TransactionCancelled
+from tests.harness.stored_records import load_item
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -18,92 +19,77 @@ BY_NETWORK = RateLimit("knocks", limit=3, seconds=60, per="network")
 BY_PRINCIPAL = RateLimit("errands", limit=3, seconds=60, per="principal")
 
 
-def charge_once(rate_limit: RateLimit = BY_NETWORK, address: str = "192.0.2.7", principal: str = "ada") -> str:
+def charge_once(address="192.0.2.7", principal="ada", *, rate_limit=BY_NETWORK):
     bucket = rate_limit.bucket_for(client_network(address) if rate_limit.per == "network" else principal)
     state = bucket.state_or_raise_if_exhausted(table.get(bucket.key), now())
     table.write_transaction([state.count_request_write()])
     return state.headers["RateLimit"]
 
 
-class TestRateLimit:
-    def test_each_charge_takes_one_unit_until_the_window_ends(self, clock):
-        clock.freeze()
-        assert [charge_once() for _ in range(3)] == ['"knocks";r=2;t=60', '"knocks";r=1;t=60', '"knocks";r=0;t=60']
-        clock.shift(seconds=59.5)
-        with pytest.raises(Problem) as raised:
-            charge_once()
-        assert raised.value.headers == {
-            "Retry-After": "1",
-            "RateLimit": '"knocks";r=0;t=1',
-            "RateLimit-Policy": '"knocks";q=3;w=60',
-        }
-        clock.shift(seconds=0.5)
-        assert charge_once() == '"knocks";r=2;t=60'
-
-    def test_a_window_starts_with_its_first_request(self, clock):
-        clock.freeze()
+def test_each_charge_takes_one_unit_until_the_window_ends(clock):
+    clock.freeze()
+    assert charge_once() == '"knocks";r=2;t=60'
+    clock.shift(seconds=20)
+    assert [charge_once() for _ in range(2)] == ['"knocks";r=1;t=40', '"knocks";r=0;t=40']
+    clock.shift(seconds=39.5)
+    with pytest.raises(Problem) as raised:
         charge_once()
-        clock.shift(seconds=20)
-        assert charge_once() == '"knocks";r=1;t=40'
+    assert raised.value.headers == {
+        "Retry-After": "1",
+        "RateLimit": '"knocks";r=0;t=1',
+        "RateLimit-Policy": '"knocks";q=3;w=60',
+    }
+    clock.shift(seconds=0.5)
+    assert charge_once() == '"knocks";r=2;t=60'
 
-    def test_each_network_has_one_bucket_for_all_principals(self):
-        for principal in ("ada", "grace", "edith"):
-            charge_once(principal=principal)
-        with pytest.raises(Problem, match="rate_limited"):
-            charge_once(principal="mary")
-        charge_once(address="192.0.2.8")
 
-    def test_an_ipv6_client_has_a_network_of_its_own(self):
-        for number in range(3):
-            charge_once(address=f"2001:db8:0:1::{number}")
-        with pytest.raises(Problem, match="rate_limited"):
-            charge_once(address="2001:db8:0:1:ffff::1")
-        charge_once(address="2001:db8:0:2::1")
+@pytest.mark.parametrize(
+    ("rate_limit", "same_callers", "other_caller"),
+    [
+        (BY_NETWORK, [("192.0.2.7", name) for name in ("ada", "grace", "edith", "mary")], ("192.0.2.8", "ada")),
+        (BY_NETWORK, [(f"2001:db8:0:1:{n:x}::1", "ada") for n in (0, 1, 2, 0xFFFF)], ("2001:db8:0:2::1", "ada")),
+        (
+            BY_NETWORK,
+            [(ip, "ada") for ip in ("192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207", "192.0.2.7")],
+            ("192.0.2.8", "ada"),
+        ),
+        (BY_NETWORK, [("unknown", "ada")] * 4, ("192.0.2.8", "ada")),
+        (BY_PRINCIPAL, [(f"192.0.2.{n}", "ada") for n in range(4)], ("192.0.2.0", "grace")),
+    ],
+    ids=["a network", "an IPv6 network", "both notations of IPv4", "unknown addresses", "a principal"],
+)
+def test_a_network_or_principal_has_one_bucket(rate_limit, same_callers, other_caller):
+    for caller in same_callers[:3]:
+        charge_once(*caller, rate_limit=rate_limit)
+    with pytest.raises(Problem, match="rate_limited"):
+        charge_once(*same_callers[3], rate_limit=rate_limit)
+    charge_once(*other_caller, rate_limit=rate_limit)
 
-    def test_an_ipv4_mapped_ipv6_address_is_the_same_client(self):
-        for address in ("192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"):
-            charge_once(address=address)
-        with pytest.raises(Problem, match="rate_limited"):
+
+def test_concurrent_requests_never_exceed_the_limit_and_start_a_window_once():
+    bucket = BY_NETWORK.bucket_for("192.0.2.7")
+
+    def can_charge(_: int) -> bool:
+        try:
             charge_once()
+        except (TransactionCancelled, Problem):
+            return False
+        return True
 
-    def test_clients_without_a_known_address_share_a_bucket(self):
-        assert charge_once(address="unknown").startswith('"knocks";r=2')
-        assert charge_once(address="unknown").startswith('"knocks";r=1')
+    first, second = (bucket.state_or_raise_if_exhausted(None, now()) for _ in range(2))
+    table.write_transaction([first.count_request_write()])
+    with pytest.raises(TransactionCancelled):
+        table.write_transaction([second.count_request_write()])
+    with ThreadPoolExecutor(8) as threads:
+        successes = 1 + sum(threads.map(can_charge, range(40)))
+    assert successes == load_item(bucket.key)["used"] <= 3
 
-    def test_each_principal_has_one_bucket_for_all_addresses(self):
-        for number in range(3):
-            charge_once(BY_PRINCIPAL, address=f"192.0.2.{number}")
-        with pytest.raises(Problem, match="rate_limited"):
-            charge_once(BY_PRINCIPAL, address="198.51.100.1")
-        charge_once(BY_PRINCIPAL, principal="grace")
 
-    def test_concurrent_requests_never_exceed_the_limit(self):
-        def try_to_charge(_: int) -> bool:
-            try:
-                charge_once()
-            except (TransactionCancelled, Problem):
-                return False
-            return True
-
-        with ThreadPoolExecutor(8) as threads:
-            successes = sum(threads.map(try_to_charge, range(40)))
-        item = table.get(BY_NETWORK.bucket_for("192.0.2.7").key)
-        assert item
-        assert successes == item["used"] <= 3
-
-    def test_concurrent_requests_start_a_window_once(self):
-        bucket = BY_NETWORK.bucket_for("192.0.2.7")
-        first, second = (bucket.state_or_raise_if_exhausted(None, now()) for _ in range(2))
-        table.write_transaction([first.count_request_write()])
-        with pytest.raises(TransactionCancelled):
-            table.write_transaction([second.count_request_write()])
-
-    def test_several_buckets_are_charged_together_or_not_at_all(self):
-        buckets = [BY_NETWORK.bucket_for("192.0.2.7"), BY_PRINCIPAL.bucket_for("ada")]
-        states = [bucket.state_or_raise_if_exhausted(None, now()) for bucket in buckets]
-        count_request_in_own_transaction(states)
-        assert [table.get(bucket.key) is not None for bucket in buckets] == [True, True]
-        other_bucket = BY_PRINCIPAL.bucket_for("grace")
-        with pytest.raises(ConcurrentModification):
-            count_request_in_own_transaction([states[0], other_bucket.state_or_raise_if_exhausted(None, now())])
-        assert table.get(other_bucket.key) is None
+def test_several_buckets_are_charged_together_or_not_at_all():
+    buckets = [BY_NETWORK.bucket_for("192.0.2.7"), BY_PRINCIPAL.bucket_for("ada"), BY_PRINCIPAL.bucket_for("grace")]
+    states = [bucket.state_or_raise_if_exhausted(None, now()) for bucket in buckets]
+    count_request_in_own_transaction(states[:2])
+    assert [table.get(bucket.key) is not None for bucket in buckets] == [True, True, False]
+    with pytest.raises(ConcurrentModification):
+        count_request_in_own_transaction([states[0], states[2]])
+    assert table.get(buckets[2].key) is None

@@ -14,8 +14,9 @@ ID = "4c1a2b5e-0000-4000-8000-000000000001"
 ADA = PersonIdentifiers(frozenset({ID}), frozenset({"ada@example.com", "josé@example.org", 'a"b\\c@example.org'}))
 
 
-def appears_in_json(person: PersonIdentifiers, text: str) -> bool:
+def appears_in_json(person, value):
     """Return whether a person appears in JSON, after a check that `may_appear_in` has no false negatives."""
+    text = json.dumps(value, ensure_ascii=False)
     appears = person.appears_in_value(from_json(text))
     assert person.may_appear_in(text) or not appears
     return appears
@@ -24,83 +25,41 @@ def appears_in_json(person: PersonIdentifiers, text: str) -> bool:
 @pytest.mark.parametrize(
     "text",
     [
-        "ada@example.com",
-        "ADA@Example.Com",
-        "Mail: ada@example.com.",
-        "<ada@example.com>",
-        "mailto:ada@example.com",
-        "see email=ada@example.com",
-        "'ada@example.com'",
-        "“ada@example.com”",
-        "(ada@example.com)",
-        "*ada@example.com*",
-        "...ada@example.com",
-        "ada@example.com...",
-        "grace@example.com,ada@example.com",
-        "ada@example.com/work",
-        "ada@example.com - call her",
-        "ada@example.com's",
-        "\nada@example.com\n",
-        "JOSÉ@EXAMPLE.ORG",
-        "of josé@example.org",
-        'a"b\\c@example.org',
-        'say a"b\\c@example.org',
-        f"/people/{ID.upper()}/",
-        ID,
-        f"{ID}@users.example.com",
-        "/ada@example.com",
-        "/people/ada@example.com",
+        *("ada@example.com", "ADA@Example.Com", "Mail: ada@example.com.", "<ada@example.com>", "/ada@example.com"),
+        *("mailto:ada@example.com", "see email=ada@example.com", "'ada@example.com'", "“ada@example.com”"),
+        *("(ada@example.com)", "*ada@example.com*", "...ada@example.com", "ada@example.com...", "ada@example.com's"),
+        *("grace@example.com,ada@example.com", "ada@example.com/work", "ada@example.com - call her"),
+        *("\nada@example.com\n", "/people/ada@example.com", "JOSÉ@EXAMPLE.ORG", "of josé@example.org"),
+        *('a"b\\c@example.org', 'say a"b\\c@example.org', f"/people/{ID.upper()}/", ID, f"{ID}@users.example.com"),
     ],
 )
 def test_a_person_is_found_beside_any_punctuation(text):
     assert ADA.appears_in(text)
     assert not ADA.appears_in(ADA.redact(text))
-    assert appears_in_json(ADA, json.dumps({"a": [None, 1, {"b": text}]}, ensure_ascii=False))
+    assert appears_in_json(ADA, {"a": [None, 1, {"b": text}]})
     assert not ADA.appears_in_value(ADA.redact_value({"a": [None, 1, {text: text}]}))
-    assert appears_in_json(ADA, json.dumps({text: True}, ensure_ascii=False))
+    assert appears_in_json(ADA, {text: True})
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "ada",
-        "example.com",
-        "@example.com",
-        "nada@example.com",
-        "to nada@example.com",
-        "x.ada@example.com",
-        "x+ada@example.com",
-        "the o'ada@example.com",
-        "the o\u2019ada@example.com",
-        "éada@example.com",
-        "e\u0301ada@example.com",
-        "a-ada@example.com",
-        "email=ada@example.com",
-        "x/ada@example.com",
-        "ada@example.com.au",
-        "the ada@example.com.au.",
-        "ada@example.community",
-        "ada@example.com-x.org",
-        "ada@example.com--x.org",
-        "ada@example.comé",
-        "ada@example.co",
-        "jose@example.org",
-        ID[:-1] + "2",
+        *("", "ada", "example.com", "@example.com", "nada@example.com", "to nada@example.com", "x.ada@example.com"),
+        *("x+ada@example.com", "the o'ada@example.com", "the o\u2019ada@example.com", "éada@example.com"),
+        *("e\u0301ada@example.com", "a-ada@example.com", "email=ada@example.com", "x/ada@example.com"),
+        *("ada@example.com.au", "the ada@example.com.au.", "ada@example.community", "ada@example.com-x.org"),
+        *("ada@example.com--x.org", "ada@example.comé", "ada@example.co", "jose@example.org", ID[:-1] + "2"),
     ],
 )
 def test_a_person_is_not_found_in_a_longer_address(text):
     assert not ADA.appears_in(text)
     assert ADA.redact(text) == text
-    assert not appears_in_json(ADA, json.dumps({"a": text}, ensure_ascii=False))
+    assert not appears_in_json(ADA, {"a": text})
 
 
-def test_text_around_an_address_is_preserved():
+def test_text_around_an_address_is_preserved_and_only_changed_texts_are_returned():
     assert ADA.redact("Ada <ada@example.com>, Nada <nada@example.com>") == "Ada <…>, Nada <nada@example.com>"
     assert ADA.redact("ADA@example.com") == "…"
-
-
-def test_redact_all_returns_only_changed_texts():
     texts = {"name": "Ada", "note": "ada@example.com", "none": None, "empty": ""}
     assert ADA.redacted_field_changes(texts) == {"note": "…"}
 
@@ -128,4 +87,5 @@ def test_every_address_is_found_as_stored(local):
     email_address = f"{local}@example.org".lower()
     person = PersonIdentifiers(frozenset(), frozenset({email_address}))
     assert person.appears_in(email_address)
-    assert appears_in_json(person, rfc8785.dumps({"email": email_address}).decode())
+    assert appears_in_json(person, {"email": email_address})
+    assert person.may_appear_in(rfc8785.dumps({"email": email_address}).decode())

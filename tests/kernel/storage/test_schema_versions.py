@@ -3,8 +3,6 @@
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
@@ -13,7 +11,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import memory_aws
-from tests.harness.stored_records import new_id_and_time_fields
+from tests.harness.stored_records import committed_changes, new_id_and_time_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 SHELF = "01939d3c-0000-7000-8000-00000000000b"
@@ -46,142 +44,117 @@ class Crate(Entity):
 del KINDS["crate"]
 
 
+def build_crate(title: str = "x") -> Crate:
+    return Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title=title, grams=1)
+
+
 def put_version_1(**fields: Any) -> Item:
     """Store a crate of schema version 1 with its former index keys and an attribute of another writer."""
     base_fields = new_id_and_time_fields(now())
-    item = {
-        **base_fields,
-        "version": 1,
-        "kind": "crate",
-        "shelf_id": SHELF,
-        "label": "Looms",
-        "kilograms": 2,
-        "pk": f"P#{SHELF}",
-        "sk": base_fields["id"],
-        "facet1pk": f"P#{SHELF}#heavy",
-        "closing": "mark",
-        **fields,
-    }
-    memory_aws.put_item(item)
+    keys = {"pk": f"P#{SHELF}", "sk": base_fields["id"], "facet1pk": f"P#{SHELF}#heavy"}
+    own_fields = {"version": 1, "kind": "crate", "shelf_id": SHELF, "label": "Looms", "kilograms": 2}
+    item = {**base_fields, **own_fields, **keys, "closing": "mark", **fields}
+    memory_aws.put_item({name: value for name, value in item.items() if value is not ...})
     return item
 
 
-def load(item: Item) -> Crate:
-    return Crate.from_item(table.get((item["pk"], item["sk"])) or {})
+def stored(item):
+    return table.get((item["pk"], item["sk"]))
+
+
+def load(item):
+    return Crate.from_item(stored(item))
 
 
 def update(crate: Crate, **fields: Any) -> None:
-    changes = UnitOfWork(now())
-    changes.update(crate, **fields)
-    changes.commit()
+    with committed_changes() as changes:
+        changes.update(crate, **fields)
 
 
-class TestReading:
-    def test_every_older_version_is_read_as_current(self):
-        first, second = put_version_1(), put_version_1(shape=2, grams=5)
-        assert (load(first).title, load(first).grams) == ("Looms", 2000)
-        assert (load(second).title, load(second).grams) == ("Looms", 5)
-
-    def test_a_list_contains_records_of_all_versions(self):
-        first = put_version_1()
-        new = Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title="New", grams=1)
-        memory_aws.put_item(new.item())
-        crates = {crate.id: crate for crate in map(Crate.from_item, table.query(f"P#{SHELF}").items)}
-        base_fields = {name: first[name] for name in ("id", "created_at", "updated_at")}
-        assert crates == {first["id"]: Crate(**base_fields, shelf_id=SHELF, title="Looms", grams=2000), new.id: new}
-
-    def test_reading_changes_neither_the_item_nor_the_table(self):
-        item = put_version_1()
-        before = dict(item)
-        Crate.from_item(item)
-        assert item == before
-        assert table.get((item["pk"], item["sk"])) == before
-
-    def test_a_newer_version_is_not_misread(self):
-        item = put_version_1(shape=4, title="Looms", grams=2)
-        with pytest.raises(Problem, match="unavailable"):
-            load(item)
-
-    def test_the_first_version_is_not_stored(self):
-        class Box(Entity):
-            kind, pk, sk = "box", "P#{id}", "#"
-
-        del KINDS["box"]
-        assert "shape" not in Box(**new_id_and_time_fields(now())).item()
-        assert Crate(**new_id_and_time_fields(now()), shelf_id=SHELF, title="x", grams=1).item()["shape"] == 3
-
-    def test_an_entity_without_all_upcasters_is_an_error(self):
-        with pytest.raises(TypeError, match="from each version from 1 to 1"):
-
-            class Box(Entity):
-                kind, pk, sk, schema_version = "box", "P#{id}", "#", 2
+def test_every_older_version_is_read_as_current_also_in_a_list():
+    first, second, new = put_version_1(), put_version_1(shape=2, grams=5), build_crate()
+    memory_aws.put_item(new.item())
+    crates = {crate.id: crate for crate in map(Crate.from_item, table.query(f"P#{SHELF}").items)}
+    base_fields = {name: first[name] for name in ("id", "created_at", "updated_at")}
+    assert crates.pop(first["id"]) == load(first) == Crate(**base_fields, shelf_id=SHELF, title="Looms", grams=2000)
+    assert crates.pop(new.id) == new
+    assert [(crate.title, crate.grams) for crate in (*crates.values(), load(second))] == [("Looms", 5)] * 2
 
 
-class TestWriting:
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(
-        st.sampled_from([{}, {"shape": 2, "grams": 7}, {"label": ""}]),
-        st.sampled_from([{"sent": True}, {"title": "Mills"}, {"title": "Looms", "sent": True}, {"grams": 2000}]),
-    )
-    def test_the_first_change_stores_the_current_version(self, item_fields, changed):
-        item = put_version_1(**item_fields)
-        if item_fields.get("shape") == 2:
-            del item["kilograms"]
-            memory_aws.put_item(item)
-        changes = UnitOfWork(now())
+def test_reading_changes_neither_the_item_nor_the_table():
+    item = put_version_1()
+    before = dict(item)
+    Crate.from_item(item)
+    assert item == stored(item) == before
+
+
+def test_a_newer_version_is_not_misread():
+    with pytest.raises(Problem, match="unavailable"):
+        load(put_version_1(shape=4, title="Looms", grams=2))
+
+
+def test_versions_after_the_first_are_stored_and_require_all_upcasters():
+    class Box(Entity):
+        kind, pk, sk = "box", "P#{id}", "#"
+
+    del KINDS["box"]
+    assert "shape" not in Box(**new_id_and_time_fields(now())).item()
+    assert build_crate().item()["shape"] == 3
+    with pytest.raises(TypeError, match="from each version from 1 to 1"):
+
+        class Incomplete(Entity):
+            kind, pk, sk, schema_version = "box", "P#{id}", "#", 2
+
+
+@pytest.mark.parametrize("fields", [{}, {"shape": 2, "grams": 7, "kilograms": ...}, {"label": ""}])
+@pytest.mark.parametrize(
+    "changed", [{"sent": True}, {"title": "Mills"}, {"title": "Looms", "sent": True}, {"grams": 2000}]
+)
+def test_the_first_change_stores_the_current_version(fields, changed):
+    item = put_version_1(**fields)
+    with committed_changes() as changes:
         updated = changes.bump_version(load(item), **changed)
-        changes.commit()
-        assert table.get(updated.item_key) == {**updated.item(), "closing": "mark"}
-        assert load(item).legacy_item is None
+    assert stored(item) == {**updated.item(), "closing": "mark"}
+    assert load(item).legacy_item is None
+    (listed,) = table.query(Partition(f"P#{SHELF}#T", "index1")).items
+    assert listed["title"] == updated.title
 
-    def test_index_keys_are_those_of_the_current_version(self):
-        item = put_version_1()
-        update(load(item), sent=True)
-        item_fields = table.get((item["pk"], item["sk"])) or {}
-        assert "facet1pk" not in item_fields
-        (listed,) = table.query(Partition(f"P#{SHELF}#T", "index1")).items
-        assert listed["title"] == "Looms"
 
-    def test_a_change_to_equal_values_is_not_written(self):
-        item = put_version_1()
-        changes = UnitOfWork(now())
-        changes.update(load(item), title="Looms", grams=2000)
-        assert changes.is_empty
-        assert table.get((item["pk"], item["sk"])) == item
+def test_a_change_to_equal_values_is_not_written():
+    item = put_version_1()
+    changes = UnitOfWork(now())
+    changes.update(load(item), title="Looms", grams=2000)
+    assert changes.is_empty
+    assert stored(item) == item
 
-    def test_one_of_two_concurrent_changes_of_an_old_item_conflicts(self):
-        item = put_version_1()
-        first, second = load(item), load(item)
-        changes = UnitOfWork(now())
-        updated = changes.update_untracked(first, sent=True)
-        changes.commit()
-        assert updated.version == 1
-        for method in ("update_untracked", "update", "delete"):
-            changes = UnitOfWork(now())
-            getattr(changes, method)(second, **({} if method == "delete" else {"title": "Mills"}))
-            with pytest.raises(ConcurrentModification):
-                changes.commit()
-        update(load(item), title="Mills")
-        assert (load(item).title, load(item).sent) == ("Mills", True)
 
-    def test_replaced_fields_of_an_old_record_are_written_with_the_next_change(self):
-        item = put_version_1()
-        update(load(item).replace(title="Mills"), grams=9)
-        assert (load(item).title, load(item).grams, load(item).legacy_item) == ("Mills", 9, None)
+def test_one_of_two_concurrent_changes_of_an_old_item_conflicts():
+    item = put_version_1()
+    first, second = load(item), load(item)
+    with committed_changes() as changes:
+        assert changes.update_untracked(first, sent=True).version == 1
+    for method, fields in (("update_untracked", {"title": "Mills"}), ("update", {"title": "Mills"}), ("delete", {})):
+        with pytest.raises(ConcurrentModification), committed_changes() as changes:
+            getattr(changes, method)(second, **fields)
+    update(load(item), title="Mills")
+    assert (load(item).title, load(item).sent) == ("Mills", True)
 
-    def test_a_changed_record_can_be_changed_again(self):
-        item = put_version_1()
-        for grams in (5, 2000):
-            changes = UnitOfWork(now())
-            crate = changes.update_untracked(load(item), grams=grams)
-            changes.commit()
-            update(crate.replace(sent=True), title=f"{grams}")
-        assert (load(item).grams, load(item).title, load(item).version) == (2000, "2000", 3)
 
-    def test_an_old_record_can_be_required_and_deleted(self):
-        item, other = put_version_1(), put_version_1()
-        changes = UnitOfWork(now())
+def test_a_changed_record_can_be_changed_again():
+    item = put_version_1()
+    update(load(item).replace(title="Mills"), grams=9)
+    assert (load(item).title, load(item).grams, load(item).legacy_item) == ("Mills", 9, None)
+    other = put_version_1()
+    for grams in (5, 2000):
+        with committed_changes() as changes:
+            crate = changes.update_untracked(load(other), grams=grams)
+        update(crate.replace(sent=True), title=f"{grams}")
+    assert (load(other).grams, load(other).title, load(other).version) == (2000, "2000", 3)
+
+
+def test_an_old_record_can_be_required_and_deleted():
+    item, other = put_version_1(), put_version_1()
+    with committed_changes() as changes:
         changes.require_unchanged(load(item))
         changes.delete(load(other))
-        changes.commit()
-        assert table.get((other["pk"], other["sk"])) is None
+    assert stored(other) is None

@@ -8,13 +8,13 @@ import pytest
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import KINDS, Entity, Item
+from chalicelib.kernel.storage.entity import KINDS, Entity
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness import memory_aws
 from tests.harness.sample_entity import Parcel, build_parcel, create_parcel
-from tests.harness.stored_records import new_id_and_time_fields
+from tests.harness.stored_records import committed_changes, load_item, new_id_and_time_fields
 
 pytestmark = pytest.mark.usefixtures("aws")
 
@@ -44,157 +44,117 @@ class Seat(Entity):
 del KINDS["seat"]
 
 
-def create_seat(number: int = 7, *, hours: float = 1, **fields: object) -> Seat:
-    changes = UnitOfWork(now())
-    seat = Seat(**new_id_and_time_fields(now()), number=number, until=after(now(), hours=hours), **fields)  # type: ignore[arg-type]
-    changes.create(seat)
-    changes.commit()
+def create_seat(*, left: bool = False) -> Seat:
+    """Store a seat that is reserved for an hour."""
+    with committed_changes() as changes:
+        seat = Seat(**new_id_and_time_fields(now()), number=7, until=after(now(), hours=1), left=left)
+        changes.create(seat)
     return seat
 
 
 def update_seat(seat: Seat, **fields: object) -> Seat:
-    changes = UnitOfWork(now())
-    updated = changes.update(seat, **fields)
-    changes.commit()
-    return updated
+    with committed_changes() as changes:
+        return changes.update(seat, **fields)
 
 
-def load_guard(number: int = 7) -> Item | None:
-    return table.get(guard_key(Seat.uniques["by_number"], {"hall": "Royal Institution", "number": number}))
+def load_guard():
+    return table.get(guard_key(Seat.uniques["by_number"], {"hall": "Royal Institution", "number": 7}))
 
 
-class TestUniqueValue:
-    def test_a_value_belongs_to_one_record(self):
-        create_parcel("a")
-        with pytest.raises(Problem, match="slug_taken") as raised:
-            create_parcel("a")
-        assert [error.pointer for error in raised.value.errors] == ["/label"]
+def assert_taken(field, reserve):
+    with pytest.raises(Problem, match={"label": "slug_taken", "number": "already_exists"}[field]) as raised:
+        reserve()
+    assert [error.pointer for error in raised.value.errors] == [f"/{field}"]
 
-    def test_a_former_value_is_reserved_for_a_retention_period(self, clock):
-        record = create_parcel("a")
-        changes = UnitOfWork(now())
+
+def test_a_former_value_is_reserved_for_a_retention_period(clock):
+    record = create_parcel("a")
+    assert_taken("label", create_parcel)
+    with committed_changes() as changes:
         changes.update(record, label="b")
-        changes.commit()
-        load_guard = table.get(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
-        assert load_guard is not None
-        assert (load_guard["ref"], load_guard["alias"]) == (record.id, True)
-        assert abs(load_guard["ttl"] - time.time() - 90 * 86_400) < 5
-        with pytest.raises(Problem, match="slug_taken"):
+    guard = load_item(guard_key(Parcel.uniques["by_label"], {"label": "a"}))
+    assert (guard["ref"], guard["alias"]) == (record.id, True)
+    assert abs(guard["ttl"] - time.time() - 90 * 86_400) < 5
+    assert_taken("label", create_parcel)
+    clock.shift(days=91)
+    assert create_parcel().label == "a"
+
+
+def test_one_of_several_concurrent_creations_succeeds():
+    def can_create(_: int) -> bool:
+        try:
             create_parcel("a")
-        clock.shift(days=91)
-        assert create_parcel("a").label == "a"
+        except Problem:
+            return False
+        return True
 
-    def test_one_of_several_concurrent_creations_succeeds(self):
-        def try_to_create(_: int) -> bool:
-            try:
-                create_parcel("a")
-            except Problem:
-                return False
-            return True
-
-        with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(try_to_create, range(8))) == 1
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(can_create, range(8))) == 1
 
 
-class TestTransferredValue:
-    def test_a_value_passes_to_another_record_in_one_transaction(self):
-        former = create_parcel("a")
-        changes = UnitOfWork(now())
+def test_a_value_passes_to_another_record_in_one_transaction():
+    former = create_parcel("a")
+    with committed_changes() as changes:
         changes.delete(former)
         successor = changes.create(build_parcel("a"))
-        changes.commit()
-        stored_guard = table.get(guard_key(Parcel.by_label, successor))
-        assert stored_guard is not None
-        assert stored_guard["ref"] == successor.id
+    assert load_item(guard_key(Parcel.by_label, successor))["ref"] == successor.id
 
-    def test_a_value_does_not_pass_from_a_record_without_it(self):
-        former = create_parcel("a")
-        changes = UnitOfWork(now())
+
+def test_a_value_does_not_pass_from_a_record_without_it():
+    former, changes = create_parcel("a"), UnitOfWork(now())
+    changes.delete(former)
+    changes.create(build_parcel("a"))
+    key = guard_key(Parcel.by_label, former)
+    memory_aws.put_item({"pk": key[0], "sk": key[1], "ref": "somebody else's"})
+    assert_taken("label", changes.commit)
+
+
+def test_a_value_is_free_at_its_expiry_and_not_before(clock):
+    clock.freeze(TIMESTAMP)
+    create_seat()
+    assert load_guard()["ttl"] == int(time.time()) + 3601, "the second after the expiry"
+    clock.freeze("2026-11-20T10:30:00.399Z")
+    assert_taken("number", create_seat)
+    clock.freeze("2026-11-20T10:30:00.400Z")
+    assert create_seat().number == 7
+
+
+def test_a_later_expiry_extends_the_reservation(clock):
+    clock.freeze(TIMESTAMP)
+    seat = create_seat()
+    clock.shift(minutes=30)
+    update_seat(seat, until=after(now(), hours=1))
+    clock.shift(minutes=59)
+    assert_taken("number", create_seat)
+    clock.shift(minutes=2)
+    assert create_seat().number == 7
+
+
+def test_the_former_holder_cannot_change_release_or_renew_the_value_of_another(clock):
+    former = create_seat()
+    clock.shift(hours=1, seconds=1)
+    current = create_seat()
+    assert_taken("number", lambda: update_seat(former, until=after(now(), hours=1)))
+    former = update_seat(former, updated_at=now())
+    assert load_guard()["ref"] == current.id
+    former = update_seat(former, left=True)
+    assert load_guard()["ref"] == current.id
+    with committed_changes() as changes:
         changes.delete(former)
-        changes.create(build_parcel("a"))
-        key = guard_key(Parcel.by_label, former)
-        memory_aws.put_item({"pk": key[0], "sk": key[1], "ref": "somebody else's"})
-        with pytest.raises(Problem, match="slug_taken"):
-            changes.commit()
+    assert load_guard()["ref"] == current.id
 
 
-class TestExpiringValue:
-    def test_a_value_is_free_at_its_expiry_and_not_before(self, clock):
-        clock.freeze(TIMESTAMP)
-        create_seat(hours=1)
-        clock.freeze("2026-11-20T10:30:00.399Z")
-        with pytest.raises(Problem, match="already_exists"):
-            create_seat()
-        clock.freeze("2026-11-20T10:30:00.400Z")
-        assert create_seat().number == 7
-
-    def test_a_change_of_the_former_holder_does_not_affect_the_new_one(self, clock):
-        former = create_seat(hours=1)
-        clock.shift(hours=2)
-        current = create_seat()
-        update_seat(former, updated_at=now())
-        stored_guard = load_guard()
-        assert stored_guard is not None
-        assert stored_guard["ref"] == current.id
-
-    def test_the_guards_ttl_is_the_second_after_the_expiry(self, clock):
-        clock.freeze(TIMESTAMP)
-        create_seat(hours=1)
-        stored_guard = load_guard()
-        assert stored_guard is not None
-        assert stored_guard["ttl"] == int(time.time()) + 3601
-
-    def test_a_later_expiry_extends_the_reservation(self, clock):
-        clock.freeze(TIMESTAMP)
-        seat = create_seat(hours=1)
-        clock.shift(minutes=30)
-        update_seat(seat, until=after(now(), hours=1))
-        clock.shift(minutes=59)
-        with pytest.raises(Problem, match="already_exists"):
-            create_seat()
-        clock.shift(minutes=2)
-        assert create_seat().number == 7
-
-    def test_release_by_the_former_holder_does_not_affect_the_new_one(self, clock):
-        former = create_seat(hours=1)
-        clock.shift(hours=1, seconds=1)
-        current = create_seat(hours=1)
-        update_seat(former, left=True)
-        changes = UnitOfWork(now())
-        changes.delete(former.replace(left=True, version=2))
-        changes.commit()
-        stored_guard = load_guard()
-        assert stored_guard is not None
-        assert stored_guard["ref"] == current.id
-
-    def test_a_former_holder_cannot_renew_a_value_of_another(self, clock):
-        former = create_seat(hours=1)
-        clock.shift(hours=1, seconds=1)
-        create_seat(hours=1)
-        with pytest.raises(Problem, match="already_exists"):
-            update_seat(former, until=after(now(), hours=1))
+def test_a_value_is_free_when_the_condition_ends_and_reserved_again_if_it_is_free():
+    former = update_seat(create_seat(), left=True)
+    assert load_guard() is None
+    seat = update_seat(former, left=False)
+    assert load_guard()["ref"] == seat.id
+    former = update_seat(seat, left=True)
+    assert create_seat().number == 7
+    assert_taken("number", lambda: update_seat(former, left=False))
 
 
-class TestConditionalValue:
-    def test_a_value_is_free_when_the_condition_ends(self):
-        update_seat(create_seat(), left=True)
-        assert load_guard() is None
-        assert create_seat().number == 7
-
-    def test_a_value_is_reserved_again_if_it_is_free(self):
-        seat = update_seat(create_seat(), left=True)
-        seat = update_seat(seat, left=False)
-        stored_guard = load_guard()
-        assert stored_guard is not None
-        assert stored_guard["ref"] == seat.id
-
-    def test_a_value_is_not_reserved_again_if_it_belongs_to_another(self):
-        former = update_seat(create_seat(), left=True)
-        create_seat()
-        with pytest.raises(Problem, match="already_exists"):
-            update_seat(former, left=False)
-
-    def test_a_record_that_does_not_meet_the_condition_reserves_nothing(self):
-        create_seat(left=True)
-        assert load_guard() is None
-        assert [item["sk"] for item in memory_aws.all_items()] != ["#"]
+def test_a_record_that_does_not_meet_the_condition_reserves_nothing():
+    seat = create_seat(left=True)
+    assert load_guard() is None
+    assert [item["sk"] for item in memory_aws.all_items()] == [seat.id]

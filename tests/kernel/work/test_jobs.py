@@ -16,11 +16,11 @@ from chalicelib.kernel.storage.entity import KINDS
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, scheduler
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
+from chalicelib.kernel.work.jobs import save_progress_and_extend_lease as save
 from tests.harness import memory_aws
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.sample_entity import LOG_ID, build_parcel
-from tests.harness.sample_entity import create_parcel as stored_parcel
-from tests.harness.stored_records import new_id_and_time_fields, system_origin
+from tests.harness.sample_entity import LOG_ID, build_parcel, create_parcel
+from tests.harness.stored_records import committed_changes, load_item, new_id_and_time_fields, system_origin
 from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("aws")
@@ -52,156 +52,136 @@ del KINDS["engine"], KINDS["carriage"]
 
 def create_engine(lease_until: str | None = "now") -> Engine:
     """Store an engine whose job can be claimed from a time on."""
-    changes = UnitOfWork(now())
-    engine = changes.create(
-        Engine(**new_id_and_time_fields(now()), lease_until=now() if lease_until == "now" else lease_until)
-    )
-    changes.commit()
-    return engine
+    with committed_changes() as changes:
+        lease_end = now() if lease_until == "now" else lease_until
+        return changes.create(Engine(**new_id_and_time_fields(now()), lease_until=lease_end))
 
 
-def job_message(engine: Job | None) -> dict[str, str]:
+def job_message(engine: Job) -> dict[str, str]:
     """Return the message that starts a job."""
-    assert engine is not None
     pk, sk = engine.item_key
     return {"task": engine.task, "pk": pk, "sk": sk}
 
 
-def claim(engine: Engine) -> Engine:
-    """Return the engine after a worker has claimed its job."""
-    claimed = jobs.claim(Engine, job_message(engine))
-    assert claimed is not None
-    return claimed
+def claim(engine):
+    return jobs.claim(Engine, job_message(engine))
 
 
-def load(engine: Engine) -> Engine:
-    """Return the engine as stored in the table."""
-    item = table.get(engine.item_key)
-    assert item is not None
-    return Engine.from_item(item)
+def create_claimed_engine():
+    return claim(create_engine())
+
+
+def load(engine):
+    return Engine.from_item(load_item(engine.item_key))
+
+
+def queued_jobs():
+    return [json.loads(body) for body in queued_bodies("jobs")]
+
+
+def failing_queue():
+    return inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None)
 
 
 class TestClaim:
-    def test_a_claim_leases_the_job(self, clock):
+    def test_a_job_is_leased_to_one_worker_until_the_lease_ends(self, clock):
         timestamp = clock.freeze()
-        engine = claim(create_engine())
-        assert engine == load(engine)
-        assert (engine.lease_until, engine.failures) == (after(timestamp, seconds=LEASE_SECONDS), 1)
-
-    def test_one_of_several_concurrent_claims_succeeds(self):
         engine = create_engine()
         with ThreadPoolExecutor(8) as threads:
-            claims = list(threads.map(lambda _: jobs.claim(Engine, job_message(engine)), range(8)))
-        assert sum(job is not None for job in claims) == 1
-
-    def test_a_leased_job_cannot_be_claimed_until_the_lease_ends(self, clock):
-        clock.freeze()
-        engine = claim(create_engine())
+            (claimed,) = [job for job in threads.map(claim, [engine] * 8) if job]
+        assert claimed == load(engine)
+        assert (claimed.lease_until, claimed.failures) == (after(timestamp, seconds=LEASE_SECONDS), 1)
         clock.shift(seconds=LEASE_SECONDS - 0.001)
-        assert jobs.claim(Engine, job_message(engine)) is None
+        assert claim(engine) is None
         clock.shift(seconds=0.001)
         assert claim(engine).failures == 2
 
     def test_a_job_cannot_be_claimed_before_its_start_time(self, clock):
         engine = create_engine(after(now(), seconds=5))
-        assert jobs.claim(Engine, job_message(engine)) is None
+        assert claim(engine) is None
         clock.shift(seconds=5)
         assert claim(engine).failures == 1
 
-    def test_a_finished_or_deleted_job_cannot_be_claimed(self):
+    def test_a_finished_or_deleted_job_or_one_of_another_kind_cannot_be_claimed(self):
+        other = create_engine()
+        assert jobs.claim(Carriage, job_message(other)) is None
+        assert load(other) == other
         engine = create_engine(None)
-        assert jobs.claim(Engine, job_message(engine)) is None
+        assert claim(engine) is None
         memory_aws.delete_item(dict(zip(("pk", "sk"), engine.item_key, strict=True)))
-        assert jobs.claim(Engine, job_message(engine)) is None
-
-    def test_a_job_of_another_kind_cannot_be_claimed(self):
-        engine = create_engine()
-        assert jobs.claim(Carriage, job_message(engine)) is None
-        assert load(engine) == engine
+        assert claim(engine) is None
 
 
 class TestCheckpoint:
     def test_a_checkpoint_stores_progress_and_extends_the_lease(self, clock):
         clock.freeze()
-        engine = claim(create_engine())
-        clock.shift(seconds=100)
-        engine = jobs.save_progress_and_extend_lease(engine, wheels=1)
-        assert engine == load(engine)
-        assert (engine.wheels, engine.failures, engine.version) == (1, 0, 1)
-        assert engine.lease_until == after(now(), seconds=LEASE_SECONDS)
+        engine = create_claimed_engine()
+        for wheels in (1, 2):
+            clock.shift(seconds=100)
+            engine = save(engine, wheels=wheels)
+            assert engine == load(engine)
+            assert (engine.wheels, engine.failures, engine.version) == (wheels, 0, 1)
+            assert engine.lease_until == after(now(), seconds=LEASE_SECONDS)
 
     def test_a_change_of_public_fields_increases_the_version(self):
-        engine = jobs.save_progress_and_extend_lease(claim(create_engine()), status="running")
-        assert (engine.version, jobs.save_progress_and_extend_lease(engine, status="running", wheels=1).version) == (
-            2,
-            2,
-        )
+        engine = save(create_claimed_engine(), status="running")
+        assert (engine.version, save(engine, status="running", wheels=1).version) == (2, 2)
         assert engine.updated_at > engine.created_at
         assert jobs.finish(load(engine), status="completed") == load(engine)
         assert load(engine).version == 3
 
-    def test_several_checkpoints_are_stored_in_order(self):
-        engine = claim(create_engine())
-        for wheels in (1, 2, 3):
-            engine = jobs.save_progress_and_extend_lease(engine, wheels=wheels)
-        assert load(engine).wheels == 3
-
     def test_a_worker_whose_lease_ended_stores_nothing(self, clock):
-        outdated = claim(create_engine())
+        outdated = create_claimed_engine()
         clock.shift(seconds=LEASE_SECONDS)
-        current = jobs.save_progress_and_extend_lease(claim(outdated), wheels=2)
+        current = save(claim(outdated), wheels=2)
         changes = UnitOfWork(now())
         changes.create(build_parcel("a"))
-        for store in (jobs.save_progress_and_extend_lease, jobs.finish, jobs.release):
+        for store in (save, jobs.finish, jobs.release, lambda job, wheels: save(job, changes, wheels=wheels)):
             with pytest.raises(ConcurrentModification):
                 store(outdated, wheels=1)
-        with pytest.raises(ConcurrentModification):
-            jobs.save_progress_and_extend_lease(outdated, changes, wheels=1)
         assert load(outdated) == current
         assert [item["pk"] for item in memory_aws.all_items()] == [current.item_key[0]]
-        assert queued_bodies("jobs") == []
+        assert queued_jobs() == []
 
-    def test_other_changes_are_written_with_the_checkpoint(self):
+    @pytest.mark.parametrize("store", [save, jobs.finish])
+    def test_other_changes_are_written_with_the_checkpoint_or_the_end_of_the_job(self, store):
         changes = UnitOfWork(now())
         created = changes.create(build_parcel("a"))
-        engine = jobs.save_progress_and_extend_lease(claim(create_engine()), changes, wheels=1)
+        engine = store(create_claimed_engine(), changes, wheels=1)
         assert load(engine).wheels == 1
         assert table.get(created.item_key)
 
     def test_a_conflict_in_other_changes_prevents_the_checkpoint(self):
-        engine, created = claim(create_engine()), stored_parcel("a")
-        other = UnitOfWork(now())
-        other.update(created, weight=2)
-        other.commit()
-        changes = UnitOfWork(now())
+        engine, created, changes = create_claimed_engine(), create_parcel("a"), UnitOfWork(now())
+        with committed_changes() as other:
+            other.update(created, weight=2)
         changes.update(created, weight=3)
         with pytest.raises(ConcurrentModification):
-            jobs.save_progress_and_extend_lease(engine, changes, wheels=1)
+            save(engine, changes, wheels=1)
         assert load(engine) == engine
 
 
 class TestRelease:
     def test_the_next_slice_starts_at_once_by_a_message(self):
-        engine = jobs.release(claim(create_engine()), wheels=4)
-        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
+        engine = jobs.release(create_claimed_engine(), wheels=4)
+        assert queued_jobs() == [job_message(engine)]
         engine = claim(engine)
         assert (engine.wheels, engine.failures) == (4, 1)
 
     def test_a_delayed_slice_is_started_by_the_sweep(self, clock):
         clock.freeze()
-        engine = jobs.release(claim(create_engine()), delay_seconds=600)
-        assert queued_bodies("jobs") == []
+        engine = jobs.release(create_claimed_engine(), delay_seconds=600)
+        assert queued_jobs() == []
         clock.shift(seconds=599)
         assert scheduler.enqueue_due_tasks() == 0
-        assert jobs.claim(Engine, job_message(engine)) is None
+        assert claim(engine) is None
         clock.shift(seconds=1)
         assert scheduler.enqueue_due_tasks() == 1
-        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
+        assert queued_jobs() == [job_message(engine)]
 
     def test_the_sweep_starts_a_slice_whose_message_was_not_sent(self):
-        engine = claim(create_engine())
-        throttled = inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None)
-        with throttled, pytest.raises(Problem, match="unavailable"):
+        engine = create_claimed_engine()
+        with failing_queue(), pytest.raises(Problem, match="unavailable"):
             jobs.release(engine, wheels=1)
         assert scheduler.enqueue_due_tasks() == 1
         assert claim(engine).wheels == 1
@@ -212,111 +192,90 @@ class TestRelease:
             engine = claim(engine)
             assert engine.failures == failures
             engine = jobs.release(engine)
-        engine = jobs.release(jobs.save_progress_and_extend_lease(claim(engine), wheels=1))
+        engine = jobs.release(save(claim(engine), wheels=1))
         assert claim(engine).failures == 1
 
-
-class TestRetryLater:
     def test_a_checkpoint_in_the_slice_resets_the_backoff(self, clock):
         timestamp = clock.freeze()
-        engine = jobs.save_progress_and_extend_lease(claim(create_engine()), wheels=1)
+        engine = save(create_claimed_engine(), wheels=1)
         jobs.release_with_growing_delay(engine)
-        lease_until = load(engine).lease_until
-        assert lease_until is not None
-        assert after(timestamp, seconds=48) <= lease_until <= after(timestamp, seconds=72)
+        assert after(timestamp, seconds=48) <= load(engine).lease_until <= after(timestamp, seconds=72)
 
 
-class TestFinish:
-    def test_a_finished_job_is_neither_claimed_nor_due(self, clock):
-        engine = jobs.finish(claim(create_engine()), wheels=9)
-        assert (load(engine).wheels, load(engine).lease_until) == (9, None)
-        assert jobs.claim(Engine, job_message(engine)) is None
-        clock.shift(days=1)
-        assert scheduler.enqueue_due_tasks() == 0
-
-    def test_other_changes_are_written_with_the_end_of_the_job(self):
-        changes = UnitOfWork(now())
-        created = changes.create(build_parcel("a"))
-        jobs.finish(claim(create_engine()), changes)
-        assert table.get(created.item_key)
+def test_a_finished_job_is_neither_claimed_nor_due(clock):
+    engine = jobs.finish(create_claimed_engine(), wheels=9)
+    assert (load(engine).wheels, load(engine).lease_until) == (9, None)
+    assert claim(engine) is None
+    clock.shift(days=1)
+    assert scheduler.enqueue_due_tasks() == 0
 
 
 class TestSweep:
-    def test_a_job_without_a_message_is_queued(self):
+    def test_a_job_without_a_message_is_queued_and_can_be_claimed_by_an_earlier_message(self):
         engine = create_engine()
         assert scheduler.enqueue_due_tasks() == 1
-        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
+        assert queued_jobs() == [job_message(engine)]
+        assert save(claim(engine), wheels=1) == load(engine)
+        assert claim(engine) is None
 
     def test_a_leased_job_is_queued_only_after_its_lease(self, clock):
         clock.freeze()
-        engine = claim(create_engine())
+        engine = create_claimed_engine()
         clock.shift(seconds=LEASE_SECONDS - 1)
         assert scheduler.enqueue_due_tasks() == 0
         clock.shift(seconds=1)
         assert scheduler.enqueue_due_tasks() == 1
         assert claim(engine).failures == 2
 
-    def test_a_queued_job_can_also_be_claimed_by_an_earlier_message(self):
-        engine = create_engine()
-        assert scheduler.enqueue_due_tasks() == 1
-        assert jobs.save_progress_and_extend_lease(claim(engine), wheels=1) == load(engine)
-        assert jobs.claim(Engine, job_message(engine)) is None
-
 
 class TestEnqueueAfterCommit:
     """The message of a job that a mutation starts is part of the message that notifies the ledger."""
 
     @staticmethod
-    def _create_engine() -> Engine:
+    def order_engine(engine: Engine | None = None) -> Engine:
         changes = UnitOfWork(now())
-        engine = changes.create(Engine(**new_id_and_time_fields(now()), lease_until=now()))
+        engine = changes.create(engine or Engine(**new_id_and_time_fields(now()), lease_until=now()))
         changes.enqueue_after_commit(Engine.task, engine)
         outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
         return engine
 
-    def test_one_message_notifies_the_ledger_and_starts_the_job(self):
-        engine = self._create_engine()
-        assert [json.loads(body) for body in queued_bodies("events.fifo")] == [
-            {"log": LOG_ID, "then": [job_message(engine)]}
-        ]
-        assert queued_bodies("jobs") == []
+    @staticmethod
+    def assert_swept(engine: Engine) -> None:
+        """Assert that only the sweep starts the job."""
+        assert queued_jobs() == []
+        assert scheduler.enqueue_due_tasks() == 1
+        assert queued_jobs() == [job_message(engine)]
 
-    def test_the_ledgers_worker_forwards_the_jobs_message(self, workers):
-        engine = self._create_engine()
-        assert workers.try_deliver().failed_bodies == [json.dumps(job_message(engine))], (
-            "the service has no task that builds engines"
-        )
+    def test_one_message_notifies_the_ledger_whose_worker_forwards_the_jobs_message(self, workers):
+        engine = self.order_engine()
+        (message,) = queued_bodies("events.fifo")
+        assert json.loads(message) == {"log": LOG_ID, "then": [job_message(engine)]}
+        assert queued_jobs() == []
+        # The service has no task that builds engines.
+        assert workers.try_deliver().failed_bodies == [json.dumps(job_message(engine))]
         assert queued_bodies("events.fifo") == []
 
-    def test_the_sweep_finds_a_job_whose_message_the_ledgers_worker_cannot_forward(self, workers):
-        engine = self._create_engine()
-        with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
+    def test_the_sweep_finds_a_job_whose_message_cannot_be_sent_or_forwarded(self, workers):
+        engine = self.order_engine()
+        with failing_queue():
             assert workers.try_deliver().failed_bodies == []
-        assert queued_bodies("jobs") == []
-        assert scheduler.enqueue_due_tasks() == 1
-        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
+        self.assert_swept(engine)
+
+    def test_the_sweep_finds_a_job_whose_commit_could_send_no_message(self):
+        with failing_queue():
+            engine = self.order_engine()
+        assert queued_bodies("events.fifo") == []
+        self.assert_swept(engine)
 
     def test_a_missing_queue_does_not_block_the_log(self, workers, configure):
-        engine = self._create_engine()
+        engine = self.order_engine()
         queue = settings().jobs_queue_url
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert workers.try_deliver().failed_bodies == []
         configure(jobs_queue_url=queue)
-        assert scheduler.enqueue_due_tasks() == 1
-        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
-
-    def test_the_sweep_finds_a_job_whose_message_cannot_be_sent(self):
-        with inject_fault(Fault.THROTTLED, call_name="sqs:SendMessage", times=None):
-            engine = self._create_engine()
-        assert queued_bodies("events.fifo") == []
-        assert scheduler.enqueue_due_tasks() == 1
-        assert [json.loads(body) for body in queued_bodies("jobs")] == [job_message(engine)]
+        self.assert_swept(engine)
 
     def test_a_failed_commit_starts_no_job(self):
-        engine = create_engine()
-        changes = UnitOfWork(now())
-        changes.create(engine)
-        changes.enqueue_after_commit(Engine.task, engine)
         with pytest.raises(ConcurrentModification):
-            outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
-        assert queued_bodies("events.fifo") == queued_bodies("jobs") == []
+            self.order_engine(create_engine())
+        assert queued_bodies("events.fifo") == queued_jobs() == []

@@ -12,6 +12,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, ItemKey, ScheduledTask, schedule_attributes
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work import queues, scheduler
+from chalicelib.kernel.work.scheduler import Backlog, enqueue_due_tasks, read_oldest_due_task_and_entry_times
 from tests.harness.aws_calls import record_calls
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel, create_parcel
@@ -19,112 +20,116 @@ from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("aws")
 
+OTHER_LOG = LOG_ID.replace("a", "b")
 
-class TestEnqueueDue:
-    def test_only_due_tasks_are_queued(self, clock):
-        timestamp = clock.freeze()
-        due_parcel = create_parcel("a", due_at=timestamp)
-        create_parcel("b", due_at=after(timestamp, seconds=1))
-        assert scheduler.enqueue_due_tasks() == 1
-        pk, sk = due_parcel.item_key
-        assert queued_bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
 
-    def test_a_task_is_queued_again_after_its_lease(self, clock):
-        create_parcel("a", due_at=now())
-        assert [scheduler.enqueue_due_tasks() for _ in range(3)] == [1, 0, 0]
+def failing_queue():
+    return inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None)
+
+
+def wake_message(log=LOG_ID):
+    return f'{{"log": "{log}"}}'
+
+
+def test_only_due_tasks_are_queued_and_again_after_their_lease(clock):
+    timestamp = clock.freeze()
+    pk, sk = create_parcel("a", due_at=timestamp).item_key
+    create_parcel("b", due_at=after(timestamp, seconds=100))
+    assert [enqueue_due_tasks() for _ in range(3)] == [1, 0, 0]
+    assert queued_bodies("jobs") == [f'{{"task": "parcels.send", "pk": "{pk}", "sk": "{sk}"}}']
+    clock.shift(seconds=61)
+    assert enqueue_due_tasks() == 1
+    clock.shift(seconds=38)
+    assert enqueue_due_tasks() == 0
+    clock.shift(seconds=1)
+    assert enqueue_due_tasks() == 1
+
+
+def test_concurrent_sweeps_queue_a_task_once():
+    for n in range(20):
+        create_parcel(str(n), due_at=now(), sent=False)
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(lambda _: enqueue_due_tasks(), range(4))) == 20
+    assert len(set(queued_bodies("jobs"))) == len(queued_bodies("jobs")) == 20
+
+
+def test_pending_entries_without_a_message_notify_their_log_once(clock):
+    with failing_queue():
+        for n in range(5):
+            create_logged_parcel(str(n))
+        create_logged_parcel("other", log_id=OTHER_LOG)
+    assert queued_bodies("events.fifo") == []
+    assert enqueue_due_tasks() == 0
+    clock.shift(seconds=11)
+    assert enqueue_due_tasks() == 2
+    assert sorted(queued_bodies("events.fifo")) == [wake_message(LOG_ID), wake_message(OTHER_LOG)]
+
+
+def test_an_appended_entry_is_due_until_it_is_consumed(clock):
+    create_logged_parcel("a")
+    append_pending_and_return_longest_wait_ms(LOG_ID)
+    clock.shift(seconds=11)
+    assert enqueue_due_tasks() == 1
+    assert queued_bodies("events.fifo")[-1] == wake_message()
+    table.write_transaction([ConsumerOffset().advance_write(LOG_ID, ConsumerOffset(1), 1)])
+    clock.shift(seconds=61)
+    assert enqueue_due_tasks() == 0
+    assert read_oldest_due_task_and_entry_times() == Backlog(None, None)
+
+
+def test_an_unresponsive_queue_loses_nothing(clock):
+    create_parcel("a", due_at=now())
+    with failing_queue(), pytest.raises(Problem, match="unavailable"):
+        enqueue_due_tasks()
+    assert queued_bodies("jobs") == []
+    clock.shift(seconds=61)
+    assert enqueue_due_tasks() == 1
+
+
+def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(monkeypatch):
+    create_parcel("a", due_at=now())
+
+    def move(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
+        later = schedule_attributes(ScheduledTask("parcels.send", after(now(), hours=1)), key)["duesk"]
+        write = Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})
+        table.write_transaction([write])
+        return schedule_attributes(scheduled_task, key)
+
+    monkeypatch.setattr(scheduler, "schedule_attributes", move)
+    assert enqueue_due_tasks() == 0
+    assert queued_bodies("jobs") == []
+
+
+def test_due_tasks_are_read_in_pages():
+    for n in range(105):
+        create_parcel(str(n), due_at=now(), sent=False, organization_id=LOG_ID)
+    with record_calls() as calls:
+        assert enqueue_due_tasks() == 105
+    assert calls.call_names.count("dynamodb:Query") == SCHEDULE_SHARDS + 1
+
+
+def test_the_backlog_has_the_longest_overdue_task(clock):
+    timestamp = clock.freeze()
+    assert read_oldest_due_task_and_entry_times() == Backlog(None, None)
+    for n, seconds in enumerate((-5, -60, -20, 60)):
+        organization_id = f"{LOG_ID[:-1]}{n}"
+        create_parcel(str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=organization_id)
+    assert read_oldest_due_task_and_entry_times() == Backlog(after(timestamp, seconds=-60), None)
+
+
+def test_the_backlog_has_the_oldest_pending_entry_after_sweeps(clock):
+    timestamp = clock.freeze()
+    create_logged_parcel("a")
+    for later in ("b", "c", "d"):
         clock.shift(seconds=61)
-        assert scheduler.enqueue_due_tasks() == 1
-
-    def test_concurrent_sweeps_queue_a_task_once(self):
-        for n in range(20):
-            create_parcel(str(n), due_at=now(), sent=False)
-        with ThreadPoolExecutor(4) as threads:
-            queued = [threads.submit(scheduler.enqueue_due_tasks) for _ in range(4)]
-            assert sum(sweep.result() for sweep in queued) == 20
-        assert len(set(queued_bodies("jobs"))) == len(queued_bodies("jobs")) == 20
-
-    def test_pending_entries_without_a_message_notify_their_log_once(self, clock):
-        other = LOG_ID.replace("a", "b")
-        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
-            for n in range(5):
-                create_logged_parcel(str(n))
-            create_logged_parcel("other", log_id=other)
-        assert queued_bodies("events.fifo") == []
-        assert scheduler.enqueue_due_tasks() == 0
-        clock.shift(seconds=11)
-        assert scheduler.enqueue_due_tasks() == 2
-        assert sorted(queued_bodies("events.fifo")) == [f'{{"log": "{LOG_ID}"}}', f'{{"log": "{other}"}}']
-
-    def test_an_appended_entry_is_due_until_it_is_consumed(self, clock):
-        create_logged_parcel("a")
-        append_pending_and_return_longest_wait_ms(LOG_ID)
-        clock.shift(seconds=11)
-        assert scheduler.enqueue_due_tasks() == 1
-        assert queued_bodies("events.fifo")[-1] == f'{{"log": "{LOG_ID}"}}'
-        table.write_transaction([ConsumerOffset().advance_write(LOG_ID, ConsumerOffset(1), 1)])
-        clock.shift(seconds=61)
-        assert scheduler.enqueue_due_tasks() == 0
-        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
-
-    def test_an_unresponsive_queue_loses_nothing(self, clock):
-        create_parcel("a", due_at=now())
-        with (
-            inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None),
-            pytest.raises(Problem, match="unavailable"),
-        ):
-            scheduler.enqueue_due_tasks()
-        assert queued_bodies("jobs") == []
-        clock.shift(seconds=61)
-        assert scheduler.enqueue_due_tasks() == 1
-
-    def test_a_record_that_changed_concurrently_is_left_to_the_next_sweep(self, monkeypatch):
-        create_parcel("a", due_at=now())
-
-        def move(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
-            later = schedule_attributes(ScheduledTask("parcels.send", after(now(), hours=1)), key)["duesk"]
-            table.write_transaction(
-                [Write("Update", key, update="SET #duesk = :next", names=["duesk"], values={"next": later})]
-            )
-            return schedule_attributes(scheduled_task, key)
-
-        monkeypatch.setattr("chalicelib.kernel.work.scheduler.schedule_attributes", move)
-        assert scheduler.enqueue_due_tasks() == 0
-        assert queued_bodies("jobs") == []
-
-    def test_due_tasks_are_read_in_pages(self):
-        for n in range(105):
-            create_parcel(str(n), due_at=now(), sent=False, organization_id=LOG_ID)
-        with record_calls() as calls:
-            assert scheduler.enqueue_due_tasks() == 105
-        assert calls.call_names.count("dynamodb:Query") == SCHEDULE_SHARDS + 1
+        enqueue_due_tasks()
+        create_logged_parcel(later)
+    assert read_oldest_due_task_and_entry_times() == Backlog(None, timestamp)
+    append_pending_and_return_longest_wait_ms(LOG_ID)
+    assert read_oldest_due_task_and_entry_times() == Backlog(None, None)
 
 
-class TestBacklog:
-    def test_it_returns_the_longest_overdue_task(self, clock):
-        timestamp = clock.freeze()
-        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
-        for n, seconds in enumerate((-5, -60, -20, 60)):
-            create_parcel(
-                str(n), due_at=after(timestamp, seconds=seconds), sent=False, organization_id=f"{LOG_ID[:-1]}{n}"
-            )
-        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(
-            after(timestamp, seconds=-60), None
-        )
-
-    def test_it_returns_the_oldest_pending_entry_after_sweeps(self, clock):
-        timestamp = clock.freeze()
-        create_logged_parcel("a")
-        for later in ("b", "c", "d"):
-            clock.shift(seconds=61)
-            scheduler.enqueue_due_tasks()
-            create_logged_parcel(later)
-        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, timestamp)
-        append_pending_and_return_longest_wait_ms(LOG_ID)
-        assert scheduler.read_oldest_due_task_and_entry_times() == scheduler.Backlog(None, None)
-
-
-class TestQueues:
-    def test_each_log_has_a_message_group_and_no_message_is_deduplicated(self):
-        queues.notify_ledger(LOG_ID, "1")
-        queues.notify_ledger(LOG_ID, "2")
-        assert queued_bodies("events.fifo") == [f'{{"log": "{LOG_ID}"}}'] * 2
+def test_no_message_of_a_log_is_deduplicated():
+    queues.notify_ledger(LOG_ID, "1")
+    queues.notify_ledger(LOG_ID, "2")
+    assert queued_bodies("events.fifo") == [wake_message()] * 2
