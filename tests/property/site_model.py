@@ -50,11 +50,8 @@ class SiteModel:
         page_state = self.pages[page]
         title, position = page_state.revisions[revision]
         self._publish_position(position[0])
-        page_state.published_position, page_state.public_title, page_state.published_revision = (
-            position,
-            title,
-            revision,
-        )
+        page_state.published_position, page_state.public_title = position, title
+        page_state.published_revision = revision
         if self.home_page == page:
             self.published_home_page = page
         self.record_public_paths()
@@ -76,10 +73,8 @@ class SiteModel:
         """Delete a page and the pages whose drafts are below it. Published pages below it are unpublished."""
         deleted = {page_id for page_id in self.pages if page in [*self._draft_ancestors(page_id)]}
         self.pages = {page_id: page_state for page_id, page_state in self.pages.items() if page_id not in deleted}
-        for page_id in [page_id for page_id in self.pages if self._is_orphaned(page_id)]:
-            self.pages[page_id].published_position = self.pages[page_id].public_title = self.pages[
-                page_id
-            ].published_revision = None
+        for page_state in [self.pages[page_id] for page_id in self.pages if self._is_orphaned(page_id)]:
+            page_state.published_position = page_state.public_title = page_state.published_revision = None
         self.home_page = None if self.home_page in deleted else self.home_page
         self.published_home_page = None if self.published_home_page in deleted else self.published_home_page
 
@@ -91,26 +86,19 @@ class SiteModel:
     @property
     def public_paths(self) -> dict[str, str]:
         """Return the path of each public page."""
-        return {
-            page: self.published_path(page)
-            for page, page_state in self.pages.items()
-            if page_state.public_title is not None
-        }
+        return {page: self.published_path(page) for page, state in self.pages.items() if state.public_title is not None}
 
     @property
     def draft_paths(self) -> dict[str, str]:
         """Return the path of each draft."""
-        return {
-            page: _build_path([*self._draft_ancestors(page)], self.home_page, self.draft_position)
-            for page in self.pages
-        }
+        ancestors_by_page = {page: [*self._draft_ancestors(page)] for page in self.pages}
+        return {p: _build_path(a, self.home_page, self.draft_position) for p, a in ancestors_by_page.items()}
 
     def published_path(self, page: str) -> str:
         """Return the path of a published page."""
+        ancestors = [*self._published_ancestors(page)]
         return _build_path(
-            [*self._published_ancestors(page)],
-            self.published_home_page,
-            lambda ancestor: self.pages[ancestor].published_position or (None, ""),
+            ancestors, self.published_home_page, lambda each: self.pages[each].published_position or (None, "")
         )
 
     def _publish_position(self, page: str | None) -> None:
@@ -120,11 +108,8 @@ class SiteModel:
 
     def _release_position(self, page: str) -> None:
         page_state = self.pages[page]
-        if (
-            page_state.public_title is None
-            and page_state.published_position
-            and not any(s.published_position and s.published_position[0] == page for s in self.pages.values())
-        ):
+        is_parent = any(s.published_position and s.published_position[0] == page for s in self.pages.values())
+        if page_state.public_title is None and page_state.published_position and not is_parent:
             parent, page_state.published_position = page_state.published_position[0], None
             if parent:
                 self._release_position(parent)

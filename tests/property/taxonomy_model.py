@@ -59,10 +59,8 @@ class TaxonomyModel:
         return "201"
 
     def _delete(self, node: str, strategy: str | None) -> str:
-        (parent, slug), children = (
-            self.nodes[node],
-            [n for n, (node_parent, _) in self.nodes.items() if node_parent == node],
-        )
+        parent, slug = self.nodes[node]
+        children = [child for child, (child_parent, _) in self.nodes.items() if child_parent == node]
         if children and strategy is None:
             return NOT_EMPTY
         if children and strategy == "reparent":

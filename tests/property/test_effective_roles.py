@@ -31,31 +31,24 @@ def effective_roles(
     return platform_role, role_in_container(space_variant, in_space, platform_role)
 
 
-@pytest.mark.parametrize(("at_organization", "at_platform"), [*product(ORGANIZATION_ROLES, LOWER_ROLES)])
-def test_the_role_on_a_platform(at_organization, at_platform):
-    role, _ = effective_roles(at_organization, at_platform, None, space)
-    if at_organization in ADMINS:
-        assert role is Role.ADMIN, "admins and owners of the organization are admins of the platform"
-    elif at_platform:
-        assert role is at_platform, "otherwise the role of the membership applies"
-    else:
-        assert role is (Role.MEMBER if at_organization else None), (
-            "without a membership, members of the organization are members"
-        )
-
-
 @pytest.mark.parametrize("visibility", ["open", "private"])
 @pytest.mark.parametrize("roles", [*product(ORGANIZATION_ROLES, LOWER_ROLES, LOWER_ROLES)])
-def test_the_role_in_a_space(roles, visibility):
+def test_the_roles_on_a_platform_and_in_a_space(roles, visibility):
     at_organization, at_platform, in_space = roles
     platform_role, role = effective_roles(at_organization, at_platform, in_space, space.replace(visibility=visibility))
+    if at_organization in ADMINS:
+        assert platform_role is Role.ADMIN, "admins and owners of the organization are admins of the platform"
+    elif at_platform:
+        assert platform_role is at_platform, "otherwise the role of the membership applies"
+    else:
+        expected = Role.MEMBER if at_organization else None
+        assert platform_role is expected, "without a membership, members of the organization are members"
     if at_organization in ADMINS or at_platform is Role.ADMIN:
         assert role is Role.ADMIN, "admins of the platform are admins of its spaces"
     elif in_space:
         assert role is in_space
     elif visibility == "open":
-        assert role is (Role.MEMBER if platform_role else None), (
-            "every member of the platform is a member of an open space"
-        )
+        expected = Role.MEMBER if platform_role else None
+        assert role is expected, "every member of the platform is a member of an open space"
     else:
         assert role is None, "a private space is invisible to others"

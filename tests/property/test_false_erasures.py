@@ -12,9 +12,7 @@ from chalicelib.features.audit.log.logic.log_verification import verify_next_win
 from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.storage import table
 from tests.catalogue import log_proof
-from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.conftest import SettingsOverride
 from tests.harness import memory_aws
 from tests.harness.audit_logs import alter_item, entry_item, hash_leaf
 from tests.harness.clock import backdate
@@ -25,8 +23,11 @@ from tests.harness.organizations import CreatedOrganization, add_organization_me
 SHORT, LONG, UNERASED = 2, 3, 5
 """Sequences of a log: a short and a long erased entry, and a short one that is not erased."""
 
-OTHER_KEY: Final = base64.b64encode(bytes(range(32, 64))).decode()
+KEY, OTHER_KEY = (base64.b64encode(bytes(range(start, start + 32))).decode() for start in (0, 32))
 ERASED_ATTRIBUTES: Final = ("body", "actor", "target", "seal", "facet1pk", "facet2pk")
+OTHER_ID: Final = "01939d3c-0000-7000-8000-00000000000a"
+OTHER_TIME: Final = "2020-01-01T00:00:00.000Z"
+SOPHIE: Final = "sophie@example.org"
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,19 @@ class ErasedLog:
     items_before: dict[int, Item]
     body_item: Item
 
-    def find_fault(self) -> Fault | None:
-        """Return the fault that verification finds."""
+    def fault_with(self, *items: Item) -> Fault | None:
+        """Return the fault that verification finds with these items in place of the current ones."""
+        for item in items:
+            memory_aws.put_item(item)
         return verify_next_window(self.organization.id, None, None).fault
 
     def load_entry(self, sequence: int) -> Item:
         """Return the current item of an entry."""
         return entry_item(self.organization, sequence)
+
+    def load_fields(self, sequence: int, *excluded: str) -> Item:
+        """Return the attributes of an entry without some of them."""
+        return {name: value for name, value in self.load_entry(sequence).items() if name not in excluded}
 
 
 def create_erased_log(world: TenantFixture) -> ErasedLog:
@@ -57,11 +64,8 @@ def create_erased_log(world: TenantFixture) -> ErasedLog:
             world.api.patch(organization.path, caller=owner, json=change)
         world.workers.run_until_idle()
         items_before = {sequence: entry_item(organization, sequence) for sequence in (SHORT, LONG, UNERASED)}
-        (body_item,) = (
-            item
-            for item in memory_aws.all_items()
-            if item["sk"] == items_before[LONG]["sk"] and item["pk"].startswith("B#")
-        )
+        bodies = [item for item in memory_aws.all_items() if item["pk"].startswith("B#")]
+        (body_item,) = (item for item in bodies if item["sk"] == items_before[LONG]["sk"])
         create_erasure(world.api, organization, userId=member.id)
         world.workers.run_until_idle()
     with backdate(minutes=6):
@@ -69,180 +73,124 @@ def create_erased_log(world: TenantFixture) -> ErasedLog:
     return ErasedLog(organization, items_before, body_item)
 
 
-@pytest.fixture(autouse=True)
-def _no_index_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable retries of reads from the index, which does not lag here."""
-    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
-
-
 @pytest.fixture
-def log(restore_tenant: RestoreTenant) -> ErasedLog:
-    erased_log: ErasedLog = restore_tenant(create_erased_log)
-    assert erased_log.find_fault() is None
-    entries = [erased_log.load_entry(sequence) for sequence in (SHORT, LONG, UNERASED)]
-    assert [entry_item.get("erased") is not None for entry_item in entries] == [1, 1, 0]
+def log(restore_tenant, monkeypatch):
+    """Return a log. Reads from the index, which does not lag here, are not retried."""
+    monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
+    erased_log = restore_tenant(create_erased_log)
+    assert erased_log.fault_with() is None
+    assert ["erased" in erased_log.load_entry(sequence) for sequence in (SHORT, LONG, UNERASED)] == [1, 1, 0]
     return erased_log
 
 
-class TestErasedEntry:
-    @pytest.mark.parametrize("sequence", [SHORT, LONG])
-    @pytest.mark.parametrize("name", [*ERASED_ATTRIBUTES, "outcome", "ttl", "index2pk", "duepk"])
-    def test_an_added_or_changed_attribute_is_found(self, log, sequence, name):
-        for value in (log.items_before[sequence].get(name, "x"), "x", b"x", None):
-            alter_item(log.load_entry(sequence), **{name: value})
-            assert log.find_fault() == Fault("modified", sequence)
-
-    @pytest.mark.parametrize("sequence", [SHORT, LONG])
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [
-            ("type", "organization.created"),
-            ("created_at", "2020-01-01T00:00:00.000Z"),
-            ("sequence", 1),
-            ("updated_at", "2020-01-01T00:00:00.000Z"),
-            ("id", "01939d3c-0000-7000-8000-00000000000a"),
-            ("tree_size", 99),
-            ("log_id", "01939d3c-0000-7000-8000-00000000000a"),
-            ("leaf", bytes(32)),
-            ("version", 2),
-            ("kind", "x"),
-            ("facet3pk", "x"),
-            ("erased", bytes(64)),
-            ("erased", b""),
-            ("erased", True),
-        ],
-    )
-    def test_an_altered_attribute_is_found(self, log, sequence, name, value):
-        alter_item(log.load_entry(sequence), **{name: value})
-        assert log.find_fault() == Fault("modified", sequence)
-
-    def test_a_changed_type_is_found_even_with_its_index_key(self, log):
-        event_type = "organization.updated"
-        alter_item(log.load_entry(SHORT), type=event_type, facet3pk=f"A#{log.organization.id}#E#{event_type}")
-        assert log.find_fault() == Fault("modified", SHORT)
-
-    @pytest.mark.parametrize("sequence", [SHORT, LONG])
-    def test_a_restored_body_is_found_even_if_it_is_authentic(self, log, sequence):
-        remaining = {name: value for name, value in log.load_entry(sequence).items() if name != "erased"}
-        original = log.items_before[sequence]
-        memory_aws.put_item(remaining)
-        assert log.find_fault() == Fault("missing", sequence)
-        memory_aws.put_item(log.body_item)
-        memory_aws.put_item(
-            {**remaining, **{name: original[name] for name in ERASED_ATTRIBUTES if name in original and name != "seal"}}
-        )
-        assert log.find_fault() == Fault("modified", sequence)
-
-    def test_another_body_is_found(self, log):
-        original, body = log.items_before[UNERASED], log.items_before[UNERASED]["body"]
-        remaining = {name: value for name, value in log.load_entry(SHORT).items() if name != "erased"}
-        memory_aws.put_item({**remaining, "body": body, "leaf": hash_leaf(body), "seal": original["seal"]})
-        assert log.find_fault() in (Fault("modified", SHORT), Fault("reordered", SHORT))
-
-    def test_swapped_attributes_of_two_entries_are_found(self, log):
-        first, second = log.load_entry(SHORT), log.load_entry(LONG)
-        for names in (("sequence", "index1sk"), ("leaf",), ("erased",), ("leaf", "erased"), ("id",)):
-            alter_item(first, **{name: second[name] for name in names})
-            alter_item(second, **{name: first[name] for name in names})
-            assert log.find_fault() == Fault("modified", SHORT), names
-
-    def test_an_entry_of_another_log_is_found(self, log, tenant):
-        other_log = create_erased_log(tenant)
-        foreign_item = other_log.load_entry(SHORT)
-        memory_aws.delete_item(log.load_entry(SHORT))
-        memory_aws.put_item({**foreign_item, "index1pk": f"A#{log.organization.id}#S"})
-        assert log.find_fault() == Fault("modified", SHORT)
+@pytest.mark.parametrize("sequence", [SHORT, LONG])
+def test_any_added_or_altered_attribute_of_an_erased_entry_is_found(log, sequence):
+    item = log.load_entry(sequence)
+    alterations: list[Item] = [
+        *({name: value} for name in ("type", "kind", "facet3pk") for value in ("organization.created", "x")),
+        *({name: OTHER_TIME} for name in ("created_at", "updated_at")),
+        *({name: OTHER_ID} for name in ("id", "log_id")),
+        *({"erased": value} for value in (bytes(64), b"", True)),
+        *({"sequence": 1}, {"tree_size": 99}, {"version": 2}, {"leaf": bytes(32)}),
+        {"type": "organization.updated", "facet3pk": f"A#{log.organization.id}#E#organization.updated"},
+    ]
+    for name in (*ERASED_ATTRIBUTES, "outcome", "ttl", "index2pk", "duepk"):
+        alterations += [{name: value} for value in (log.items_before[sequence].get(name, "x"), "x", b"x", None)]
+    for alteration in alterations:
+        is_unchanged = {**item, **alteration} == item
+        assert is_unchanged or log.fault_with({**item, **alteration}) == Fault("modified", sequence), alteration
+        memory_aws.put_item(item)
 
 
-class TestFalseErasure:
-    """An attacker marks an entry as erased that was not."""
+@pytest.mark.parametrize("sequence", [SHORT, LONG])
+def test_a_restored_body_is_found_even_if_it_is_authentic(log, sequence):
+    remaining, original = log.load_fields(sequence, "erased"), log.items_before[sequence]
+    assert log.fault_with(remaining) == Fault("missing", sequence)
+    restored = {name: original[name] for name in ERASED_ATTRIBUTES if name in original and name != "seal"}
+    assert log.fault_with(log.body_item, {**remaining, **restored}) == Fault("modified", sequence)
 
-    def test_a_false_erasure_is_found(self, log, tenant):
-        item = log.load_entry(UNERASED)
-        remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
-        signatures = [
-            b"",
-            b"x",
-            bytes(64),
-            item["seal"],
-            item["leaf"],
-            log.load_entry(SHORT)["erased"],
-            log.load_entry(LONG)["erased"],
-            create_erased_log(tenant).load_entry(SHORT)["erased"],
-            True,
-            "erased",
-            None,
-        ]
-        for signature in signatures:
-            for remaining_item in (item, remaining, {**remaining, "seal": item["seal"]}):
-                memory_aws.put_item({**remaining_item, "erased": signature})
-                assert log.find_fault() == Fault("modified", UNERASED), signature
 
-    def test_an_erasure_signed_by_another_key_is_found(self, log, configure):
-        configure(audit_signing_key=OTHER_KEY)
-        table.write_transaction(
-            redaction.redaction_writes(log.organization.id, log.load_entry(UNERASED), should_sign=True)
-        )
-        configure(audit_signing_key=base64.b64encode(bytes(range(32))).decode())
-        assert log.find_fault() == Fault("modified", UNERASED)
+def test_another_body_is_found(log):
+    original = log.items_before[UNERASED]
+    other = {name: original[name] for name in ("body", "seal")} | {"leaf": hash_leaf(original["body"])}
+    faults = (Fault("modified", SHORT), Fault("reordered", SHORT))
+    assert log.fault_with({**log.load_fields(SHORT, "erased"), **other}) in faults
 
-    def test_a_forged_entry_that_was_then_erased_is_found(self, log, api, workers, clock):
-        item = log.load_entry(UNERASED)
-        alter_item(item, body=item["body"].replace(b"update_organization", b"sophie@example.org "))
-        assert log.find_fault() == Fault("modified", UNERASED)
-        assert complete_erasure(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
-        assert keys_of_items_containing("sophie@example.org") == []
-        assert log.find_fault() == Fault("modified", UNERASED)
 
-    @pytest.mark.parametrize("body", [b"sophie@example.org", b'"sophie@example.org', b'{"a":"sophie@example.org"}'])
-    def test_an_invalid_body_that_was_then_erased_is_found(self, log, api, workers, clock, body):
-        memory_aws.put_item({**log.load_entry(UNERASED), "body": body, "leaf": hash_leaf(body)})
-        assert complete_erasure(api, workers, clock, log.organization, email="sophie@example.org")["erasedEntries"] == 1
-        assert keys_of_items_containing("sophie@example.org") == []
-        assert log.find_fault() == Fault("modified", UNERASED)
+def test_swapped_attributes_of_two_entries_are_found(log):
+    first, second = log.load_entry(SHORT), log.load_entry(LONG)
+    for names in (("sequence", "index1sk"), ("leaf",), ("erased",), ("leaf", "erased"), ("id",)):
+        swapped = [{**a, **{name: b[name] for name in names}} for a, b in ((first, second), (second, first))]
+        assert log.fault_with(*swapped) == Fault("modified", SHORT), names
 
-    def test_a_forged_entry_does_not_change_whose_membership_is_erased(self, log, api, grace, edith, workers, clock):
-        for person in (grace, edith):
-            add_organization_member(log.organization, person, "member")
-        workers.run_until_idle()
-        (foreign_item,) = (
-            pending
-            for pending in log_proof.load_entries()
-            if pending.log == log.organization.id and grace.email in str(pending.body)
-        )
-        item = log.load_entry(foreign_item.sequence or 0)
-        alter_item(item, body=item["body"].replace(grace.email.encode(), edith.email.encode()))
-        complete_erasure(api, workers, clock, log.organization, email=edith.email)
-        members = api.get_items(f"{log.organization.path}/members", caller=log.organization.owner)
-        assert [member["username"] for member in members] == ["ada", "grace"]
+
+def test_an_entry_of_another_log_is_found(log, tenant):
+    foreign_item = create_erased_log(tenant).load_entry(SHORT)
+    memory_aws.delete_item(log.load_entry(SHORT))
+    item = {**foreign_item, "index1pk": f"A#{log.organization.id}#S"}
+    assert log.fault_with(item) == Fault("modified", SHORT)
+
+
+def test_a_false_erasure_is_found(log, tenant):
+    item, remaining = log.load_entry(UNERASED), log.load_fields(UNERASED, *ERASED_ATTRIBUTES)
+    other_signatures = [log.load_entry(SHORT)["erased"], log.load_entry(LONG)["erased"]]
+    other_signatures += [create_erased_log(tenant).load_entry(SHORT)["erased"]]
+    for signature in (b"", b"x", bytes(64), item["seal"], item["leaf"], *other_signatures, True, "erased", None):
+        for fields in (item, remaining, {**remaining, "seal": item["seal"]}):
+            assert log.fault_with({**fields, "erased": signature}) == Fault("modified", UNERASED), signature
+
+
+def test_an_erasure_signed_by_another_key_is_found(log, configure):
+    configure(audit_signing_key=OTHER_KEY)
+    writes = redaction.redaction_writes(log.organization.id, log.load_entry(UNERASED), should_sign=True)
+    table.write_transaction(writes)
+    configure(audit_signing_key=KEY)
+    assert log.fault_with() == Fault("modified", UNERASED)
+
+
+@pytest.mark.parametrize("body", [None, SOPHIE, f'"{SOPHIE}', f'{{"a":"{SOPHIE}"}}'])
+def test_a_forged_or_invalid_entry_that_was_then_erased_is_found(log, api, workers, clock, body):
+    item = log.load_entry(UNERASED)
+    forged = item["body"].replace(b"update_organization", f"{SOPHIE} ".encode())
+    fields = {"body": body.encode(), "leaf": hash_leaf(body.encode())} if body else {"body": forged}
+    assert log.fault_with({**item, **fields}) == Fault("modified", UNERASED)
+    assert complete_erasure(api, workers, clock, log.organization, email=SOPHIE)["erasedEntries"] == 1
+    assert keys_of_items_containing(SOPHIE) == []
+    assert log.fault_with() == Fault("modified", UNERASED)
+
+
+def test_a_forged_entry_does_not_change_whose_membership_is_erased(log, api, grace, edith, workers, clock):
+    for person in (grace, edith):
+        add_organization_member(log.organization, person, "member")
+    workers.run_until_idle()
+    own_entries = [entry for entry in log_proof.load_entries() if entry.log == log.organization.id]
+    (foreign_entry,) = (entry for entry in own_entries if grace.email in str(entry.body))
+    item = log.load_entry(foreign_entry.sequence or 0)
+    alter_item(item, body=item["body"].replace(grace.email.encode(), edith.email.encode()))
+    complete_erasure(api, workers, clock, log.organization, email=edith.email)
+    members = api.get_items(f"{log.organization.path}/members", caller=log.organization.owner)
+    assert [member["username"] for member in members] == ["ada", "grace"]
 
 
 class TestReplacedSigningKey:
     @pytest.fixture(autouse=True)
-    def _replace_signing_key(self, log: ErasedLog, configure: SettingsOverride) -> None:
-        assert log.find_fault() is None
+    def replace_signing_key(self, log, configure):
         configure(audit_signing_key=OTHER_KEY, audit_former_public_keys=log_proof.PUBLIC_KEY)
 
-    def test_erased_entries_stay_valid(self, log):
-        assert log.find_fault() is None
-
-    def test_further_entries_can_be_erased(self, log, api, grace, workers, clock):
+    def test_erased_entries_stay_valid_and_further_ones_can_be_erased(self, log, api, grace, workers, clock, configure):
+        assert log.fault_with() is None
         add_organization_member(log.organization, grace, "member")
         assert complete_erasure(api, workers, clock, log.organization, userId=grace.id)["erasedEntries"] == 1
-        assert log.find_fault() is None
-
-    def test_a_false_erasure_is_found_with_either_key(self, log):
-        item = log.load_entry(UNERASED)
-        remaining = {name: value for name, value in item.items() if name not in ERASED_ATTRIBUTES}
-        for signature in (item["seal"], item["seal"][:12] + bytes(16), item["seal"][:12] + bytes(52), bytes(64)):
-            memory_aws.put_item({**remaining, "erased": signature})
-            assert log.find_fault() == Fault("modified", UNERASED)
-
-    def test_erased_entries_are_invalid_when_the_former_key_is_not_trusted(self, log, configure):
+        assert log.fault_with() is None
         configure(audit_former_public_keys="")
         assert not redaction.is_redacted_entry_intact(log.organization.id, SHORT, log.load_entry(SHORT))
 
-    @pytest.mark.parametrize("body", [b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'])
-    def test_invalid_bodies_are_found(self, log, body):
-        alter_item(log.load_entry(UNERASED), body=body, leaf=hash_leaf(body))
-        assert log.find_fault() == Fault("modified", UNERASED)
+    def test_a_false_erasure_is_found_with_either_key(self, log):
+        seal, remaining = log.load_entry(UNERASED)["seal"], log.load_fields(UNERASED, *ERASED_ATTRIBUTES)
+        for signature in (seal, seal[:12] + bytes(16), seal[:12] + bytes(52), bytes(64)):
+            assert log.fault_with({**remaining, "erased": signature}) == Fault("modified", UNERASED)
+
+    def test_invalid_bodies_are_found(self, log):
+        for body in (b"x", b"{}", b"[]", b'{"id":1}', b"\xff", b'{"id":"x","occurredAt":"x"}'):
+            item = {**log.load_entry(UNERASED), "body": body, "leaf": hash_leaf(body)}
+            assert log.fault_with(item) == Fault("modified", UNERASED), body

@@ -4,28 +4,18 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi.schemas import query_parameter_schemas, required_query_parameters
 from chalicelib.kernel.core.problems import ValidationProblem
-from chalicelib.kernel.http.models import Input, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import validate_body, validate_query
 
 CODES = {
-    "malformed",
-    "not_an_object",
-    "not_one_of",
-    "out_of_range",
-    "required",
-    "too_few",
-    "too_long",
-    "too_many",
-    "too_short",
-    "unknown_field",
-    "wrong_type",
+    *("malformed", "not_an_object", "not_one_of", "out_of_range", "required", "too_few", "too_long", "too_many"),
+    *("too_short", "unknown_field", "wrong_type"),
 }
 LIBRARY_MESSAGES = re.compile(
     r"Input should|should (have|be)|^is not valid$|[Vv]alue error|Extra inputs|Field requ|codec|base64-encoded|^not "
@@ -42,33 +32,46 @@ values = st.recursive(
 )
 
 
-def build_request(method: str, content: object, query: dict[str, str]) -> Request:
-    query_lists = {name: [value] for name, value in query.items()}
+few_examples = settings(max_examples=20)
+
+
+def build_request(method: str, content: object = None, query: dict[str, str] | None = None) -> Request:
+    query_lists = {name: [value] for name, value in (query or {}).items()}
     return Request(method, "/", {}, query_lists, {}, json.dumps(content).encode(), "id", "127.0.0.1")
 
 
-def field_names(model: type[Input] | type[Query]) -> st.SearchStrategy[str]:
+def field_names(model):
     return st.sampled_from([field.alias or name for name, field in model.model_fields.items()])
 
 
-@pytest.mark.parametrize(("model", "method"), BODIES, ids=lambda part: part if isinstance(part, str) else part.__name__)
+def id_of(part):
+    return part if isinstance(part, str) else part.__name__
+
+
+def undocumented_errors(validate):
+    """Return the errors that a validation reports, unless all of them have documented codes and messages."""
+    try:
+        validate()
+    except ValidationProblem as problem:
+        is_documented = [e.code in CODES and not LIBRARY_MESSAGES.search(e.detail) for e in problem.errors]
+        return problem.errors if not all(is_documented) or not is_documented else []
+    return []
+
+
+@pytest.mark.parametrize(("model", "method"), BODIES, ids=id_of)
+@few_examples
 @given(data=st.data())
 def test_errors_of_a_body_are_documented(model, method, data):
     content = data.draw(st.dictionaries(field_names(model) | st.text(), values, max_size=6) | values)
-    try:
-        validate_body(model, build_request(method, content, {}), {})
-    except ValidationProblem as error:
-        assert_documented(error)
+    assert undocumented_errors(lambda: validate_body(model, build_request(method, content), {})) == []
 
 
-@pytest.mark.parametrize("model", QUERIES)
+@pytest.mark.parametrize("model", QUERIES, ids=id_of)
+@few_examples
 @given(data=st.data())
 def test_errors_of_a_query_are_documented(model, data):
     query = data.draw(st.dictionaries(field_names(model), words | st.text(), max_size=4))
-    try:
-        validate_query(model, build_request("GET", {}, query))
-    except ValidationProblem as error:
-        assert_documented(error)
+    assert undocumented_errors(lambda: validate_query(model, build_request("GET", query=query))) == []
 
 
 LIMITED_QUERY_FIELDS = [
@@ -76,21 +79,9 @@ LIMITED_QUERY_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("model", "name"), LIMITED_QUERY_FIELDS, ids=lambda part: part if isinstance(part, str) else part.__name__
-)
+@pytest.mark.parametrize(("model", "name"), LIMITED_QUERY_FIELDS, ids=id_of)
 def test_a_long_text_in_a_query_is_too_long(model, name):
+    query = {**dict.fromkeys(required_query_parameters(model), "x"), name: "x" * 9000}
     with pytest.raises(ValidationProblem) as raised:
-        validate_query(
-            model, build_request("GET", {}, {**dict.fromkeys(required_query_parameters(model), "x"), name: "x" * 9000})
-        )
-    assert [(field_error.pointer, field_error.code) for field_error in raised.value.errors] == [
-        (f"query/{name}", "too_long")
-    ]
-
-
-def assert_documented(error: ValidationProblem) -> None:
-    assert error.errors
-    for field_error in error.errors:
-        assert field_error.code in CODES, field_error
-        assert not LIBRARY_MESSAGES.search(field_error.detail), field_error
+        validate_query(model, build_request("GET", query=query))
+    assert [(error.pointer, error.code) for error in raised.value.errors] == [(f"query/{name}", "too_long")]

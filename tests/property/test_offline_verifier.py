@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from typing import Any, Final
 
@@ -58,18 +58,14 @@ def is_rejected(log: ExportedLog, export: Iterable[bytes], evidence: Any = ()) -
     return False
 
 
-@given(logs())
-def test_a_complete_log_verifies(log):
+@given(logs(), st.data())
+def test_a_complete_log_and_any_part_with_its_evidence_verify(log, data):
     message = f": {log.size} of {log.size} entries are proven to be in the signed tree, sequence 1 to {log.size}: "
     assert message in verify_export(log, log.lines)
-
-
-@given(logs(), st.data())
-def test_any_part_of_a_log_verifies_with_its_evidence(log, data):
-    part = data.draw(parts_of(log))
-    assert f": {len(part)} of {log.size} entries are proven" in verify_export(
-        log, log.lines_of(part), log.evidence_for(part)
-    )
+    part, other = data.draw(parts_of(log)), data.draw(parts_of(log))
+    message = verify_export(log, log.lines_of(part), log.evidence_for(part))
+    assert f": {len(part)} of {log.size} entries are proven" in message
+    assert is_rejected(log, log.lines_of(part), log.evidence_for(other)) == (part != other)
 
 
 def test_every_range_of_a_log_verifies_with_its_evidence():
@@ -81,44 +77,38 @@ def test_every_range_of_a_log_verifies_with_its_evidence():
 
 
 @given(logs(), st.data())
-def test_a_part_does_not_verify_with_evidence_of_another(log, data):
-    part, other = data.draw(parts_of(log)), data.draw(parts_of(log))
-    assert is_rejected(log, log.lines_of(part), log.evidence_for(other)) == (part != other)
-
-
-@given(logs(), st.data())
-def test_any_altered_hash_of_the_evidence_is_detected(log, data):
-    part = data.draw(parts_of(log, includes_whole=False))
-    evidence = log.evidence_for(part)
-    hashes = data.draw(st.sampled_from(evidence))["hashes"]
-    index = data.draw(st.integers(0, len(hashes) - 1))
-    hashes[index] = f"{int(hashes[index], 16) ^ 1 << data.draw(st.integers(0, 255)):064x}"
-    assert is_rejected(log, log.lines_of(part), evidence)
-
-
-@given(logs(), st.data())
-def test_removed_added_and_moved_hashes_of_the_evidence_are_detected(log, data):
+def test_altered_removed_added_and_moved_hashes_of_the_evidence_are_detected(log, data):
     part = data.draw(parts_of(log, includes_whole=False))
     evidence = log.evidence_for(part)
     hashes: list[str] = data.draw(st.sampled_from(evidence))["hashes"]
-    others = st.lists(st.sampled_from([*hashes, "0" * 64]), max_size=len(hashes) + 1)
-    hashes[:] = data.draw(others.filter(lambda other: other != hashes))
+    if data.draw(st.booleans()):
+        index = data.draw(st.integers(0, len(hashes) - 1))
+        hashes[index] = f"{int(hashes[index], 16) ^ 1 << data.draw(st.integers(0, 255)):064x}"
+    else:
+        others = st.lists(st.sampled_from([*hashes, "0" * 64]), max_size=len(hashes) + 1)
+        hashes[:] = data.draw(others.filter(lambda other: other != hashes))
     assert is_rejected(log, log.lines_of(part), evidence)
 
 
-@pytest.mark.parametrize("bit", range(8))
-def test_any_flipped_bit_of_any_line_is_detected(bit):
+def flip_bits(data: bytes, shift: int) -> Iterator[tuple[int, bytes]]:
+    """Yield each position, and the data with one bit flipped in the byte there. The bit varies with the position."""
+    return ((at, data[:at] + bytes([data[at] ^ 1 << (at + shift) % 8]) + data[at + 1 :]) for at in range(len(data)))
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_a_flipped_bit_of_any_byte_of_a_line_or_of_the_checkpoint_is_detected(shift):
     expected_message = verify_export(A_LOG, A_LOG.lines)
     for number, line in enumerate(A_LOG.lines):
         exempt = set(unproven_range(line))
-        for at in range(len(line)):
-            flipped = line[:at] + bytes([line[at] ^ 1 << bit]) + line[at + 1 :]
+        for at, flipped in flip_bits(line, shift):
             export = [*A_LOG.lines[:number], flipped, *A_LOG.lines[number + 1 :]]
             # Unproven bytes may change without detection. The message is then the same.
-            assert is_rejected(A_LOG, export) or (at in exempt and verify_export(A_LOG, export) == expected_message), (
-                number,
-                at,
-            )
+            is_harmless = at in exempt and not is_rejected(A_LOG, export)
+            assert is_rejected(A_LOG, export) or is_harmless, (number, at)
+            assert not is_harmless or verify_export(A_LOG, export) == expected_message
+    for _, flipped in flip_bits(A_LOG.checkpoint.encode(), shift):
+        with pytest.raises(InvalidInput, match="checkpoint"):
+            verify_checkpoint_note(flipped, base64.b64decode(PUBLIC_KEY))
 
 
 @given(st.data())
@@ -153,17 +143,7 @@ def test_any_false_erasure_is_detected_at_its_sequence(log, data):
         verify_export(log, [*log.lines[: sequence - 1], forged, *log.lines[sequence:]])
 
 
-@pytest.mark.parametrize("bit", range(8))
-def test_any_flipped_bit_of_the_checkpoint_is_detected(bit):
-    note = A_LOG.checkpoint.encode()
-    for at in range(len(note)):
-        with pytest.raises(InvalidInput, match="checkpoint"):
-            verify_checkpoint_note(
-                note[:at] + bytes([note[at] ^ 1 << bit]) + note[at + 1 :], base64.b64decode(PUBLIC_KEY)
-            )
-
-
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(st.integers(0, len(AN_EXPORT)), st.binary(max_size=3), st.integers(0, 3))
 def test_any_inserted_or_removed_bytes_are_detected(at, inserted, removed_count):
     edited = AN_EXPORT[:at] + inserted + AN_EXPORT[at + removed_count :]
@@ -174,36 +154,22 @@ def test_any_inserted_or_removed_bytes_are_detected(at, inserted, removed_count)
 
 
 @given(logs(), st.data())
-def test_any_removed_line_is_detected_at_its_sequence(log, data):
-    removed = data.draw(st.integers(1, log.size))
-    with pytest.raises(InvalidInput, match=f"sequence {removed} is missing"):
-        verify_export(log, log.lines[: removed - 1] + log.lines[removed:])
-
-
-@given(logs(), st.data())
-def test_any_repeated_line_is_detected_at_its_sequence(log, data):
-    repeated = data.draw(st.integers(1, log.size))
-    with pytest.raises(InvalidInput, match=f"sequence {repeated} is there twice"):
-        verify_export(log, log.lines[:repeated] + log.lines[repeated - 1 :])
+def test_any_removed_or_repeated_line_is_detected_at_its_sequence(log, data):
+    sequence = data.draw(st.integers(1, log.size))
+    with pytest.raises(InvalidInput, match=f"sequence {sequence} is missing"):
+        verify_export(log, log.lines[: sequence - 1] + log.lines[sequence:])
+    with pytest.raises(InvalidInput, match=f"sequence {sequence} is there twice"):
+        verify_export(log, log.lines[:sequence] + log.lines[sequence - 1 :])
 
 
 @given(logs(min_size=2), st.data())
-def test_reordered_lines_are_detected_at_the_first_that_moved(log, data):
-    order = data.draw(_other_orders(log))
-    moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
-    with pytest.raises(InvalidInput, match=f"sequence {moved} is out of order"):
+def test_reordered_lines_and_swapped_entries_are_detected(log, data):
+    sequences = [*range(1, log.size + 1)]
+    order = data.draw(st.permutations(sequences).filter(lambda order: order != sequences))
+    first_moved = next(expected for expected, sequence in enumerate(order, 1) if expected != sequence)
+    with pytest.raises(InvalidInput, match=f"sequence {first_moved} is out of order"):
         verify_export(log, [log.lines[sequence - 1] for sequence in order])
-
-
-@given(logs(min_size=2), st.data())
-def test_swapped_entries_are_detected_by_the_root_or_by_an_erasure_signature(log, data):
-    order = data.draw(_other_orders(log))
     # The signature of an erased entry contains its sequence, so the first erased entry that moved is reported.
     moved = [now for now, was in enumerate(order, 1) if now != was and was in log.erasure_signatures]
     with pytest.raises(InvalidInput, match=f"sequence {moved[0]} was altered: it calls" if moved else "another root"):
         verify_export(log, log.lines_in_order(order))
-
-
-def _other_orders(log: ExportedLog) -> st.SearchStrategy[list[int]]:
-    sequences = [*range(1, log.size + 1)]
-    return st.permutations(sequences).filter(lambda order: order != sequences)

@@ -11,13 +11,7 @@ from chalicelib.features.reference.logic.name_search import index_range_of_prefi
 from chalicelib.features.reference.models.dataset_file import search_names_set_name
 from tests.harness.reference_data import DATASET_NAMES, deployed_columns, deployed_dataset
 
-SPELLINGS = (
-    str.upper,
-    str.lower,
-    str.title,
-    lambda name: unicodedata.normalize("NFD", name),
-    lambda name: f"  {name} ",
-)
+SPELLINGS = (str.upper, str.lower, str.title, lambda name: unicodedata.normalize("NFD", name), "  {} ".format)
 
 
 @cache
@@ -25,7 +19,7 @@ def load_records(name: str) -> RecordColumns:
     return RecordColumns(deployed_columns(name), deployed_dataset().sets[search_names_set_name(name)])
 
 
-@settings(max_examples=150, deadline=None)  # The first of them decompresses a set.
+@settings(max_examples=100, deadline=None)  # The first of them decompresses a set.
 @given(st.sampled_from(DATASET_NAMES), st.data())
 def test_a_prefix_of_a_name_finds_its_records(name, data):
     record_columns = load_records(name)
@@ -41,9 +35,8 @@ def test_a_prefix_of_a_name_finds_its_records(name, data):
 def test_bisection_finds_the_same_keys_as_a_full_scan(names, prefix):
     keys = sorted({search_key(name) for name in names})
     key = search_key(prefix)
-    assert [keys[index] for index in index_range_of_prefix(keys, key)] == [
-        candidate for candidate in keys if candidate.startswith(key)
-    ]
+    found_keys = [keys[index] for index in index_range_of_prefix(keys, key)]
+    assert found_keys == [candidate for candidate in keys if candidate.startswith(key)]
 
 
 @given(st.text())

@@ -15,7 +15,7 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 from tests.harness.simulated_processes import SimulatedProcess
 
-without_deadline = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+few_examples = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 MAX_UNREPORTED: Final = request_quota.BATCH_SIZE - 1
 RUNS: Final = st.tuples(st.integers(0, 3), st.integers(1, 70))
 """The number of a process, and of its consecutive requests."""
@@ -43,7 +43,7 @@ def is_admitted(process: SimulatedProcess) -> bool:
             return False
 
 
-@without_deadline
+@few_examples
 @given(limit=st.integers(1, 150), windows=WINDOWS)
 def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(configure, clock, limit, windows):
     configure(requests_per_minute=str(limit))
@@ -61,7 +61,7 @@ def test_admitted_requests_exceed_the_limit_by_at_most_19_per_process(configure,
             assert admitted + unused >= min(limit, requests)
 
 
-@without_deadline
+@few_examples
 @given(limit=st.integers(0, 150), windows=WINDOWS)
 def test_a_process_writes_at_most_once_per_20_requests(configure, clock, limit, windows):
     configure(requests_per_minute=str(limit))

@@ -34,9 +34,7 @@ def chain_ends(links: list[LinkWithMac]) -> dict[int, ChainEnd]:
 
 
 def count_suppressed(statement: Statement, ends: dict[int, ChainEnd], pending: list[LinkWithMac]) -> int:
-    return (
-        statement.lost + statement.find_missing_links(ends, {pending_link.link for pending_link in pending}, {}).count
-    )
+    return statement.lost + statement.find_missing_links(ends, {link for link, _ in pending}, {}).count
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.data())
@@ -98,12 +96,8 @@ def test_any_mixture_of_two_branches_is_detected(data):
 
 @given(st.integers(2, 10**9), st.integers(2, 10**9))
 def test_the_size_of_a_statement_is_limited(first, stride):
-    links = [
-        LinkWithMac(Link(shard, first + n * stride, build_mac(1)), build_mac(2))
-        for shard in range(16)
-        for n in range(20)
-    ]
-    statement = Statement().with_links(links)
+    links = [Link(shard, first + n * stride, build_mac(1)) for shard in range(16) for n in range(20)]
+    statement = Statement().with_links(LinkWithMac(link, build_mac(2)) for link in links)
     assert sum(len(shard_state.gaps) for shard_state in statement.shards.values()) <= MAX_GAPS
     ends = {shard: ChainEnd(first + 19 * stride, build_mac(2)) for shard in range(16)}
     assert count_suppressed(statement, ends, []) == 16 * (first + 19 * stride - 20)

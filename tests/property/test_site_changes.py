@@ -27,6 +27,7 @@ MAX_HOPS: Final = 5
 slugs = st.sampled_from(SLUGS)
 recent_index = st.integers(0, 5)
 """An index of the pages that were ever created, newest first."""
+position_changes = st.fixed_dictionaries({}, optional={"slug": slugs, "parent": st.none() | recent_index})
 
 
 class SiteMachine(RuleBasedStateMachine):
@@ -48,18 +49,14 @@ class SiteMachine(RuleBasedStateMachine):
         parent_id = self._page_at(parent)
         body = {"title": self._next_title(), "slug": slug, "parentId": parent_id, "isHome": home}
         response = self.api.post(f"{self.site.path}/pages", caller=self.owner, json=body)
-        assert response.status in (201, 409), response.text
-        if response.status == 201:
+        if self._succeeded(response, 201, 409):
             self.ids.append(response.json["id"])
             page = response.json
             self.model.create(page["id"], page["draftRevisionId"], page["title"], (parent_id, slug))
             if home:
                 self.model.make_home(page["id"])
 
-    @rule(
-        page=recent_index,
-        fields=st.fixed_dictionaries({}, optional={"slug": slugs, "parent": st.none() | recent_index}),
-    )
+    @rule(page=recent_index, fields=position_changes)
     def update_page(self, page: int, fields: dict[str, Any]) -> None:
         if page_id := self._page_at(page):
             before = self._public_responses()
@@ -74,15 +71,13 @@ class SiteMachine(RuleBasedStateMachine):
     @rule(page=recent_index, revision=st.integers(0, 3))
     def publish_earlier(self, page: int, revision: int) -> None:
         if page_id := self._page_at(page):
-            revisions = [*self.model.pages[page_id].revisions]
-            revision_id = revisions[revision % len(revisions)]
-            self._record_publication(page_id, self._send_publish(page_id, revisionId=revision_id))
+            response = self._send_publish(page_id, revisionId=self._revision_at(page_id, revision))
+            self._record_publication(page_id, response)
 
     @rule(page=recent_index)
     def unpublish(self, page: int) -> None:
         if page_id := self._page_at(page):
-            response = self.api.patch(self._page_path(page_id), caller=self.owner, json={"unpublishAt": PAST})
-            assert response.status == 200, response.text
+            self._patch(page_id, unpublishAt=PAST)
             self.model.unpublish(page_id)
 
     @rule(page=recent_index, publish=st.booleans())
@@ -90,9 +85,7 @@ class SiteMachine(RuleBasedStateMachine):
         page_id = self._page_at(page)
         if page_id is None or (not publish and self.model.pages[page_id].public_title is None):
             return
-        name = "publishAt" if publish else "unpublishAt"
-        response = self.api.patch(self._page_path(page_id), caller=self.owner, json={name: after(now(), seconds=300)})
-        assert response.status == 200, response.text
+        self._patch(page_id, **{"publishAt" if publish else "unpublishAt": after(now(), seconds=300)})
         before = self._public_responses()
         self.workers.run_until_idle()
         assert self._public_responses() == before, "the schedule was executed too early"
@@ -103,7 +96,7 @@ class SiteMachine(RuleBasedStateMachine):
             self.model.publish(page_id, current_page["publishedRevisionId"])
             assert current_page["publishedRevisionId"] == current_page["draftRevisionId"]
         elif publish:
-            assert self.api.patch(self._page_path(page_id), caller=self.owner, json={"publishAt": None}).status == 200
+            self._patch(page_id, publishAt=None)
         else:
             assert current_page["publishedRevisionId"] is None
             self.model.unpublish(page_id)
@@ -113,8 +106,7 @@ class SiteMachine(RuleBasedStateMachine):
         page_id = self._page_at(page)
         if page_id is None:
             return
-        before, revisions = self._public_responses(), [*self.model.pages[page_id].revisions]
-        revision_id = revisions[revision % len(revisions)]
+        before, revision_id = self._public_responses(), self._revision_at(page_id, revision)
         response = self.api.post(f"{self._page_path(page_id)}/revisions/{revision_id}/restore", caller=self.owner)
         assert response.status == 200, response.text
         assert response.json["title"] == self.model.pages[page_id].revisions[revision_id][0]
@@ -125,8 +117,7 @@ class SiteMachine(RuleBasedStateMachine):
     def make_home(self, page: int) -> None:
         if page_id := self._page_at(page):
             response = self.api.patch(self._page_path(page_id), caller=self.owner, json={"isHome": True})
-            assert response.status in (200, 409), response.text
-            if response.status == 200:
+            if self._succeeded(response, 200, 409):
                 self.model.make_home(page_id)
 
     @rule(page=recent_index, cascade=st.booleans())
@@ -134,9 +125,7 @@ class SiteMachine(RuleBasedStateMachine):
         if page_id := self._page_at(page):
             query = {"strategy": "cascade"} if cascade else None
             response = self.api.delete(self._page_path(page_id), caller=self.owner, query=query)
-            assert response.status in (204, 409), response.text
-            assert response.status == 204 or not cascade
-            if response.status == 204:
+            if self._succeeded(response, 204, 204 if cascade else 409):
                 self.model.delete(page_id)
                 self.workers.run_until_idle()
                 self.clock.shift(minutes=2)
@@ -159,12 +148,7 @@ class SiteMachine(RuleBasedStateMachine):
             assert self.api.delete(path, caller=self.owner).status == 204
             assert self._visit(source).status == 404
 
-    @rule(
-        updated=recent_index,
-        published=recent_index,
-        fields=st.fixed_dictionaries({}, optional={"slug": slugs, "parent": recent_index}),
-        at=st.integers(1, 6),
-    )
+    @rule(updated=recent_index, published=recent_index, fields=position_changes, at=st.integers(1, 6))
     def update_and_publish_concurrently(self, updated: int, published: int, fields: dict[str, Any], at: int) -> None:
         first, second = self._page_at(updated), self._page_at(published)
         if first is None or second is None:
@@ -196,10 +180,8 @@ class SiteMachine(RuleBasedStateMachine):
             response = self._visit(path)
             assert (response.status, response.json.get("id")) == (200, page), (path, response.text)
             assert (response.json["title"], response.json["path"]) == (self.model.pages[page].public_title, path)
-        unpublished_paths = {*self.model.draft_paths.values()} - {*self.model.public_paths.values()}
-        for path in unpublished_paths:
-            response = self._visit(path)
-            assert response.status in (301, 404), f"{path} shows a draft"
+        for path in {*self.model.draft_paths.values()} - {*self.model.public_paths.values()}:
+            assert self._visit(path).status in (301, 404), f"{path} shows a draft"
 
     @invariant()
     def former_links_lead_to_their_pages(self) -> None:
@@ -218,11 +200,7 @@ class SiteMachine(RuleBasedStateMachine):
     @invariant()
     def redirects_end(self) -> None:
         listed = self.api.get_items(f"{self.site.path}/redirects", caller=self.owner, query={"limit": 100})
-        assert {
-            listed_redirect["fromPath"]: listed_redirect["id"]
-            for listed_redirect in listed
-            if listed_redirect["origin"] == "manual"
-        } == self.redirects
+        assert {each["fromPath"]: each["id"] for each in listed if each["origin"] == "manual"} == self.redirects
         for source in self.redirects:
             self._follow_redirects(source)
 
@@ -241,14 +219,15 @@ class SiteMachine(RuleBasedStateMachine):
 
     def _public_responses(self) -> dict[str, tuple[int, Json]]:
         visits = {path: self._visit(path) for path in {*self.model.public_paths.values(), "/"}}
-        return {
-            path: (response.status, response.json if response.status == 200 else {})
-            for path, response in visits.items()
-        }
+        return {path: (visit.status, visit.json if visit.status == 200 else {}) for path, visit in visits.items()}
 
     def _page_at(self, number: int | None) -> str | None:
         page_ids = [page for page in self.ids[::-1] if page in self.model.pages]
         return page_ids[number % len(page_ids)] if number is not None and page_ids else None
+
+    def _revision_at(self, page: str, number: int) -> str:
+        revisions = [*self.model.pages[page].revisions]
+        return revisions[number % len(revisions)]
 
     def _page_path(self, page: str) -> str:
         return f"{self.site.path}/pages/{page}"
@@ -263,26 +242,30 @@ class SiteMachine(RuleBasedStateMachine):
             body["parentId"] = self._page_at(fields["parent"])
         return self.api.patch(self._page_path(page), caller=self.owner, json=body)
 
+    def _patch(self, page: str, **body: Any) -> None:
+        response = self.api.patch(self._page_path(page), caller=self.owner, json=body)
+        assert response.status == 200, response.text
+
+    @staticmethod
+    def _succeeded(response: ApiResponse, status: int, *refusals: int) -> bool:
+        """Assert that a response has one of these status codes, and return whether it has the first."""
+        assert response.status in (status, *refusals), response.text
+        return response.status == status
+
     def _record_update(self, page: str, response: ApiResponse) -> None:
-        assert response.status in (200, 409), response.text
-        if response.status == 200:
-            page_json = response.json
-            self.model.add_revision(
-                page, page_json["draftRevisionId"], page_json["title"], (page_json["parentId"], page_json["slug"])
-            )
+        if self._succeeded(response, 200, 409):
+            draft = response.json
+            position = (draft["parentId"], draft["slug"])
+            self.model.add_revision(page, draft["draftRevisionId"], draft["title"], position)
 
     def _send_publish(self, page: str, **body: Any) -> ApiResponse:
         return self.api.post(f"{self._page_path(page)}/publish", caller=self.owner, json=body)
 
     def _record_publication(self, page: str, response: ApiResponse) -> None:
-        assert response.status in (200, 409, 422), response.text
-        if response.status == 200:
+        if self._succeeded(response, 200, 409, 422):
             self.model.publish(page, response.json["publishedRevisionId"])
 
 
 def test_a_site_matches_its_model_after_any_changes(api, workers, clock, ada):
-    class Machine(SiteMachine):
-        def __init__(self) -> None:
-            super().__init__(api, workers, clock, ada)
-
-    run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=10, stateful_step_count=30))
+    effort = settings(deadline=None, max_examples=6, stateful_step_count=25)
+    run_state_machine_as_test(lambda: SiteMachine(api, workers, clock, ada), settings=effort)  # type: ignore[arg-type]

@@ -123,9 +123,8 @@ class TaxonomyMachine(RuleBasedStateMachine):
             case "create":
                 return self._create(name, argument)
             case "move":
-                response = self.api.patch(
-                    path, caller=self.owner, json={"parentId": self.ids[argument] if argument else None}
-                )
+                body = {"parentId": self.ids[argument] if argument else None}
+                response = self.api.patch(path, caller=self.owner, json=body)
             case "rename":
                 response = self.api.patch(path, caller=self.owner, json={"slug": argument})
             case _:
@@ -160,8 +159,5 @@ class TaxonomyMachine(RuleBasedStateMachine):
 
 
 def test_a_taxonomy_matches_its_model_after_any_changes(api, workers, ada):
-    class Machine(TaxonomyMachine):
-        def __init__(self) -> None:
-            super().__init__(api, workers, ada)
-
-    run_state_machine_as_test(Machine, settings=settings(deadline=None, max_examples=6, stateful_step_count=20))
+    effort = settings(deadline=None, max_examples=5, stateful_step_count=15)
+    run_state_machine_as_test(lambda: TaxonomyMachine(api, workers, ada), settings=effort)  # type: ignore[arg-type]
