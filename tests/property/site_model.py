@@ -31,22 +31,18 @@ class SiteModel:
     published_home_page: str | None = None
 
     def draft_position(self, page: str) -> Position:
-        """Return the position of a page's draft."""
         page_state = self.pages[page]
         return page_state.revisions[page_state.draft_revision][1]
 
     def create(self, page: str, revision: str, title: str, position: Position) -> None:
-        """Add a page."""
         self.pages[page] = PageModel({revision: (title, position)}, revision)
         self.home_page = self.home_page or page
 
     def add_revision(self, page: str, revision: str, title: str, position: Position) -> None:
-        """Give a page another draft."""
         self.pages[page].revisions[revision] = title, position
         self.pages[page].draft_revision = revision
 
     def publish(self, page: str, revision: str) -> None:
-        """Publish a revision of a page."""
         page_state = self.pages[page]
         title, position = page_state.revisions[revision]
         self._publish_position(position[0])
@@ -57,13 +53,11 @@ class SiteModel:
         self.record_public_paths()
 
     def unpublish(self, page: str) -> None:
-        """Unpublish a page."""
         page_state = self.pages[page]
         page_state.public_title = page_state.published_revision = None
         self._release_position(page)
 
     def make_home(self, page: str) -> None:
-        """Make a page the home page."""
         self.home_page = page
         if self.pages[page].public_title is not None:
             self.published_home_page = page
@@ -79,23 +73,19 @@ class SiteModel:
         self.published_home_page = None if self.published_home_page in deleted else self.published_home_page
 
     def record_public_paths(self) -> None:
-        """Record which pages are public at which path."""
         for page, path in self.public_paths.items():
             self.pages_by_public_path.setdefault(path, set()).add(page)
 
     @property
     def public_paths(self) -> dict[str, str]:
-        """Return the path of each public page."""
         return {page: self.published_path(page) for page, state in self.pages.items() if state.public_title is not None}
 
     @property
     def draft_paths(self) -> dict[str, str]:
-        """Return the path of each draft."""
         ancestors_by_page = {page: [*self._draft_ancestors(page)] for page in self.pages}
         return {p: _build_path(a, self.home_page, self.draft_position) for p, a in ancestors_by_page.items()}
 
     def published_path(self, page: str) -> str:
-        """Return the path of a published page."""
         ancestors = [*self._published_ancestors(page)]
         return _build_path(
             ancestors, self.published_home_page, lambda each: self.pages[each].published_position or (None, "")

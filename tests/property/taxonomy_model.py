@@ -78,7 +78,6 @@ class TaxonomyModel:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Return the path of each node."""
         return {node: "/".join(self.nodes[ancestor][1] for ancestor in self.ancestors(node)) for node in self.nodes}
 
     def find_by_path(self, path: str) -> str | None:

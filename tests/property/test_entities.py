@@ -25,7 +25,6 @@ texts = st.text(max_size=20)
 
 
 def nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Return values, and lists and dictionaries of them."""
     return st.recursive(
         leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=10
     )

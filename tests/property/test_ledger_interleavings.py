@@ -95,7 +95,6 @@ class Run:
 
     @property
     def logs(self) -> list[str]:
-        """Return the names of the two logs."""
         return [organization.audit_log_id for organization, *_ in self.records]
 
     @contextmanager
@@ -126,7 +125,6 @@ class Run:
                 ledger.append_pending_and_return_longest_wait_ms(log)
 
     def perform(self, step: Step) -> None:
-        """Perform a step."""
         if isinstance(step, Commit):
             self._frames.append(Frame())
             self._commit(step)

@@ -46,7 +46,6 @@ def keys(issuer, clock):
 
 
 def has_key(keys, kid, algorithm="ES256"):
-    """Return whether there is a key with this ID for this algorithm."""
     return keys.find(kid, algorithm) is not None
 
 

@@ -119,16 +119,10 @@ def test_nonpublic_addresses_can_be_allowed(host, receiver, nameserver):
     assert post_to_host(receiver, host).succeeded
 
 
-@pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED"])
-def test_a_name_that_cannot_be_resolved_is_described(failure, receiver, nameserver):
-    nameserver.set_replies("broken.example", failure)
-    assert outcome_of(post_to_host(receiver, "broken.example")) == (None, "The name cannot be resolved.", False)
-
-
-@pytest.mark.parametrize("host", ["xn--a..example", "-", "a" * 64, "a." * 300, "%31", "a_b"])
-def test_an_invalid_host_is_described(host, receiver, nameserver):
-    nameserver.set_replies(HOST, [PUBLIC])
-    assert post_to_host(receiver, host).error == "The name cannot be resolved."
+@pytest.mark.parametrize("host", ["broken.example", "xn--a..example", "-", "a" * 64, "a." * 300, "%31", "a_b"])
+def test_a_name_that_cannot_be_resolved_is_described(host, receiver, nameserver):
+    nameserver.set_replies("broken.example", "SERVFAIL")
+    assert outcome_of(post_to_host(receiver, host)) == (None, "The name cannot be resolved.", False)
 
 
 def test_a_silent_nameserver_is_awaited_within_the_connection_timeout(receiver, nameserver, monkeypatch):

@@ -1,4 +1,4 @@
-"""A record set is replaced completely or not at all, and each replacement increases its container's version."""
+"""A record set is replaced as a whole, which increases its container's version. Conflicts are tested over HTTP."""
 
 from dataclasses import field
 from typing import Any
@@ -8,7 +8,6 @@ import pytest
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -71,16 +70,6 @@ def test_a_replacement_keeps_records_that_stay(room):
     assert load_item(room.item_key)["version"] == 3
 
 
-def test_the_event_describes_the_whole_set(room):
-    before, after = replacement(room, build_chair(room, "a")).event_subject_before_and_after
-    assert isinstance(before, Chairs)
-    assert isinstance(after, Chairs)
-    assert (before.id, before.version, before.items) == (room.id, 1, ())
-    assert (after.id, after.version) == (room.id, 2)
-    assert [chair.label for chair in after.items] == ["a"]
-    assert (after.audit_log_id, after.audit_log_label) == ("o", "Attic")
-
-
 def test_a_set_is_compared_item_by_item(room):
     items = [{"label": "a"}, {"label": "b.c"}]
     flattened = Chairs.from_container_and_records(room, []).flattened_items_for_diff({"id": room.id, "items": items})
@@ -91,14 +80,6 @@ def test_an_unchanged_set_is_not_written(room):
     replacement(room, build_chair(room, "a", legs=1)).commit()
     assert replacement(room, build_chair(room, "a", legs=1)).is_empty
     assert not replacement(room, build_chair(room, "a", legs=True)).is_empty  # In Python, 1 == True.
-
-
-def test_one_of_two_concurrent_replacements_conflicts(room):
-    first, second = replacement(room, build_chair(room, "a")), replacement(room, build_chair(room, "b"))
-    first.commit()
-    with pytest.raises(ConcurrentModification):
-        second.commit()
-    assert [chair.label for chair in load_chairs(room)] == ["a"]
 
 
 def test_the_number_and_size_of_items_are_limited(room):
