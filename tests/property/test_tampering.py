@@ -1,7 +1,7 @@
 """Verification detects every altered bit of a stored log, and returns the sequence of the altered entry.
 
-All bits are tried, not a sample: the rules of verification are called directly for each altered item. Keys are altered
-in the table itself, because they determine which items are read.
+All bits are tried, except in keys and anchors: the rules of verification are called directly for each altered item.
+Keys are altered in the table itself, because they determine which items are read.
 """
 
 import base64

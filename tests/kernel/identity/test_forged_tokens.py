@@ -2,6 +2,7 @@
 
 import hmac
 import json
+from hashlib import sha256
 from typing import Final
 
 import pytest
@@ -121,7 +122,7 @@ DER: Final = UNTRUSTED_KEY.public_key().public_bytes(Encoding.DER, PublicFormat.
         {"jwk": public_jwk(UNTRUSTED_KEY, "ES256", "own")},
         {"jku": "http://127.0.0.1:9/"},
         {"x5u": "http://127.0.0.1:9/"},
-        {"x5c": [to_base64(DER)], "x5t": to_base64url(b"t" * 20), "x5t#S256": to_base64url(DER)},
+        {"x5c": [to_base64(DER)], "x5t": to_base64url(b"t" * 20), "x5t#S256": to_base64url(sha256(DER).digest())},
     ],
 )
 def test_keys_in_the_header_are_ignored(header):
