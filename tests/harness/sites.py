@@ -1,7 +1,9 @@
 """Sites and their pages."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
@@ -90,3 +92,75 @@ def publish_at(api: ApiClient, page: CreatedPage, slug: str) -> None:
 def get_page_by_path(api: ApiClient, site: CreatedSite, path: str, *, caller: Any = None, **query: Any) -> ApiResponse:
     """Request the page at a path, by default anonymously, and return the response."""
     return api.get(f"{site.path}/pages/by-path", caller=caller, query={"path": path, **query})
+
+
+class SitePages:
+    """The pages of a site by title: its owner creates and moves them, and visitors request paths."""
+
+    def __init__(self, api: ApiClient, site: CreatedSite, *pages: CreatedPage) -> None:
+        self.site = site
+        self._api = api
+        self._pages = {str(page.record["title"]): page for page in pages}
+
+    def __getitem__(self, title: str) -> CreatedPage:
+        return self._pages[title]
+
+    def __iter__(self) -> Iterator[CreatedPage]:
+        return iter(self._pages.values())
+
+    def post(self, **body: Any) -> ApiResponse:
+        """Request a page, and return the response."""
+        return self._api.post(f"{self.site.path}/pages", caller=self.site.owner, json=body)
+
+    def patch(self, title: str, /, **fields: Any) -> ApiResponse:
+        """Request a change of a page, and return the response."""
+        return self._api.patch(self._pages[title].path, caller=self.site.owner, json=fields)
+
+    def draft(self, *title_paths: str, **fields: Any) -> CreatedPage:
+        """Create drafts and return the last one. `Machines/Looms` creates the page Looms below Machines."""
+        for title_path in title_paths:
+            *ancestors, title = title_path.split("/")
+            parent = self._pages[ancestors[-1]] if ancestors else None
+            self._pages[title] = create_draft_page(self._api, self.site, title, parent=parent, **fields)
+        return self._pages[title]
+
+    def publish(self, *title_paths: str, **fields: Any) -> CreatedPage:
+        """Create and publish pages like `draft`, and return the last one as published."""
+        for title_path in title_paths:
+            page = self.draft(title_path, **fields)
+            self._pages[page.record["title"]] = replace(page, record=publish_page(self._api, page))
+        return self._pages[page.record["title"]]
+
+    def update(self, title: str, /, **fields: Any) -> Json:
+        """Change the draft of a page, and return it."""
+        return update_page(self._api, self._pages[title], **fields)
+
+    def republish(self, title: str, /, **fields: Any) -> Json:
+        """Change a page, publish it, and return it."""
+        if fields:
+            self.update(title, **fields)
+        return publish_page(self._api, self._pages[title])
+
+    def move(self, **slugs: str) -> None:
+        """Publish pages, by title, at other slugs, one after the other."""
+        for title, slug in slugs.items():
+            self.republish(title, slug=slug)
+
+    def delete(self, title: str, strategy: str | None = None) -> ApiResponse:
+        """Request the deletion of a page."""
+        query = {"strategy": strategy} if strategy else None
+        return self._api.delete(self._pages[title].path, caller=self.site.owner, query=query)
+
+    def visit(self, path: str, **options: Any) -> str | None:
+        """Return the title of the page at a path, or the path to which it redirects, or None."""
+        answer = get_page_by_path(self._api, self.site, path, **options)
+        if answer.status == 301:
+            location = urlsplit(answer.location)
+            assert location.path == f"{self.site.path}/pages/by-path"
+            return parse_qs(location.query)["path"][0]
+        assert answer.status == 200 or answer.status_and_code == "404 not_found"
+        return str(answer.json["title"]) if answer.status == 200 else None
+
+    def visit_all(self, *paths: str) -> list[str | None]:
+        """Visit several paths."""
+        return [self.visit(path) for path in paths]

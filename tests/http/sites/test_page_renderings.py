@@ -3,8 +3,6 @@
 import random
 import string
 import zlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from pydantic_core import to_json
@@ -14,21 +12,12 @@ from chalicelib.features.sites.pages.entities.pages import Content
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.sites.rendering.logic import content, markdown, page_document, templates
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.storage.entity import Item, ItemKey
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.domains import set_domain_state
 from tests.harness.erasures import complete_erasure
 from tests.harness.menus import page_item, put_menu
-from tests.harness.sites import (
-    CreatedPage,
-    CreatedSite,
-    create_draft_page,
-    create_published_page,
-    create_site,
-    publish_page,
-    update_page,
-)
+from tests.harness.sites import CreatedPage, SitePages, create_published_page, create_site, publish_page, update_page
 from tests.harness.workers import queued_bodies
 
 HTML = {"Accept": "text/html"}
@@ -36,90 +25,82 @@ TABLE = "|" * 257 + "\n" + "|-" * 256 + "|\n" + "|\n" * 300
 SOPHIE = "sophie@example.org"
 
 
-def text_block(markdown_text: str, block_id: str = "a") -> Json:
+def text_block(markdown_text, block_id="a"):
     return {"id": block_id, "type": "text", "text": markdown_text}
 
 
-def get_html(api: ApiClient, leaf: CreatedPage, path: str = "/", **headers: str) -> ApiResponse:
-    """Request a path of a site as HTML, anonymously."""
-    return api.get(f"{leaf.site.path}/pages/by-path", query={"path": path}, headers={**HTML, **headers})
+WEAVING_BLOCK = text_block("They **weave**.")
 
 
-def get_rendering(leaf: CreatedPage) -> StoredRendering:
-    """Return the stored rendering of a page."""
-    return StoredRendering.from_item(
-        get_item(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
-    )
+def get_html(api: ApiClient, page: CreatedPage, *known_etags: str) -> ApiResponse:
+    """Request the home page of a site as HTML, anonymously."""
+    headers = {**HTML, "If-None-Match": ", ".join(known_etags)} if known_etags else HTML
+    return api.get(f"{page.site.path}/pages/by-path", query={"path": "/"}, headers=headers)
 
 
-def remove_rendering(leaf: CreatedPage) -> None:
-    """Return a page to its stored form from before renderings were stored."""
-    memory_aws.delete_item(get_item(StoredRendering.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id)))
-    content_item = get_item(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
-    memory_aws.delete_item(content_item)
-    memory_aws.put_item({attribute: value for attribute, value in content_item.items() if attribute != "titled"})
+def get_item(record_type, page):
+    return memory_aws.get_item(*record_type.make_item_key(page_id=page.id, id=page.draft_revision_id))
 
 
-def get_item(key: ItemKey) -> Item:
-    item = memory_aws.get_item(*key)
-    assert item is not None
-    return item
+def get_rendering(page):
+    return StoredRendering.from_item(get_item(StoredRendering, page))
 
 
-def replace_blocks(leaf: CreatedPage, *blocks: Json) -> None:
-    """Store blocks that exceed the limits, and remove the rendering."""
-    remove_rendering(leaf)
-    content_item = get_item(Content.make_item_key(page_id=leaf.id, id=leaf.draft_revision_id))
-    memory_aws.put_item({**content_item, "text": to_json(blocks)})
+def remove_rendering(page: CreatedPage, *blocks: object) -> None:
+    """Return a page to its form from before renderings were stored, optionally with blocks that exceed the limits."""
+    memory_aws.delete_item(get_item(StoredRendering, page))
+    item = {attribute: value for attribute, value in get_item(Content, page).items() if attribute != "titled"}
+    memory_aws.delete_item(item)
+    memory_aws.put_item({**item, "text": to_json(blocks)} if blocks else item)
 
 
 @pytest.fixture
-def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Return a function that makes any later rendering fail: of blocks only, or of whole pages."""
+def forbid_rendering(monkeypatch):
+    """Return a function that makes any later rendering of blocks fail, or that of whole pages too."""
 
-    def forbid_targets(*targets: str) -> None:
-        def raise_assertion(*_: Any, **__: Any) -> None:
-            raise AssertionError("the page is rendered again")
+    def raise_assertion(*_: object, **__: object) -> None:
+        raise AssertionError("the page is rendered again")
 
+    def forbid_rendering(targets: str = "blocks") -> None:
         monkeypatch.setattr(content, "render_blocks_to_safe_html", raise_assertion)
-        if "all" in targets:
+        if targets == "all":
             monkeypatch.setattr(page_document, "get_template", raise_assertion)
             monkeypatch.setattr(templates, "get_template", raise_assertion)
             monkeypatch.setattr(markdown, "sanitize_html", raise_assertion)
             monkeypatch.setattr(StoredRendering, "load_html", raise_assertion)
 
-    return forbid_targets
+    return forbid_rendering
 
 
 @pytest.fixture
-def home(api: ApiClient, site: CreatedSite) -> CreatedPage:
-    """Return a published page."""
-    return create_published_page(api, site, "Welcome", blocks=[text_block("They **weave**.")])
+def home(api, site):
+    return create_published_page(api, site, "Welcome", blocks=[WEAVING_BLOCK])
 
 
 class TestPublishedPage:
     def test_is_served_from_its_stored_rendering(self, api, home, forbid_rendering):
-        assert get_rendering(home).load_html() == content.render_blocks_to_safe_html([text_block("They **weave**.")])
+        assert get_rendering(home).load_html() == content.render_blocks_to_safe_html([WEAVING_BLOCK])
+        api.get(home.site.path)  # The process caches the ancestors.
         forbid_rendering()
         answer = get_html(api, home)
         assert "They <strong>weave</strong>." in answer.text
         # The site and its slug index; the page and its revision; the rendering and the menu.
         assert answer.calls.call_names == ["dynamodb:BatchGetItem"] * 3
-        (requested_keys,) = [call.parameters["RequestItems"] for call in answer.calls.call_list][-1].values()
+        (requested_keys,) = answer.calls.call_list[-1].parameters["RequestItems"].values()
         assert f"H#{home.draft_revision_id}" in str(requested_keys)
-        assert not [name for call in answer.calls.call_list for name in [str(call.parameters)] if "B#" in name]
+        assert not any("B#" in str(call.parameters) for call in answer.calls.call_list)
 
     def test_shows_the_published_revision_while_the_draft_changes(self, api, home):
         draft = update_page(api, home, blocks=[text_block("They ~~weave~~.")])
+        preview, revision = f"{home.path}/preview", {"revisionId": home.draft_revision_id}
+        for path, query, expected in [
+            (f"{home.site.path}/pages/home", {}, "<strong>weave</strong>"),
+            (f"{home.site.path}/pages/home", {"draft": "true"}, "<s>weave</s>"),
+            (preview, revision, "<strong>weave</strong>"),
+            (preview, {}, "<s>weave</s>"),
+        ]:
+            assert expected in api.get(path, caller=home.site.owner, query=query, headers=HTML).text
         assert "<strong>weave</strong>" in get_html(api, home).text
-        home_path = f"{home.site.path}/pages/home"
-        assert "<s>weave</s>" in api.get(home_path, caller=home.site.owner, query={"draft": "true"}, headers=HTML).text
-        preview_path = f"{home.path}/preview"
-        preview_answer = api.get(
-            preview_path, caller=home.site.owner, query={"revisionId": home.draft_revision_id}, headers=HTML
-        )
-        assert "<strong>weave</strong>" in preview_answer.text
-        assert "<s>weave</s>" in api.get(preview_path, caller=home.site.owner, headers=HTML).text
         publish_page(api, home, revisionId=draft["draftRevisionId"])
         assert "<s>weave</s>" in get_html(api, home).text
 
@@ -141,61 +122,47 @@ class TestPublishedPage:
 
 
 class TestRevalidation:
-    def test_renders_nothing(self, api, home, forbid_rendering):
-        first_answer = get_html(api, home)
+    @pytest.mark.parametrize("is_stored", [True, False])
+    def test_renders_nothing(self, api, home, forbid_rendering, is_stored):
+        first = get_html(api, home)
+        if not is_stored:
+            remove_rendering(home)
+            assert get_html(api, home).etag == first.etag
         forbid_rendering("all")
-        revalidation = get_html(api, home, **{"If-None-Match": first_answer.etag})
-        assert (revalidation.status, revalidation.text, revalidation.etag) == (304, "", first_answer.etag)
-        assert revalidation.headers["Cache-Control"] == first_answer.headers["Cache-Control"]
-
-    def test_of_a_page_without_rendering_renders_nothing(self, api, home, forbid_rendering):
-        first_answer = get_html(api, home)
-        remove_rendering(home)
-        assert get_html(api, home).etag == first_answer.etag
-        forbid_rendering("all")
-        assert get_html(api, home, **{"If-None-Match": first_answer.etag}).status == 304
+        revalidation = get_html(api, home, first.etag)
+        assert (revalidation.status, revalidation.text, revalidation.etag) == (304, "", first.etag)
+        assert revalidation.headers["Cache-Control"] == first.headers["Cache-Control"]
 
     def test_detects_a_change_of_anything_the_page_contains(self, api, organization, platform):
         site = create_site(api, organization, name="Mills", platformId=platform.id)
-        home = create_published_page(api, site, "Welcome", blocks=[text_block("They weave.")])
-        looms = create_published_page(api, site, "Looms")
+        pages, owner = SitePages(api, site), site.owner
+        home, looms = pages.publish("Welcome", blocks=[text_block("They weave.")]), pages.publish("Looms")
         put_menu(api, site, page_item(looms))
         known_etags = {get_html(api, home).etag}
-
-        def expect_new_etag() -> None:
-            answer = get_html(api, home, **{"If-None-Match": ", ".join(known_etags)})
+        for change in (
+            lambda: api.patch(site.path, caller=owner, json={"name": "More mills"}),
+            lambda: api.patch(site.path, caller=owner, json={"defaultLocale": "fr"}),
+            lambda: api.patch(f"{platform.path}/theme", caller=owner, json={"mode": "dark"}),
+            lambda: put_menu(api, site, page_item(looms, "Our looms")),
+            lambda: pages.republish("Looms"),
+            lambda: set_domain_state(platform, "verified", "looms.example.com"),
+            lambda: pages.republish("Welcome", blocks=[text_block("They don't.")]),
+        ):
+            change()
+            answer = get_html(api, home, *known_etags)
             assert answer.status == 200
             known_etags.add(answer.etag)
-
-        def change_site(**fields: Any) -> None:
-            assert api.patch(site.path, caller=site.owner, json=fields).status == 200
-
-        change_site(name="More mills")
-        expect_new_etag()
-        change_site(defaultLocale="fr")
-        expect_new_etag()
-        api.patch(f"{platform.path}/theme", caller=platform.owner, json={"mode": "dark"})
-        expect_new_etag()
-        put_menu(api, site, page_item(looms, "Our looms"))
-        expect_new_etag()
-        update_page(api, looms, slug="weaving")
-        assert get_html(api, home, **{"If-None-Match": ", ".join(known_etags)}).status == 304
-        publish_page(api, looms)
-        expect_new_etag()
-        set_domain_state(platform, "verified", "looms.example.com")
-        expect_new_etag()
-        update_page(api, home, blocks=[text_block("They don't.")])
-        publish_page(api, home)
-        expect_new_etag()
-        change_site(status="draft")
-        draft_answer = api.get(f"{site.path}/pages/home", caller=site.owner, headers=HTML)
+            pages.update("Looms", slug="weaving")
+            assert get_html(api, home, *known_etags).status == 304
+        api.patch(site.path, caller=owner, json={"status": "draft"})
+        draft_answer = api.get(f"{site.path}/pages/home", caller=owner, headers=HTML)
         assert draft_answer.status == 200
         assert draft_answer.etag not in known_etags
 
 
 class TestPageWithoutRendering:
     @pytest.fixture(autouse=True)
-    def _without_rendering(self, home: CreatedPage) -> None:
+    def without_rendering(self, home):
         remove_rendering(home)
 
     def test_is_shown_and_rendered_by_a_task(self, api, home, workers, forbid_rendering):
@@ -209,11 +176,11 @@ class TestPageWithoutRendering:
     def test_is_rendered_again_by_a_new_version_of_the_renderer(self, api, home, workers, monkeypatch):
         get_html(api, home)
         workers.deliver()
-        rendering_before = get_rendering(home)
+        before = get_rendering(home)
         monkeypatch.setattr(renderings, "RENDERER", "another")
         monkeypatch.setattr(content, "render_blocks_to_safe_html", lambda *_, **__: "<p>Quite another.</p>")
         assert "Quite another." in get_html(api, home).text
-        assert get_rendering(home) == rendering_before
+        assert get_rendering(home) == before
         workers.deliver()
         assert (get_rendering(home).renderer, get_rendering(home).load_html()) == ("another", "<p>Quite another.</p>")
 
@@ -225,10 +192,9 @@ class TestPageWithoutRendering:
 
     def test_is_shown_even_if_the_queue_fails(self, api, home, workers, configure):
         queue = settings().jobs_queue_url
-        configure(jobs_queue_url=queue.replace("jobs", "gone"))
-        assert "They <strong>weave</strong>." in get_html(api, home).text
-        configure(jobs_queue_url=queue)
-        assert "They <strong>weave</strong>." in get_html(api, home).text
+        for url in (queue.replace("jobs", "gone"), queue):
+            configure(jobs_queue_url=url)
+            assert "They <strong>weave</strong>." in get_html(api, home).text
         workers.deliver()
         assert get_rendering(home).is_current
 
@@ -245,6 +211,7 @@ class TestBlocksThatExceedTheLimits:
             ([{"id": "c", "type": "code", "text": "<" * 200_000}], "/blocks"),
             ([text_block("[a]: /" + "x" * 2000 + "\n\n" + "[a]" * 3000)], "/blocks/0/text"),
         ],
+        ids=["table", "list", "heading", "quote", "columns", "code", "references"],
     )
     def test_are_rejected_with_a_pointer(self, api, site, home, blocks, pointer):
         creation = api.post(f"{site.path}/pages", caller=site.owner, json={"title": "Looms", "blocks": blocks})
@@ -254,10 +221,10 @@ class TestBlocksThatExceedTheLimits:
         assert "Divide" in error["detail"] or "Take some" in error["detail"]
         update = api.patch(home.path, caller=site.owner, json={"blocks": blocks})
         assert update.json["errors"] == creation.json["errors"]
-        assert api.get(home.path, caller=site.owner).json["blocks"] == [text_block("They **weave**.")]
+        assert api.get(home.path, caller=site.owner).json["blocks"] == [WEAVING_BLOCK]
 
     def test_stored_ones_show_the_title_and_a_notice(self, api, home, workers, forbid_rendering):
-        replace_blocks(home, text_block(TABLE))
+        remove_rendering(home, text_block(TABLE))
         for _ in range(2):
             answer = get_html(api, home)
             assert answer.status == 200
@@ -269,36 +236,33 @@ class TestBlocksThatExceedTheLimits:
         assert (get_rendering(home).html, get_rendering(home).is_current) == (None, True)
 
     def test_stored_ones_can_be_retained_and_replaced(self, api, home):
-        replace_blocks(home, text_block(TABLE))
+        remove_rendering(home, text_block(TABLE))
         assert update_page(api, home, title="Hello")["blocks"] == [text_block(TABLE)]
         restoration = api.post(f"{home.path}/revisions/{home.draft_revision_id}/restore", caller=home.site.owner)
         assert restoration.status == 200, restoration.text
-        answer = api.patch(
-            home.path, caller=home.site.owner, json={"blocks": [text_block(TABLE), text_block("a", "b")]}
-        )
+        body = {"blocks": [text_block(TABLE), text_block("a", "b")]}
+        answer = api.patch(home.path, caller=home.site.owner, json=body)
         assert answer.json["errors"][0]["pointer"] == "/blocks/0/text"
         update_page(api, home, blocks=[text_block("All is well.")])
         publish_page(api, home)
         assert "All is well." in get_html(api, home).text
 
 
-class TestErasure:
-    def test_removes_a_person_from_stored_renderings(self, api, organization, site, workers, clock):
-        heading = {"id": "t", "type": "heading", "level": 1, "text": f"Ask {SOPHIE}"}
-        home = create_published_page(
-            api, site, f"Ask {SOPHIE}", blocks=[heading, text_block(f"Ask **{SOPHIE}**, {SOPHIE}.", "b")]
-        )
-        draft = create_draft_page(api, site, "Draft", blocks=[text_block(SOPHIE)])
-        answer_before = get_html(api, home)
-        complete_erasure(api, workers, clock, organization, email=SOPHIE)
-        for leaf in (home, draft):
-            assert SOPHIE not in get_rendering(leaf).load_html()
-        for item in memory_aws.all_items():
-            if item["pk"].startswith("R#") and item["sk"].startswith("H#"):
-                assert SOPHIE.encode() not in zlib.decompress(bytes(item["html"]))
-        answer_after = get_html(api, home)
-        assert SOPHIE not in answer_after.text
-        assert "Ask <strong>…</strong>, …." in answer_after.text
-        assert answer_after.etag != answer_before.etag
-        assert answer_after.text.count("<h1>") == 1
-        assert "<h2>" not in answer_after.text
+def test_an_erasure_removes_a_person_from_stored_renderings(api, organization, site, workers, clock):
+    heading = {"id": "t", "type": "heading", "level": 1, "text": f"Ask {SOPHIE}"}
+    pages = SitePages(api, site)
+    home = pages.publish(f"Ask {SOPHIE}", blocks=[heading, text_block(f"Ask **{SOPHIE}**, {SOPHIE}.", "b")])
+    draft = pages.draft("Draft", blocks=[text_block(SOPHIE)])
+    before = get_html(api, home)
+    complete_erasure(api, workers, clock, organization, email=SOPHIE)
+    for page in (home, draft):
+        assert SOPHIE not in get_rendering(page).load_html()
+    for item in memory_aws.all_items():
+        if item["pk"].startswith("R#") and item["sk"].startswith("H#"):
+            assert SOPHIE.encode() not in zlib.decompress(bytes(item["html"]))
+    after = get_html(api, home)
+    assert SOPHIE not in after.text
+    assert "Ask <strong>…</strong>, …." in after.text
+    assert after.etag != before.etag
+    assert after.text.count("<h1>") == 1
+    assert "<h2>" not in after.text
