@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
 from tests.harness.created_record import CreatedRecord
 from tests.harness.platforms import CreatedPlatform
@@ -102,3 +102,73 @@ def create_attachment(
     answer = post_attachment(api, node, entity_type, entity_id)
     assert answer.status == 201, answer.text
     return CreatedAttachment(answer.json, node)
+
+
+class TaxonomyNodes:
+    """The nodes of a platform's taxonomy by name, which the owner of the platform creates and moves."""
+
+    def __init__(self, api: ApiClient, platform: CreatedPlatform) -> None:
+        self.platform = platform
+        self._api = api
+        self._nodes: dict[str, CreatedNode] = {}
+
+    def __getitem__(self, name: str) -> CreatedNode:
+        return self._nodes[name]
+
+    def create(self, *name_paths: str, **options: Any) -> CreatedNode:
+        """Create nodes and return the last one. `Machines/Looms` creates the node Looms below Machines."""
+        for name_path in name_paths:
+            *ancestors, name = name_path.split("/")
+            parent = self._nodes[ancestors[-1]] if ancestors else None
+            self._nodes[name] = create_node(self._api, self.platform, name, parent, **options)
+        return self._nodes[name]
+
+    def create_chain(self, *names: str) -> list[CreatedNode]:
+        """Create a chain of nodes, in which each is the parent of the next."""
+        chain = create_node_chain(self._api, self.platform, *names)
+        self._nodes |= dict(zip(names, chain, strict=True))
+        return chain
+
+    def post(self, name: str, parent: str | None = None, **options: Any) -> ApiResponse:
+        """Request a node, and return the response."""
+        return post_node(self._api, self.platform, name, self._nodes[parent] if parent else None, **options)
+
+    def read(self, name: str) -> Json:
+        """Read a node."""
+        answer = self._api.get(self._nodes[name].path, caller=self.platform.owner)
+        assert answer.status == 200, answer.text
+        return answer.json
+
+    def patch(self, node_name: str, /, **fields: Any) -> ApiResponse:
+        """Request a change of a node, and return the response."""
+        return self._api.patch(self._nodes[node_name].path, caller=self.platform.owner, json=fields)
+
+    def rename(self, **slugs: str) -> None:
+        """Change the slugs of nodes, by name, one after the other."""
+        for name, slug in slugs.items():
+            assert self.patch(name, slug=slug).status == 200
+
+    def move(self, node_name: str, parent: str | None, /, **fields: Any) -> ApiResponse:
+        """Request the move of a node below another, and return the response."""
+        return move_node(self._api, self._nodes[node_name], self._nodes[parent] if parent else None, **fields)
+
+    def delete(self, name: str, strategy: str | None = None) -> ApiResponse:
+        """Request the deletion of a node, and return the response."""
+        return delete_node(self._api, self._nodes[name], strategy)
+
+    def attach(self, name: str, entity_type: str = "lesson", entity_id: str | None = None) -> CreatedAttachment:
+        """Attach a node to an entity, by default to a new one."""
+        return create_attachment(self._api, self._nodes[name], entity_type, entity_id)
+
+    def list_paths(self, **query: Any) -> list[str]:
+        """List the paths of the nodes."""
+        return list_node_paths(self._api, self.platform, **query)
+
+    def resolve(self, path: str | None = None, **query: Any) -> tuple[str, str] | None:
+        """Return the name of the node that a path or slug resolves to, and how it was matched, or None."""
+        answer = resolve_node(self._api, self.platform, path, **query)
+        if answer.status != 200:
+            assert answer.status_and_code == "404 not_found"
+            return None
+        (name,) = (name for name, node in self._nodes.items() if node.id == answer.json["node"]["id"])
+        return name, answer.json["matchedBy"]
