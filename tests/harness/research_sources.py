@@ -33,6 +33,16 @@ def build_works(count: int, *, author: Researcher = CARBERRY, **fields: Any) -> 
     ]
 
 
+def job_counts(**counts: int) -> dict[str, int]:
+    """Return the counts of a job, which are 0 by default."""
+    return {**dict.fromkeys(("created", "updated", "unchanged", "conflicts"), 0), **counts}
+
+
+def build_work(title: str, *, by: Researcher = CARBERRY, year: int = 2020, **fields: Any) -> Work:
+    """Return a work of one researcher."""
+    return Work(title, year, [by], **fields)
+
+
 @dataclass
 class FakeSources:
     """The sources and their works. `reply_override`: returns another reply to a request, or None."""
@@ -86,6 +96,10 @@ class ResearchClient:
         """Request a job, and return the response."""
         return self.api.post(path, caller=self.caller, json=body)
 
+    def get(self, path: str, **query: Any) -> ApiResponse:
+        """Send a GET request as the caller."""
+        return self.api.get(path, caller=self.caller, query=query)
+
     def complete_job(self, answer: ApiResponse) -> Json:
         """Process all queued messages, and return the job."""
         assert answer.status == 202, answer.text
@@ -94,9 +108,11 @@ class ResearchClient:
 
     def import_works(self, researcher_id: str = "0000-0002-1825-0097") -> Json:
         """Import the works of a researcher, and return the completed job."""
-        return self.complete_job(
-            self.post_job("/research/import", {"researcherId": researcher_id, **self._library_fields})
-        )
+        return self.complete_job(self.post_import(researcher_id))
+
+    def post_import(self, researcher_id: str = "0000-0002-1825-0097") -> ApiResponse:
+        """Request an import, and return the response."""
+        return self.post_job("/research/import", {"researcherId": researcher_id, **self._library_fields})
 
     def reconcile(self) -> Json:
         """Reconcile the library, and return the completed job."""
