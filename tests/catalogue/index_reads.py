@@ -22,21 +22,19 @@ class DecisionRead:
     test: str
 
 
-_DECISIONS: Final = "execution/test_decisions_with_lagging_indexes.py"
-_LISTS: Final = "execution/test_lists_with_lagging_indexes.py"
+_LAGGING: Final = "execution/test_lagging_indexes.py"
 _LOGS: Final = "audit/test_log_with_lagging_indexes.py"
-_REMOVALS: Final = "execution/test_removals_with_lagging_indexes.py"
 
 _MOVED_PAGE: Final = DecisionRead(
-    f"{_REMOVALS}::TestPages::test_a_page_moved_before_the_deletion_stays_with_all_its_contents"
+    f"{_LAGGING}::TestPages::test_a_page_moved_before_the_deletion_stays_with_all_its_contents"
 )
-_DELETED_PLATFORM: Final = DecisionRead(f"{_REMOVALS}::TestContainers::test_no_item_of_a_deleted_platform_remains")
-_DELETED_BRANCH: Final = DecisionRead(f"{_REMOVALS}::TestContainers::test_no_item_of_a_deleted_branch_remains")
-_ERASURE: Final = DecisionRead(f"{_REMOVALS}::TestErasures::test_an_erasure_covers_records_created_just_before")
-_REMOVED_MEMBER: Final = DecisionRead(f"{_DECISIONS}::TestMembers::test_a_removed_member_sees_no_platforms")
-_MEMBER_ROLES: Final = DecisionRead(f"{_LISTS}::TestMembers::test_members_are_listed_with_their_current_role")
+_DELETED_PLATFORM: Final = DecisionRead(f"{_LAGGING}::TestContainers::test_no_item_of_a_deleted_platform_remains")
+_DELETED_BRANCH: Final = DecisionRead(f"{_LAGGING}::TestContainers::test_no_item_of_a_deleted_branch_remains")
+_ERASURE: Final = DecisionRead(f"{_LAGGING}::test_an_erasure_covers_records_created_just_before")
+_REMOVED_MEMBER: Final = DecisionRead(f"{_LAGGING}::TestMembers::test_a_removed_member_sees_no_platforms")
+_MEMBER_ROLES: Final = DecisionRead(f"{_LAGGING}::test_members_are_listed_with_their_current_role")
 _DEPARTED_MEMBER: Final = DecisionRead(
-    f"{_REMOVALS}::TestDepartures::test_a_departure_ends_memberships_and_invitations_created_just_before"
+    f"{_LAGGING}::test_a_departure_ends_memberships_and_invitations_created_just_before"
 )
 _RESEARCH_LIST: Final = DisplayRead("research; access to the library is read from the table")
 _LIST_FILTER: Final = DisplayRead("a filter of a list, for callers who may see the whole list")
@@ -44,7 +42,7 @@ _LIST_FILTER: Final = DisplayRead("a filter of a list, for callers who may see t
 INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.taxonomy.attachments.logic.attachment_removal._load_some_attachments of_node": _DELETED_BRANCH,
     "features.taxonomy.attachments.logic.attachment_removal.remove_entity_attachments of_entity": DecisionRead(
-        f"{_REMOVALS}::TestContainers::test_no_attachment_of_a_deleted_space_remains"
+        f"{_LAGGING}::TestContainers::test_no_attachment_of_a_deleted_space_remains"
     ),
     "features.taxonomy.attachments.logic.attachment_queries._query_attachments of_entity of_node of_type": DisplayRead(
         "access to the entity is read from the table"
@@ -73,15 +71,15 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.privacy.erasures.logic.container_scan_ranges sibling_index": _ERASURE,
     "features.privacy.erasures.tasks._redact_record_page index": _ERASURE,
     "kernel.authorization.descendants._load_membership_rows of_user": DecisionRead(
-        f"{_DECISIONS}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"
+        f"{_LAGGING}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"
     ),
     "features.tenancy.invitations.logic.invitation_lists._invitations_by_platform_index of_container": DecisionRead(
-        f"{_DECISIONS}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
+        f"{_LAGGING}::TestInvitations::test_a_list_shows_the_current_status_of_each_invitation"
     ),
     "features.platforms.members.tasks.remove_platform_invitations of_container": _DELETED_PLATFORM,
     "features.leads.operations.list_marketing_leads all_leads by_email by_email_and_status by_status": _LIST_FILTER,
     "features.tenancy.logic.members_by_email.find_user_ids_with_emails by_email": DecisionRead(
-        f"{_DECISIONS}::TestMembers::test_a_new_member_already_counts_as_a_member"
+        f"{_LAGGING}::TestMembers::test_a_new_member_already_counts_as_a_member"
     ),
     "features.tenancy.members.logic.leaving.delete_member_and_dependents dependents_index": _DEPARTED_MEMBER,
     "features.tenancy.members.operations.list_organization_members in_organization": _MEMBER_ROLES,
@@ -90,7 +88,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the names of menus; each menu is read by its id"
     ),
     "features.tenancy.operations.list_organizations of_user": DecisionRead(
-        f"{_LISTS}::TestOrganizations::test_an_organization_is_not_listed_for_a_removed_member"
+        f"{_LAGGING}::test_an_organization_is_not_listed_for_a_removed_member"
     ),
     "features.sites.pages.logic.page_queries.list_pages by_parent by_status": _LIST_FILTER,
     "features.sites.pages.tasks._remove_own_records_and_descendants by_parent of_page": _MOVED_PAGE,
@@ -104,10 +102,10 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     ),
     "features.tenancy.purges.logic._iter_child_container_items sibling_index": _DELETED_PLATFORM,
     "features.research.logic.library_removal._record_types_and_partitions in_library": DecisionRead(
-        f"{_REMOVALS}::TestContainers::test_no_item_of_a_library_remains"
+        f"{_LAGGING}::TestContainers::test_no_item_of_a_library_remains"
     ),
     "features.research.logic.visibility._group_and_library_ids_of_page of_user": DecisionRead(
-        f"{_LISTS}::TestResearch::test_research_is_not_listed_for_a_removed_member"
+        f"{_LAGGING}::test_research_is_not_listed_for_a_removed_member"
     ),
     "features.research.logic.list_filters.artefact_partition_function by_source in_library": _RESEARCH_LIST,
     "features.research.logic.list_filters.output_partition_function by_doi by_venue by_year in_library": _RESEARCH_LIST,
@@ -119,13 +117,13 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the default position of a space; of two equal positions the older space comes first"
     ),
     "features.platforms.spaces.logic.list_visible_spaces by_visibility of_user sibling_index": DecisionRead(
-        f"{_DECISIONS}::TestSpaces::test_a_space_that_became_private_is_hidden_from_others"
+        f"{_LAGGING}::test_a_space_that_became_private_is_hidden_from_others"
     ),
     "features.taxonomy.logic.node_queries.list_nodes among_siblings in_platform": DisplayRead(
         "nodes, for callers who may see all of them"
     ),
     "features.taxonomy.nodes.logic.node_changes._reparent_children among_siblings": DecisionRead(
-        f"{_DECISIONS}::TestTrees::test_children_added_just_now_move_up"
+        f"{_LAGGING}::TestTrees::test_children_added_just_now_move_up"
     ),
     "features.taxonomy.nodes.tasks._load_some_children among_siblings": _DELETED_BRANCH,
     "features.taxonomy.nodes.logic.tree_view._load_nodes_of_sibling_lists.query among_siblings": DisplayRead(
@@ -135,7 +133,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the recipients of an e-mail; only current admins get it"
     ),
     "kernel.work.scheduler._query_due_page 'due'": DecisionRead(
-        f"{_REMOVALS}::TestDepartures::test_a_departure_ends_memberships_and_invitations_created_just_before"
+        f"{_LAGGING}::test_a_departure_ends_memberships_and_invitations_created_just_before"
     ),
     "kernel.audit_log.ledger.iter_unanchored_head_pages 'index2'": DisplayRead(
         "logs that have grown; those that the index lacks are anchored an hour later"

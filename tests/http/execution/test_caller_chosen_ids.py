@@ -1,13 +1,11 @@
 """Ids that callers choose. Any UUID is accepted, whatever its first digit."""
 
-from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote
 
 import pytest
 
-from tests.harness.api import ApiClient, Json
-from tests.harness.platforms import CreatedPlatform, CreatedSpace
+from tests.harness.api import ApiResponse, Json
 from tests.harness.taxonomy import create_node
 
 UUIDS: Final = [f"{digit}1939d3c-0000-4000-8000-000000000001" for digit in "0123456789abcdef"]
@@ -16,36 +14,41 @@ VALID_IDS: Final = [*UUIDS, "9", MAX_LENGTH_ID]
 INVALID_IDS: Final = [f"{MAX_LENGTH_ID}z", "", "-a", ".a", "a b", "é", "a/b"]
 
 
-def requests_with_id(
-    api: ApiClient, platform: CreatedPlatform, looms: CreatedSpace, chosen_id: str
-) -> Iterator[tuple[str, str, Json, str]]:
-    """Yield method, path and body of each request that takes a chosen id, and the collection that shows it, if any."""
-    node = create_node(api, platform, f"Node {len(chosen_id)} {chosen_id[:40] or 'none'}")
-    yield "POST", f"{looms.path}/capabilities", {"capabilityKey": chosen_id}, f"{looms.path}/capabilities/"
-    yield "POST", f"{looms.path}/module-overrides", {"moduleId": chosen_id}, f"{looms.path}/module-overrides/"
-    yield "PATCH", f"{platform.path}/modules", {"modules": [{"moduleId": chosen_id}]}, ""
-    yield "PATCH", f"{platform.path}/project-blocks", {"projectBlocks": [{"projectBlockId": chosen_id}]}, ""
-    yield "PATCH", f"{platform.path}/navigation", {"items": [{"id": chosen_id, "label": "All", "type": "group"}]}, ""
-    yield "PATCH", f"{platform.path}/home", {"blocks": [{"id": chosen_id, "type": chosen_id}]}, ""
-    body = {"entityType": chosen_id, "entityId": UUIDS[0]}
-    yield "POST", f"{node.path}/attachments", body, ""
+@pytest.fixture
+def send_requests(api, platform, space):
+    """A function that sends each request that takes a chosen id, and returns the responses by collection."""
+    node = create_node(api, platform)
+
+    def send_requests(chosen_id: str) -> dict[str, ApiResponse]:
+        item = {"id": chosen_id, "label": "All", "type": "group"}
+        requests: list[tuple[str, str, Json]] = [
+            ("POST", f"{space.path}/capabilities", {"capabilityKey": chosen_id}),
+            ("POST", f"{space.path}/module-overrides", {"moduleId": chosen_id}),
+            ("PATCH", f"{platform.path}/modules", {"modules": [{"moduleId": chosen_id}]}),
+            ("PATCH", f"{platform.path}/project-blocks", {"projectBlocks": [{"projectBlockId": chosen_id}]}),
+            ("PATCH", f"{platform.path}/navigation", {"items": [item]}),
+            ("PATCH", f"{platform.path}/home", {"blocks": [{"id": chosen_id, "type": chosen_id}]}),
+            ("POST", f"{node.path}/attachments", {"entityType": chosen_id, "entityId": UUIDS[0]}),
+        ]
+        return {path: api.request(method, path, caller=platform.owner, json=body) for method, path, body in requests}
+
+    return send_requests
 
 
-@pytest.mark.parametrize("chosen_id", VALID_IDS)
-def test_a_well_formed_id_is_accepted(api, platform, space, chosen_id):
-    for method, path, body, collection_path in requests_with_id(api, platform, space, chosen_id):
-        response = api.request(method, path, caller=platform.owner, json=body)
-        assert response.status in (200, 201), response.text
-        if collection_path:
-            assert api.get(collection_path + quote(chosen_id), caller=platform.owner).json == response.json
-    used = api.get(f"/project-blocks/{quote(chosen_id)}/platforms", caller=platform.owner)
-    assert [each["id"] for each in used.json["items"]] == [platform.id]
+def test_a_well_formed_id_is_accepted(api, platform, space, send_requests):
+    for chosen_id in (*UUIDS[::5], "9", MAX_LENGTH_ID):
+        responses = send_requests(chosen_id)
+        assert {response.status for response in responses.values()} <= {200, 201}
+        for collection in (f"{space.path}/capabilities", f"{space.path}/module-overrides"):
+            shown = api.get(f"{collection}/{quote(chosen_id)}", caller=platform.owner).json
+            assert shown == responses[collection].json
+        used = api.get(f"/project-blocks/{quote(chosen_id)}/platforms", caller=platform.owner)
+        assert [each["id"] for each in used.json["items"]] == [platform.id]
 
 
 @pytest.mark.parametrize("chosen_id", INVALID_IDS)
-def test_a_malformed_id_is_rejected(api, platform, space, chosen_id):
-    for method, path, body, _ in requests_with_id(api, platform, space, chosen_id):
-        response = api.request(method, path, caller=platform.owner, json=body)
+def test_a_malformed_id_is_rejected(send_requests, chosen_id):
+    for response in send_requests(chosen_id).values():
         assert (response.status, {*response.errors.values()}) == (422, {"malformed"})
 
 

@@ -11,88 +11,59 @@ from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, ROOT_TER
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.ids import new_id
 from tests.harness import memory_aws
-from tests.harness.api import MAX_ENVELOPE_BYTES, ApiClient
-from tests.harness.organizations import CreatedOrganization
-from tests.harness.platforms import CreatedPlatform, create_platform
+from tests.harness.api import MAX_ENVELOPE_BYTES
+from tests.harness.cached_scenarios import extended_scenario
+from tests.harness.platforms import create_platform
 from tests.harness.stored_records import new_id_and_time_fields
 from tests.harness.webhooks import create_webhook
 
 
 class TestTree:
     @pytest.fixture
-    def platform(self, api: ApiClient, organization: CreatedOrganization) -> CreatedPlatform:
-        """A platform with a taxonomy of 4.65 MB, whose quotes double in size when they are escaped."""
-        platform = create_platform(api, organization)
-        timestamp = now()
-        container_fields: dict[str, Any] = {
-            "organization_id": organization.id,
-            "platform_id": platform.id,
-            "listed": ALL_NODES_LIST,
-        }
-        memory_aws.put_item(
-            Taxonomy(
-                **new_id_and_time_fields(timestamp), organization_id=organization.id, platform_id=platform.id
-            ).item()
-        )
-        text = '"' * 3900
+    def get_tree(self, api, organization, mary):
+        """A function that requests the tree of a taxonomy of 4.65 MB, whose quotes double in size when escaped."""
+        platform = extended_scenario("a large tree", lambda: self.create_large_tree(api, organization))
+        return lambda **query: api.get(f"{platform.path}/taxonomy-tree", caller=mary, query=query)
+
+    def create_large_tree(self, api, organization):
+        platform, timestamp = create_platform(api, organization), now()
+        container_ids = {"organization_id": organization.id, "platform_id": platform.id}
+
+        def store_node(name: str, position: int, **fields: Any) -> str:
+            fields |= {"name": name, "slug": name.lower(), "position": position, "listed": ALL_NODES_LIST}
+            node = TaxonomyNode(**new_id_and_time_fields(timestamp), **container_ids, **fields)
+            memory_aws.put_item(node.item())
+            return str(node.id)
+
+        memory_aws.put_item(Taxonomy(**new_id_and_time_fields(timestamp), **container_ids).item())
         for n in range(5):
-            root = TaxonomyNode(
-                **new_id_and_time_fields(timestamp),
-                **container_fields,
-                name=f"R{n}",
-                slug=f"r{n}",
-                sibling_list=ROOT_TERMS_LIST,
-                child_count=110,
-                position=n,
-            )
-            memory_aws.put_item(root.item())
-            leaf_fields: dict[str, Any] = {
-                "parent_id": root.id,
-                "sibling_list": root.id,
-                "ancestor_ids": [root.id],
-                "description": text,
-            }
+            root_id = store_node(f"R{n}", n, sibling_list=ROOT_TERMS_LIST, child_count=110)
+            position = {"parent_id": root_id, "sibling_list": root_id, "ancestor_ids": [root_id]}
             for m in range(110):
-                leaf = TaxonomyNode(
-                    **new_id_and_time_fields(timestamp),
-                    **container_fields,
-                    **leaf_fields,
-                    name=f"L{m}",
-                    slug=f"l{m}",
-                    position=m,
-                )
-                memory_aws.put_item(leaf.item())
+                store_node(f"L{m}", m, description='"' * 3900, **position)
         return platform
 
-    def test_a_tree_that_is_too_large_suggests_smaller_requests(self, api, platform, mary):
-        path = f"{platform.path}/taxonomy-tree"
-        too_large = api.get(path, caller=mary)
+    def test_a_tree_that_is_too_large_suggests_smaller_requests(self, get_tree):
+        too_large = get_tree()
         assert too_large.status_and_code == "409 limit_exceeded"
         assert "`depth`" in too_large.json["detail"]
         assert "`rootId`" in too_large.json["detail"]
-        roots = api.get(path, caller=mary, query={"depth": 1})
-        assert [root["name"] for root in roots.json["items"]] == ["R0", "R1", "R2", "R3", "R4"]
-        branch = api.get(path, caller=mary, query={"rootId": roots.json["items"][2]["id"]})
+        roots = get_tree(depth=1)
+        assert [root["name"] for root in roots.json["items"]] == [f"R{n}" for n in range(5)]
+        branch = get_tree(rootId=roots.json["items"][0]["id"])
         assert len(branch.json["items"][0]["children"]) == 110
-
-    def test_a_request_for_a_part_of_a_tree_reads_only_that_part(self, api, platform, mary):
-        path = f"{platform.path}/taxonomy-tree"
-        roots = api.get(path, caller=mary, query={"depth": 1})
-        branch = api.get(path, caller=mary, query={"rootId": roots.json["items"][0]["id"]})
-        leaf = api.get(path, caller=mary, query={"rootId": branch.json["items"][0]["children"][3]["id"]})
-        for answer in (roots, branch, leaf):
+        leaf = get_tree(rootId=branch.json["items"][0]["children"][3]["id"])
+        assert leaf.json["items"][0]["path"] == "r0/l3"
+        for answer in (roots, branch, leaf):  # They read only their parts of the tree.
             assert answer.calls.bytes_read <= 24_000 + 2 * len(answer.text)
             assert len(answer.calls.read_names) <= 6
-        assert leaf.json["items"][0]["path"] == "r0/l3"
 
-    def test_a_part_of_a_tree_is_complete_while_the_index_lags(self, api, platform, mary):
-        path = f"{platform.path}/taxonomy-tree"
-        (root, *_) = api.get(path, caller=mary, query={"depth": 1}).json["items"]
-        unindexed = next(
-            item for item in memory_aws.all_items() if item.get("parent_id") == root["id"] and item.get("shelf")
-        )
-        memory_aws.put_item({name: value for name, value in unindexed.items() if not name.startswith("index2")})
-        (branch,) = api.get(path, caller=mary, query={"rootId": root["id"]}).json["items"]
+    def test_a_part_of_a_tree_is_complete_while_the_index_lags(self, get_tree):
+        root_id = get_tree(depth=1).json["items"][0]["id"]
+        leaves = [item for item in memory_aws.all_items() if item.get("parent_id") == root_id and item.get("shelf")]
+        unindexed = {name: value for name, value in leaves[0].items() if not name.startswith("index2")}
+        memory_aws.put_item(unindexed)
+        (branch,) = get_tree(rootId=root_id).json["items"]
         assert len(branch["children"]) == 110
         assert unindexed["id"] in {child["id"] for child in branch["children"]}
 
@@ -103,46 +74,33 @@ class TestList:
         for n in range(90):
             timestamp = after(now(), seconds=n - 1000)
             record_fields = new_id_and_time_fields(timestamp)
-            submissions = [
-                {
-                    "id": f"{record_fields['id'][:-2]}{m:02}",
-                    "submitted_at": timestamp,
-                    "contact_name": "Somebody",
-                    "company_name": None,
-                    "message": "\N{STEAM LOCOMOTIVE}" * 4000,
-                    "source": None,
-                    "consent": None,
-                    "status": "new",
-                    "history": [{"status": "new", "at": timestamp}],
-                }
-                for m in range(2)
-            ]
+            submission = {
+                "submitted_at": timestamp,
+                "contact_name": "Somebody",
+                "company_name": None,
+                "message": "\N{STEAM LOCOMOTIVE}" * 4000,
+                "source": None,
+                "consent": None,
+                "status": "new",
+                "history": [{"status": "new", "at": timestamp}],
+            }
+            submissions = [{"id": f"{record_fields['id'][:-2]}{m:02}", **submission} for m in range(2)]
             history = [{"status": "new", "at": timestamp, "by": None}]
-            lead = Lead(
-                **record_fields, contact_email=f"person-{n}@example.org", submissions=submissions, history=history
-            )
+            email = f"person-{n}@example.org"
+            lead = Lead(**record_fields, contact_email=email, submissions=submissions, history=history)
             memory_aws.put_item(lead.item())
             ids.insert(0, lead.id)
-        pages = api.get_pages("/marketing-leads", caller=operator, query={"limit": 100})
-        assert [item["id"] for page in pages for item in page["items"]] == ids
-        assert len(pages) > 1
-        assert sum(len(json.dumps(json.dumps(page, ensure_ascii=False))) for page in pages) > MAX_ENVELOPE_BYTES
-        # The first page uses most of the available size.
-        sizes = [len(json.dumps(json.dumps(page, ensure_ascii=False))) for page in pages]
-        assert sizes[0] > MAX_ENVELOPE_BYTES * 0.9
+        sizes = self.get_page_sizes(api, "/marketing-leads", operator, ids)
+        assert sum(sizes) > MAX_ENVELOPE_BYTES
+        assert sizes[0] > MAX_ENVELOPE_BYTES * 0.9  # The first page uses most of the available size.
 
+    @pytest.mark.exhaustive
     def test_deliveries_with_escaped_response_bodies_are_listed_in_shorter_pages(self, api, organization):
         webhook = create_webhook(api, organization, "https://hooks.example.com/atrium", enabled=False)
         ids: list[str] = []
         for n in range(100):
             timestamp = after(now(), seconds=n - 1000)
-            attempt = {
-                "at": timestamp,
-                "duration_ms": 1,
-                "status_code": 500,
-                "error": "500",
-                "response_body": "\x01" * 1024,
-            }
+            result = {"status_code": 500, "error": "500", "response_body": "\x01" * 1024}
             delivery = WebhookDelivery.create_pending_or_skipped(
                 webhook.id,
                 event_id=new_id(timestamp),
@@ -153,9 +111,14 @@ class TestList:
                 now=timestamp,
                 attempt_at=None,
             )
-            attempts = [{"number": number, **attempt} for number in range(1, 11)]
+            attempts = [{"number": number, "at": timestamp, "duration_ms": 1, **result} for number in range(1, 11)]
             memory_aws.put_item(delivery.replace(status="failed", attempts=attempts).item())
             ids.insert(0, delivery.id)
-        pages = api.get_pages(f"{webhook.path}/deliveries", caller=organization.owner, query={"limit": 100})
+        self.get_page_sizes(api, f"{webhook.path}/deliveries", organization.owner, ids)
+
+    def get_page_sizes(self, api, path, caller, ids):
+        """Return the sizes of the pages of a list, which must be several and contain records with these ids."""
+        pages = api.get_pages(path, caller=caller, query={"limit": 100})
         assert [item["id"] for page in pages for item in page["items"]] == ids
         assert len(pages) > 1
+        return [len(json.dumps(json.dumps(page, ensure_ascii=False))) for page in pages]

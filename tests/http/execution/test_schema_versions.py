@@ -3,28 +3,22 @@
 import pytest
 
 from chalicelib.features.platforms.spaces.entities import Space
-from chalicelib.kernel.storage.entity import Item
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
-from tests.harness.platforms import CreatedPlatform, create_space
-
-
-def _upcast(item: Item) -> Item:
-    return {"description": f"{item.pop('summary')} and {item.pop('rest')}", **item}
+from tests.harness.platforms import create_space
 
 
 @pytest.fixture
-def older_space(api: ApiClient, platform: CreatedPlatform, monkeypatch: pytest.MonkeyPatch) -> str:
+def older_space(api, platform, monkeypatch):
     """The path of a space that was stored when spaces had a summary and a rest instead of a description."""
     space = create_space(api, platform, name="Looms")
-    (item,) = [item for item in memory_aws.all_items() if item.get("id") == space.id and item["kind"] == "space"]
-    memory_aws.put_item({**item, "summary": "Warp", "rest": "weft"})
+    memory_aws.put_item({**get_stored_space(), "summary": "Warp", "rest": "weft"})
     monkeypatch.setattr(Space, "schema_version", 2)
-    monkeypatch.setattr(Space, "upcasters", {1: _upcast})
+    upcasters = {1: lambda item: {"description": f"{item.pop('summary')} and {item.pop('rest')}", **item}}
+    monkeypatch.setattr(Space, "upcasters", upcasters)
     return space.path
 
 
-def get_stored_space() -> Item:
+def get_stored_space():
     (item,) = [item for item in memory_aws.all_items() if item.get("kind") == "space"]
     return item
 
@@ -50,9 +44,7 @@ def test_the_first_change_stores_the_current_schema_and_logs_only_the_change(api
 
 def test_a_record_of_a_newer_schema_is_rejected(api, platform, older_space):
     memory_aws.put_item({**get_stored_space(), "shape": 3})
-    for answer in (
-        api.get(older_space, caller=platform.owner),
-        api.patch(older_space, caller=platform.owner, json={"position": 7}),
-    ):
+    for method, body in (("GET", None), ("PATCH", {"position": 7})):
+        answer = api.request(method, older_space, caller=platform.owner, json=body)
         assert answer.status_and_code == "503 unavailable"
         assert "newer release" in answer.json["detail"]
