@@ -8,7 +8,7 @@ from tests.harness.api import ApiClient, Json
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
-from tests.harness.leads import CreatedLead, create_lead, get_lead, patch_lead_status, post_lead
+from tests.harness.leads import create_lead, get_lead, patch_lead_status
 
 LEADS = "/marketing-leads"
 CONTACT = {"contactName": "Mary Shelley", "contactEmail": "Mary@Example.org"}
@@ -24,25 +24,12 @@ class TestCreateMarketingLead:
     def test_a_lead_is_complete_and_names_the_operator(self, api, operator, clock):
         timestamp = clock.freeze("2027-03-21T09:00:00.000Z")
         lead = create_operator_lead(api, operator, message="By phone.", source="fair")
-        common = {
-            "id": lead["id"],
-            "contactName": "Mary Shelley",
-            "companyName": None,
-            "message": "By phone.",
-            "source": "fair",
-            "consent": None,
-            "status": "new",
-        }
-        assert lead == {
-            **common,
-            "createdAt": timestamp,
-            "updatedAt": timestamp,
-            "version": 1,
-            "contactEmail": "mary@example.org",
-            "notes": [],
-            "history": [{"status": "new", "at": timestamp, "by": operator.id}],
-            "submissions": [{**common, "submittedAt": timestamp}],
-        }
+        contact = {"contactName": "Mary Shelley", "companyName": None, "message": "By phone."}
+        common = {**contact, "id": lead["id"], "source": "fair", "consent": None, "status": "new"}
+        times = dict.fromkeys(("createdAt", "updatedAt"), timestamp)
+        history = [{"status": "new", "at": timestamp, "by": operator.id}]
+        lists = {"notes": [], "history": history, "submissions": [{**common, "submittedAt": timestamp}]}
+        assert lead == {**common, **times, **lists, "version": 1, "contactEmail": "mary@example.org"}
         second = create_operator_lead(api, operator)  # A second lead of the same address is not merged.
         assert (second["id"] != lead["id"], len(second["submissions"])) == (True, 1)
 
@@ -110,14 +97,6 @@ def create_leads(api, operator):
     return leads
 
 
-def test_only_operators_read_a_lead_with_one_read(api, operator, ada):
-    lead = create_lead(api)
-    assert api.get(lead.operator_path, caller=ada).status_and_code == "403 forbidden"
-    assert api.get(lead.operator_path, headers=lead.headers).status_and_code == "401 unauthenticated"
-    assert api.get(f"{LEADS}/{operator.id}", caller=operator).status_and_code == "404 not_found"
-    assert api.get(lead.operator_path, caller=operator).calls.call_names == ["dynamodb:BatchGetItem"]
-
-
 class TestChangeMarketingLeadStatus:
     @pytest.fixture
     def lead(self, api):
@@ -162,11 +141,6 @@ class TestChangeMarketingLeadStatus:
         (entry, *_) = api.get_items("/system/audit-log", caller=operator)
         assert [change["field"] for change in entry["changes"]] == ["notes"]
 
-    def test_an_unknown_status_is_rejected(self, api, operator, lead):
-        for status, code in (("lost", "not_one_of"), (None, "required")):
-            answer = api.patch(f"{lead.operator_path}/status", caller=operator, json={"status": status})
-            assert answer.errors == {"/status": code}
-
     def test_notes_are_limited_by_the_size_of_the_record(self, api, operator, lead):
         answers = [patch_lead_status(api, lead, operator, "new", note="x" * 4000) for _ in range(36)]
         stored_count = [answer.status for answer in answers].count(200)
@@ -174,13 +148,3 @@ class TestChangeMarketingLeadStatus:
         assert {answer.status_and_code for answer in answers if answer.status != 200} == {"409 limit_exceeded"}
         assert len(get_lead(api, lead, operator)["notes"]) == stored_count
         assert patch_lead_status(api, lead, operator, "contacted").status == 200
-
-
-def test_a_submitted_lead_is_in_the_operators_log(api, operator):
-    answer = post_lead(api, message="How many columns?")
-    (entry,) = api.get_items("/system/audit-log", caller=operator)
-    assert (entry["type"], entry["organizationId"], entry["changes"]) == ("lead.created", None, [])
-    assert entry["actor"] == {"type": "anonymous", "id": None, "name": None}
-    assert entry["context"]["operationId"] == "create_public_lead"
-    assert entry["data"] == get_lead(api, CreatedLead(answer.json), operator)
-    assert answer.json["leadToken"] not in str(entry)

@@ -129,15 +129,13 @@ class TestSeparateLeads:
         assert [*submissions_of(oldest)] == [lead.id for lead in leads[:3]]
         assert newest["id"] == leads[3].id
 
-    def test_a_new_lead_begins_after_the_maximum_number_of_submissions(self, api, operator):
+    def test_a_new_lead_begins_after_the_maximum_number_of_submissions_or_long_messages(self, api, operator):
         ids = [create_lead(api, message=f"Number {number}").id for number in range(21)]
         newest, oldest = list_leads(api, operator)
         assert ([*submissions_of(oldest)], [*submissions_of(newest)]) == (ids[:20], ids[20:])
-
-    def test_a_new_lead_begins_where_the_messages_are_too_long(self, api, operator):
         for _ in range(9):
-            create_lead(api, message="x" * 4000)
-        assert [len(lead["submissions"]) for lead in list_leads(api, operator)] == [2, 7]
+            create_lead(api, "grace@example.com", message="x" * 4000)
+        assert [len(lead["submissions"]) for lead in list_leads(api, operator)[:2]] == [2, 7]
 
     def test_submissions_are_merged_into_an_operators_newer_lead(self, api, operator, first):
         body = {"contactName": "Charles", "contactEmail": EMAIL_ADDRESS, "companyName": "By phone"}

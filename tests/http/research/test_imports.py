@@ -31,46 +31,25 @@ class TestImport:
         answer = research_client.post_import()
         job = answer.json
         assert (answer.status, answer.location) == (202, f"/research/jobs/{job['id']}")
-        assert job == {
-            "id": job["id"],
-            "createdAt": job["createdAt"],
-            "updatedAt": job["createdAt"],
-            "version": 1,
-            "kind": "import",
-            "status": "queued",
-            "counts": job_counts(),
-            "error": None,
-            "detail": None,
-            "skipped": [],
-            "skippedCount": 0,
-            "organizationId": None,
-            "researcherId": CARBERRY.orcid,
-            "editionId": None,
-        }
+        generated = {"id": job["id"], **dict.fromkeys(("createdAt", "updatedAt"), job["createdAt"])}
+        empty = dict.fromkeys(("error", "detail", "organizationId", "editionId"))
+        state = {"version": 1, "kind": "import", "status": "queued", "researcherId": CARBERRY.orcid}
+        assert job == {**generated, **empty, **state, "counts": job_counts(), "skipped": [], "skippedCount": 0}
 
     def test_by_orcid_id_fetches_works_from_orcid_and_openalex(self, research_client, research_sources):
         job = research_client.import_works()
         assert (job["status"], job["error"], job["counts"]) == ("completed", None, ALL_CREATED)
         artefacts = research_client.list_records("artefacts")
         assert [artefact["source"] for artefact in artefacts] == ["orcid"] * 3 + ["openalex"] * 3
-        assert artefacts[3] == {
-            "id": artefacts[3]["id"],
-            "createdAt": artefacts[3]["createdAt"],
-            "updatedAt": artefacts[3]["createdAt"],
-            "version": 1,
-            "source": "openalex",
-            "sourceId": "W1",
-            "researcherIds": [CARBERRY.orcid, CARBERRY.author_id],
-            "title": "On Kilns, Part 0",
-            "type": "article",
-            "year": 2000,
-            "venueName": None,
-            "identifiers": {"doi": "10.5555/000000", "arxiv": None, "pmid": None, "openalex": "W1", "dblp": None},
-            "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}],
-            "fetchedAt": artefacts[3]["createdAt"],
-            "contentHash": artefacts[3]["contentHash"],
-            "outputId": None,
-        }
+        artefact = artefacts[3]
+        generated = {name: artefact[name] for name in ("id", "createdAt", "contentHash")}
+        times = dict.fromkeys(("updatedAt", "fetchedAt"), artefact["createdAt"])
+        source = {"source": "openalex", "sourceId": "W1", "researcherIds": [CARBERRY.orcid, CARBERRY.author_id]}
+        work = {"title": "On Kilns, Part 0", "type": "article", "year": 2000, "venueName": None, "outputId": None}
+        identifiers = {"doi": "10.5555/000000", "arxiv": None, "pmid": None, "openalex": "W1", "dblp": None}
+        authors = [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}]
+        lists = {"identifiers": identifiers, "authors": authors}
+        assert artefact == {**generated, **times, **source, **work, **lists, "version": 1}
         assert research_sources.requested_paths == [f"/v3.0/{CARBERRY.orcid}/works", "/works"]
 
     def test_repeated_import_reports_unchanged_and_updated_works(self, research_client, research_sources, clock):

@@ -40,21 +40,13 @@ class TestReconcile:
         assert (job["status"], job["kind"], job["counts"]) == ("completed", "reconcile", job_counts(created=1))
         artefacts = {artefact["source"]: artefact["id"] for artefact in research_client.list_records("artefacts")}
         (output,) = research_client.list_records("outputs")
-        assert output == {
-            "id": output["id"],
-            "createdAt": output["createdAt"],
-            "updatedAt": output["createdAt"],
-            "version": 1,
-            "title": "By OpenAlex",
-            "type": "conference-paper",
-            "year": 2020,
-            "venueId": "neurips",
-            "doi": "10.5555/abc",
-            "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}],
-            "researcherIds": [CARBERRY.orcid, CARBERRY.author_id],
-            "artefactIds": [artefacts["openalex"], artefacts["orcid"]],
-            "provenance": dict.fromkeys(("title", "type", "year", "venueId", "doi", "authors"), artefacts["openalex"]),
-        }
+        generated = {"id": output["id"], **dict.fromkeys(("createdAt", "updatedAt"), output["createdAt"])}
+        fields = {"title": "By OpenAlex", "type": "conference-paper", "year": 2020, "venueId": "neurips"}
+        fields |= {"doi": "10.5555/abc", "authors": [{"name": "Josiah Carberry", "orcid": CARBERRY.orcid}]}
+        ids = {"researcherIds": [CARBERRY.orcid, CARBERRY.author_id]}
+        ids |= {"artefactIds": [artefacts["openalex"], artefacts["orcid"]]}
+        provenance = dict.fromkeys(fields, artefacts["openalex"])
+        assert output == {**generated, **fields, **ids, "provenance": provenance, "version": 1}
         assert {artefact["outputId"] for artefact in research_client.list_records("artefacts")} == {output["id"]}
         assert research_client.get(f"/research/outputs/{output['id']}").json == output
 

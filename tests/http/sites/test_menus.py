@@ -26,15 +26,9 @@ class TestReplaceMenu:
     def test_a_menu_is_created_and_then_replaced_and_the_entry_shows_what_changed(self, api, site, looms, organization):
         menu = put_menu(api, site, page_item(looms), name="Main")
         item = {"id": f"to-{looms.id}", "label": "Looms", "type": "page", "pageId": looms.id, "url": None}
-        assert menu == {
-            "id": "main",
-            "siteId": site.id,
-            "name": "Main",
-            "version": 1,
-            "createdAt": menu["createdAt"],
-            "updatedAt": menu["createdAt"],
-            "items": [{**item, "path": "/looms", "dangling": False, "children": []}],
-        }
+        items = [{**item, "path": "/looms", "dangling": False, "children": []}]
+        times = dict.fromkeys(("createdAt", "updatedAt"), menu["createdAt"])
+        assert menu == {"id": "main", "siteId": site.id, "name": "Main", "version": 1, **times, "items": items}
         assert api.get(f"{site.path}/navigation/main", caller=site.owner).json == menu
         replaced = put_menu(api, site, name="All")
         assert (replaced["name"], replaced["items"], replaced["version"]) == ("All", [], 2)

@@ -6,6 +6,8 @@ import pytest
 
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import memory_aws
+from tests.harness.cached_scenarios import extended_scenario
+from tests.harness.platforms import create_platform
 from tests.harness.redirects import create_redirect
 from tests.harness.sites import SitePages, create_site
 
@@ -13,19 +15,25 @@ PURGE_DELAY = {"days": RESTORABLE_DAYS, "hours": 1}
 
 
 @pytest.fixture
-def site(api, organization, platform):
-    return create_site(api, organization, slug="engines", platformId=platform.id)
+def pages(api, organization):
+    """Pages of a site on a platform, in several states and with both kinds of redirects."""
+    pages = extended_scenario("a site on a platform", lambda: create_pages(api, organization))
+    return SitePages(api, pages.site, *pages)
 
 
-@pytest.fixture(autouse=True)
-def pages(api, site):
-    """Pages in several states and both kinds of redirects."""
-    pages = SitePages(api, site)
+@pytest.fixture
+def site(pages):
+    return pages.site
+
+
+def create_pages(api, organization):
+    platform = create_platform(api, organization)
+    pages = SitePages(api, create_site(api, organization, slug="engines", platformId=platform.id))
     pages.publish("Welcome", "Machines", "Machines/Looms", "Looms/Jacquard")
     pages.draft("Machines/Draft")
     pages.draft("Welcome/Scheduled", publishAt="2099-01-01T00:00:00Z")
     pages.move(Machines="engines")
-    create_redirect(api, site, "/old/*", "/engines/:splat")
+    create_redirect(api, pages.site, "/old/*", "/engines/:splat")
     return pages
 
 

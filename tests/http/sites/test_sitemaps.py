@@ -1,18 +1,24 @@
-"""Test sitemaps of sites: which pages they list, how they are divided, and how they are stored."""
+"""Test sitemaps and robots.txt of sites: which pages they list, and how sitemaps are divided and stored."""
 
 from dataclasses import replace
+from math import ceil
 
 import pytest
 
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
 from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.visits.logic import sitemaps, stored_sitemaps
 from tests.harness import memory_aws
 from tests.harness.domains import claim_domain, set_domain_state
+from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.platforms import create_platform
 from tests.harness.sitemaps import get_sitemap, sitemap_index_urls, sitemap_urls
 from tests.harness.sites import SitePages, create_published_page, create_site
 
 ONE_READ = ["dynamodb:BatchGetItem"]
+DISALLOW_ALL = "User-agent: *\nDisallow: /\n"
+LISTED_PAGES = 3000
+"""The items of these pages in the tree have more than a megabyte, which one query returns at most."""
 
 
 def list_paths(api, site):
@@ -64,6 +70,7 @@ class TestSitemap:
         assert [*sitemap_urls(get_sitemap(api, site))] == [f"https://{site.record['host']}/"]
         set_domain_state(platform, "verified", "looms.example.com")
         assert [*sitemap_urls(get_sitemap(api, site))] == ["https://looms.example.com/"]
+        assert "Sitemap: https://looms.example.com/sitemap.xml\n" in get_robots(api, site).text
 
     def test_is_empty_for_a_site_without_pages(self, api, site):
         answer = get_sitemap(api, site)
@@ -169,3 +176,80 @@ def test_a_site_has_a_maximum_number_of_pages(pages, monkeypatch):
     assert pages.post(title="Cards").status_and_code == "409 limit_exceeded"
     assert pages.delete("Looms", "cascade").status == 204
     assert pages.post(title="Cards").status == 201
+
+
+def store_pages(site, parent):
+    """Store the tree items of pages that are published below another, and return the size of each in bytes."""
+    for number in range(LISTED_PAGES - 1):
+        page_id = f"01939d3c-0000-7000-8000-{number:012d}"
+        pk, sk = page_tree_partition(site.id, PUBLISHED_TREE).node_key(page_id)
+        item = {
+            "pk": pk,
+            "sk": sk,
+            "id": page_id,
+            "parent_id": parent.id,
+            "slug": f"leaf-{number:05d}",
+            "lineage": [parent.id],
+            "placed": 1,
+            "listed": True,
+            "revision_id": page_id,
+            "published_at": "2030-01-01T00:00:00.000Z",
+            "indexable": True,
+        }
+        memory_aws.put_item(item)
+    return sum(len(name) + len(str(value)) for name, value in item.items())
+
+
+def test_a_sitemap_takes_one_query_per_megabyte_of_tree_items_and_no_page(api, site, pages, monkeypatch):
+    assert sitemaps.MAX_ENTRIES == 10_000
+    monkeypatch.setattr(sitemaps, "MAX_ENTRIES", LISTED_PAGES)
+    tree_size = LISTED_PAGES * store_pages(site, pages.publish("Branch"))
+    index = get_sitemap(api, site)
+    assert index.calls.call_names[0] == "dynamodb:BatchGetItem"
+    assert {*index.calls.call_names[1:]} == {"dynamodb:Query", "dynamodb:TransactWriteItems"}
+    assert index.calls.call_names.count("dynamodb:Query") <= ceil(tree_size / 1_000_000) + 1
+    assert len(sitemap_index_urls(index)) == 2
+    first, second = (get_sitemap(api, site, page=number) for number in (1, 2))
+    assert first.text.count("<url>") == LISTED_PAGES
+    assert [*sitemap_urls(second)] == [f"https://{site.record['host']}/branch/leaf-{LISTED_PAGES - 2:05d}"]
+    stored_index = get_sitemap(api, site)
+    assert stored_index.text == index.text
+    for answer in (first, second, stored_index):
+        assert {*answer.calls.call_names} == {"dynamodb:BatchGetItem"}
+        assert answer.calls.bytes_read < 64_000  # The tree items have more than a megabyte.
+
+
+def get_robots(api, site, caller=None):
+    return api.get(f"{site.path}/robots.txt", caller=caller)
+
+
+def test_robots_of_a_published_site_allow_everything_to_every_caller(api, site, organization, stranger):
+    foreign_key = create_api_key(api, create_organization(api, stranger, name="Rivals"), "admin")
+    key_without_scope = create_api_key(api, organization, "webhooks:read")
+    for caller in (None, site.owner, stranger, key_without_scope, foreign_key):
+        answer = get_robots(api, site, caller=caller)
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert answer.headers["Cache-Control"] == "public, max-age=300"
+        assert answer.text == f"User-agent: *\nDisallow:\n\nSitemap: https://{site.record['host']}/sitemap.xml\n"
+
+
+def test_robots_include_the_rules_of_the_site(api, organization):
+    extra = "Crawl-delay: 10\r\n# Not for these:\nUser-agent: Bot\nDisallow: /"
+    site = create_site(api, organization, robots={"disallow": ["/drafts", "/*/print"], "extra": extra})
+    rules = ["User-agent: *", "Disallow: /drafts", "Disallow: /*/print", *extra.splitlines(), ""]
+    assert get_robots(api, site).text.splitlines() == [*rules, f"Sitemap: https://{site.record['host']}/sitemap.xml"]
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\x0b", "\x85", "\u2028"])
+def test_a_path_cannot_inject_a_line_into_robots(api, site, line_break):
+    body = {"robots": {"disallow": [f"/a{line_break}Sitemap: https://evil.example.com"]}}
+    assert set(api.patch(site.path, caller=site.owner, json=body).errors) == {"/robots/disallow/0"}
+
+
+def test_robots_of_a_draft_site_disallow_everything(api, organization, stranger):
+    site = create_site(api, organization, publish=False, robots={"extra": "Allow: /"})
+    for caller in (None, site.owner, stranger):
+        assert get_robots(api, site, caller=caller).text == DISALLOW_ALL
+    for status, is_public in (("published", True), ("draft", False)):
+        api.patch(site.path, caller=site.owner, json={"status": status})
+        assert (get_robots(api, site).text != DISALLOW_ALL) == is_public
