@@ -53,15 +53,9 @@ class Deployment:
         self._project.mkdir()
         project_copies.copy_project(_PROJECT, self._project, "deployed", "deployments", "venv")
         self._allow_private_webhook_targets()
-        self._run_command(
-            "bootstrap",
-            f"--issuer={ISSUER}",
-            f"--audience={AUDIENCE}",
-            f"--jwks={jwks}",
-            f"--public-url={self.url}",
-            "--domain=platforms.atrium.example",
-            "--mail-from=Atrium <mail@atrium.example>",
-        )
+        domain, sender = "--domain=platforms.atrium.example", "--mail-from=Atrium <mail@atrium.example>"
+        issuer = [f"--issuer={ISSUER}", f"--audience={AUDIENCE}", f"--jwks={jwks}"]
+        self._run_command("bootstrap", *issuer, f"--public-url={self.url}", domain, sender)
         self._run_command("template")
         self._deploy_stack(self._upload_package())
         self._create_gateway_responses()
@@ -74,20 +68,16 @@ class Deployment:
 
     def count_messages(self, name: str) -> int:
         """Return the number of messages in a queue, including those in flight."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        attributes = self.account.client("sqs").get_queue_attributes(
-            QueueUrl=self.queue_url(name), AttributeNames=names
-        )
-        return sum(int(attributes["Attributes"][each]) for each in names)
+        names, url = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"], self.queue_url(name)
+        attributes = self.account.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+        return sum(int(attributes[each]) for each in names)
 
     @contextmanager
     def pause_function(self, function: str) -> Iterator[None]:
         """Disable the queue mapping of a function within the block, as an operator can."""
         functions = self.account.client("lambda")
-        mappings = functions.list_event_source_mappings(FunctionName=STAGE.function_name(function))[
-            "EventSourceMappings"
-        ]
-        (mapping,) = [each["UUID"] for each in mappings]
+        mappings = functions.list_event_source_mappings(FunctionName=STAGE.function_name(function))
+        (mapping,) = [each["UUID"] for each in mappings["EventSourceMappings"]]
         functions.update_event_source_mapping(UUID=mapping, Enabled=False)
         try:
             yield
@@ -155,9 +145,8 @@ class Deployment:
         """Create the gateway responses of the template, which the emulator ignores."""
         gateway, api = self.account.client("apigateway"), self._outputs["RestAPIId"]
         template = json.loads((self._output_folder / "sam.json").read_text())
-        for response_type, gateway_response in template["Resources"]["RestAPI"]["Properties"][
-            "GatewayResponses"
-        ].items():
+        responses = template["Resources"]["RestAPI"]["Properties"]["GatewayResponses"]
+        for response_type, gateway_response in responses.items():
             headers = gateway_response["ResponseParameters"]["Headers"]
             gateway.put_gateway_response(
                 restApiId=api,

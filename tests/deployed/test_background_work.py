@@ -13,7 +13,7 @@ from tests.emulator.log_reader import list_entries, read_integrity_report, read_
 from tests.emulator.test_sites_in_a_browser import create_published_site
 from tests.harness.waiting import wait_until
 
-pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("deployed")]
+pytestmark = [pytest.mark.emulator, pytest.mark.exhaustive, pytest.mark.xdist_group("deployed")]
 
 BATCH_SIZE: Final = 10
 POLL_SECONDS: Final = 0.2
@@ -41,11 +41,9 @@ def test_person_is_erased_and_the_log_stays_valid(create_client):
     ada.invite_and_accept(organization, grace, "editor")
     assert "grace@example.com" in json.dumps(list_entries(ada, organization))
     wait_until_appended(ada, organization)
-    erasure_response = ada.post(f"{path}/erasures", json={"email": "grace@example.com"})
-    erasure_url = erasure_response.url.join(erasure_response.headers["Location"])
-    wait_until(
-        lambda: ada.get(erasure_url).json()["status"] == "completed", timeout_seconds=60, interval_seconds=POLL_SECONDS
-    )
+    erasure = ada.post(f"{path}/erasures", json={"email": "grace@example.com"})
+    url = erasure.url.join(erasure.headers["Location"])
+    wait_until(lambda: ada.get(url).json()["status"] == "completed", interval_seconds=POLL_SECONDS)
     assert wait_until_appended(ada, organization)["valid"]
     assert "grace@example.com" not in json.dumps(list_entries(ada, organization))
 
@@ -68,34 +66,24 @@ def test_migrations_load_the_reference_data(stage, create_client):
 
 def test_only_failed_messages_of_a_batch_are_retried_until_dead_lettered(stage):
     sqs, queue = stage.account.client("sqs"), stage.queue_url("deliveries-slow")
-    valid_messages = [{"task": "webhooks.probe", "pk": "W#nobody", "sk": f"{n}"} for n in range(BATCH_SIZE - 1)]
     invalid_message = {"task": "of another service"}
-    entries = [
-        {"Id": str(n), "MessageBody": json.dumps(body)} for n, body in enumerate([invalid_message, *valid_messages])
-    ]
+    valid_messages = [{"task": "webhooks.probe", "pk": "W#nobody", "sk": f"{n}"} for n in range(BATCH_SIZE - 1)]
+    bodies = enumerate([invalid_message, *valid_messages])
+    entries = [{"Id": str(n), "MessageBody": json.dumps(body)} for n, body in bodies]
     original_attributes = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["VisibilityTimeout"])["Attributes"]
     with stage.pause_function("deliveries_slow"):
         sqs.send_message_batch(QueueUrl=queue, Entries=entries)
         sqs.set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "1"})
     wait_until(lambda: stage.count_messages("deliveries-slow") == 0, timeout_seconds=60)
     sqs.set_queue_attributes(QueueUrl=queue, Attributes=original_attributes)
-    dead_messages = sqs.receive_message(
-        QueueUrl=stage.queue_url("deliveries-slow-dead"), MaxNumberOfMessages=BATCH_SIZE
-    )
-    assert [json.loads(message["Body"]) for message in dead_messages["Messages"]] == [invalid_message]
-    log_lines = [
-        line
-        for line in stage.account.read_log_lines(STAGE.function_name("deliveries_slow"))
-        if "of another service" in line
-    ]
-    assert len(log_lines) >= MAX_RECEIVES
+    dead_letters = stage.queue_url("deliveries-slow-dead")
+    dead_messages = sqs.receive_message(QueueUrl=dead_letters, MaxNumberOfMessages=BATCH_SIZE)["Messages"]
+    assert [json.loads(message["Body"]) for message in dead_messages] == [invalid_message]
+    log_lines = stage.account.read_log_lines(STAGE.function_name("deliveries_slow"))
+    assert len([line for line in log_lines if "of another service" in line]) >= MAX_RECEIVES
 
 
 def test_schedule_appends_entries_whose_message_was_lost(organization_with_lost_message):
     ada, organization = organization_with_lost_message
-    wait_until(
-        lambda: read_integrity_report(ada, organization)["treeSize"] == 1,
-        timeout_seconds=90,
-        interval_seconds=POLL_SECONDS,
-    )
+    wait_until(lambda: read_integrity_report(ada, organization)["treeSize"] == 1, 90, interval_seconds=POLL_SECONDS)
     assert [entry["type"] for entry in read_verified_log(ada, organization)] == ["organization.created"]

@@ -10,16 +10,16 @@ from tests.emulator.killable_processes import KillableProcesses
 from tests.emulator.local_stage import LocalStage
 
 ClientFactory = Callable[[str], ApiClient]
-AddMember = Callable[[str, ApiClient, str], None]
 
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStage]:
-    """The running service. It must terminate cleanly at the end."""
-    stage = LocalStage(tmp_path_factory.mktemp("stage")).start()
+    """The service, which `make run` started. It must stop cleanly at the end."""
+    stage = LocalStage(tmp_path_factory.mktemp("stage")).start_with_make()
     yield stage
-    assert stage.terminate() == 0, stage.output
-    assert stage.remaining_processes() == {}
+    stage.interrupt()
+    assert "Stopping, and saving the data." in stage.output
+    assert stage.remaining_processes() == {}  # make exits only after all its processes have.
 
 
 @pytest.fixture
@@ -29,31 +29,8 @@ def create_client(stage: LocalStage) -> Iterator[ClientFactory]:
         yield lambda name: callers.enter_context(ApiClient(stage, name))
 
 
-@pytest.fixture(scope="module")
-def create_module_client(stage: LocalStage) -> Iterator[ClientFactory]:
-    """A function that creates a caller with a name, for all tests of a module."""
-    with ExitStack() as callers:
-        yield lambda name: callers.enter_context(ApiClient(stage, name))
-
-
 @pytest.fixture(scope="session")
 def processes(stage: LocalStage) -> Iterator[KillableProcesses]:
     """Processes with a separate table, which no other process sweeps."""
     with KillableProcesses(stage, "crashes") as processes:
         yield processes
-
-
-@pytest.fixture(scope="session")
-def _stage_processes(stage: LocalStage) -> Iterator[KillableProcesses]:
-    with KillableProcesses(stage, "atrium") as inside:
-        yield inside
-
-
-@pytest.fixture(scope="session")
-def add_member(_stage_processes: KillableProcesses) -> AddMember:
-    """A function that adds a member to an organization, as an accepted invitation does."""
-
-    def join(organization: str, caller: ApiClient, role: str) -> None:
-        _stage_processes.run_step("join", organization=organization, token=caller.token, role=role)
-
-    return join

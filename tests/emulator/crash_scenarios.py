@@ -22,23 +22,18 @@ RECOVERY_SECONDS: Final = 90
 _IDEMPOTENCY_KEY: Final = "once"
 
 _VOLATILE_ATTRIBUTES: Final = frozenset(
-    {
-        "body",
-        "chains",
-        "duepk",
-        "epoch",
-        "fingerprint",
-        "headers",
-        "hint",
-        "leaf",
-        "note",
-        "peaks",
-        "seal",
-        "tree_size",
-        "ttl",
-    }
+    {"body", "chains", "duepk", "epoch", "fingerprint", "headers", "hint"}
+    | {"leaf", "note", "peaks", "seal", "tree_size", "ttl"}
 )
 """Attributes whose values differ between two scenarios in which the same has happened."""
+
+_VOLATILE_TEXTS: Final = (
+    (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>"),
+    (r"ANCHOR#\d", "ANCHOR#<shard>"),
+    (r"EPOCH#[0-9a-f]{32}", "EPOCH#<whose>"),
+    (r"[0-9a-f]{64}", "<hash>"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,6 @@ class Mutation:
     """A mutating request. Its path and body may contain names of the scenario, such as `<mary>`."""
 
     name: str
-    event: str
     method: str
     path: str
     body: Mapping[str, Any] | None = None
@@ -76,28 +70,24 @@ class Scenario:
 
     def with_organization(self, *prerequisites: str) -> "Scenario":
         """Create the organization of Ada's with Mary as a member, and the prerequisites."""
-        created = self.processes.run_in_parent(
-            self.request_by_ada("POST", "/organizations", name="World", slug=self.names["slug"])
-        )
-        self.names["organization"] = created[0]["body"]["id"]
-        path = f"/organizations/{self.names['organization']}"
-        join = create_step("join", organization=self.names["organization"], token=self.tokens["mary"], role="member")
-        prerequisite_steps = {
+        creation = self.request_by_ada("POST", "/organizations", name="World", slug=self.names["slug"])
+        self.names["organization"] = organization = self.processes.run_in_parent(creation)[0]["body"]["id"]
+        path = f"/organizations/{organization}"
+        steps = {
             "key": self.request_by_ada("POST", f"{path}/api-keys", name="First"),
             "deleted": self.request_by_ada("DELETE", path),
         }
-        _, *results, _ = self.processes.run_in_parent(
-            join, *(prerequisite_steps[need] for need in prerequisites), create_step("deliver")
-        )
+        join = create_step("join", organization=organization, token=self.tokens["mary"], role="member")
+        needed = [steps[name] for name in prerequisites]
+        _, *results, _ = self.processes.run_in_parent(join, *needed, create_step("deliver"))
         if "key" in prerequisites:
             self.names["key"] = results[prerequisites.index("key")]["body"]["id"]
         return self
 
     def request_by_ada(self, method: str, path: str, **body: str) -> Step:
         """Return a step that sends a request of Ada's."""
-        return create_step(
-            "request", method=method, path=self._fill_names(path), token=self.tokens["ada"], body=body or None
-        )
+        path, token = self._fill_names(path), self.tokens["ada"]
+        return create_step("request", method=method, path=path, token=token, body=body or None)
 
     def request(self, mutation: Mutation) -> Step:
         """Return a step that sends the mutation, with an Idempotency-Key if it is a POST."""
@@ -119,10 +109,14 @@ class Scenario:
 
     def read_items(self) -> Contents:
         """Return all items of the organization and of its users' requests."""
-        slugs, people = [self.names["slug"], f"{self.names['slug']}-new"], [self.names[name] for name in self.tokens]
-        organization_ids = [self.names[name] for name in ("organization",) if name in self.names]
-        arguments = {"slugs": slugs, "people": people, "key": _IDEMPOTENCY_KEY, "organization_ids": organization_ids}
-        items: Contents = self.processes.run_in_parent(create_step("contents", **arguments))[0]
+        step = create_step(
+            "contents",
+            slugs=[self.names["slug"], f"{self.names['slug']}-new"],
+            people=[self.names[name] for name in self.tokens],
+            key=_IDEMPOTENCY_KEY,
+            organization_ids=[self.names["organization"]] if "organization" in self.names else [],
+        )
+        items: Contents = self.processes.run_in_parent(step)[0]
         for organization in (item for item in items if item.get("kind") == "organization"):
             self.names["organization"] = organization["id"]
         return sorted(items, key=lambda item: (item["pk"], item["sk"]))
@@ -133,14 +127,12 @@ class Scenario:
         return sorted(self._normalize_item(item) for item in items if chain_shard_or_none(item) is None)
 
     def _normalize_item(self, item: Mapping[str, Any]) -> str:
-        item_without_volatile = {name: value for name, value in item.items() if name not in _VOLATILE_ATTRIBUTES}
-        if "digests" in item_without_volatile:
-            item_without_volatile["digests"] = sorted(map(str, item_without_volatile["digests"].values()))
-        text = json.dumps(item_without_volatile, sort_keys=True)
+        stable = {name: value for name, value in item.items() if name not in _VOLATILE_ATTRIBUTES}
+        if "digests" in stable:
+            stable["digests"] = sorted(map(str, stable["digests"].values()))
+        text = json.dumps(stable, sort_keys=True)
         for name, value in self.names.items():
             text = text.replace(value, f"<{name}>")
-        text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<id>", text)
-        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>", text)
-        text = re.sub(r"ANCHOR#\d", "ANCHOR#<shard>", text)
-        text = re.sub(r"EPOCH#[0-9a-f]{32}", "EPOCH#<whose>", text)
-        return re.sub(r"[0-9a-f]{64}", "<hash>", text)
+        for pattern, replacement in _VOLATILE_TEXTS:
+            text = re.sub(pattern, replacement, text)
+        return text

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
@@ -46,7 +46,7 @@ def main(prefix: str) -> None:
     catalogue.register_tasks()
     for line in sys.stdin:
         task = json.loads(line)
-        if task["in_parent"]:
+        if task.get("in_parent"):
             _run_steps(task, [], output)
             continue
         for client in clients:
@@ -62,23 +62,18 @@ def main(prefix: str) -> None:
 
 
 def _run_task(task: Mapping[str, Any], clients: Sequence[Any], output: IO[str]) -> None:
-    if task["ahead"]:
-        _move_clock(task["ahead"])
+    real_clock, ahead_ms = clock.now_ms, round(task["ahead"] * 1000)
+    clock.now_ms = lambda: real_clock() + ahead_ms
     calls: list[str] = []
     for client in clients:
-        client.meta.events.register("before-call", _create_killer(calls, task["kill_point"], "before"))
-        client.meta.events.register("after-call", _create_killer(calls, task["kill_point"], "after"))
+        for phase in ("before", "after"):
+            client.meta.events.register(f"{phase}-call", _create_killer(calls, task.get("kill_point"), phase))
     _run_steps(task, calls, output)
 
 
 def _run_steps(task: Mapping[str, Any], calls: Sequence[str], output: IO[str]) -> None:
     results = [_STEPS[step](**arguments) for step, arguments in task["steps"]]
     print(json.dumps({"results": results, "calls": calls}), file=output, flush=True)
-
-
-def _move_clock(seconds: float) -> None:
-    real_clock = clock.now_ms
-    clock.now_ms = lambda: real_clock() + round(seconds * 1000)
 
 
 def _create_killer(calls: list[str], kill_point: Sequence[Any] | None, phase: str) -> Callable[..., None]:
@@ -115,12 +110,9 @@ def _work(message: Mapping[str, Any]) -> Any:
 
 
 def _batch(message: Mapping[str, Any]) -> dict[str, Any]:
-    record = {
-        "messageId": "1",
-        "body": json.dumps(message),
-        "attributes": {"MessageGroupId": "1", "ApproximateReceiveCount": "1"},
-    }
-    return {"Records": [record | {"eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:0:it"}]}
+    attributes = {"MessageGroupId": "1", "ApproximateReceiveCount": "1"}
+    source = {"eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:0:it"}
+    return {"Records": [{"messageId": "1", "body": json.dumps(message), "attributes": attributes, **source}]}
 
 
 def _sweep() -> Any:
@@ -130,14 +122,9 @@ def _sweep() -> Any:
 
 def _deliver() -> None:
     """Let the ledger's worker handle messages until the queue is empty."""
-    queue = settings().events_queue_url
+    queue, count = settings().events_queue_url, "ApproximateNumberOfMessages"
     worker = next(replace(c, queue_url=queue) for c in event_source_emulator.consumers(app.app) if c.name == "events")
-    attribute_name = "ApproximateNumberOfMessages"
-    while int(
-        aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[attribute_name])["Attributes"][
-            attribute_name
-        ]
-    ):
+    while int(aws.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[count])["Attributes"][count]):
         worker.poll(0)
 
 
@@ -165,12 +152,8 @@ def _read(partitions: Iterable[str]) -> list[Item]:
 
 
 def _read_all_items() -> list[dict[str, Any]]:
-    return [_readable(item_json.item_from_dynamodb_json(item)) for item in _scan_table()]
-
-
-def _scan_table() -> Iterator[Any]:
-    for page in aws.client("dynamodb").get_paginator("scan").paginate(TableName=settings().table_name):
-        yield from page["Items"]
+    pages = aws.client("dynamodb").get_paginator("scan").paginate(TableName=settings().table_name)
+    return [_readable(item_json.item_from_dynamodb_json(item)) for page in pages for item in page["Items"]]
 
 
 def _readable(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Self
 
 from local.paths import ROOT
@@ -46,19 +45,13 @@ class KillableProcesses:
     """Runs each task in a new process, against the emulator of a stage and a table of its own."""
 
     def __init__(self, stage: LocalStage, prefix: str) -> None:
-        self._log: Path = stage.state / f"{prefix}.log"
-        item_without_volatile = process_environment(
-            stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR"
-        )
+        self._log = stage.state / f"{prefix}.log"
+        command = [sys.executable, "-m", "tests.emulator.killable_process", prefix]
+        environ = process_environment(stage.state, SETTINGS_FILE=str(stage.settings_file), LOG_LEVEL="ERROR")
+        pipe = subprocess.PIPE
         with self._log.open("wb") as log:
             self._parent = subprocess.Popen(
-                [sys.executable, "-m", "tests.emulator.killable_process", prefix],
-                cwd=ROOT,
-                env=item_without_volatile,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
+                command, cwd=ROOT, env=environ, stdin=pipe, stdout=pipe, stderr=log, text=True
             )
 
     def __enter__(self) -> Self:
@@ -76,34 +69,25 @@ class KillableProcesses:
         """Run one step in a new process and return its result. `ahead` is how many seconds its clock is ahead."""
         return self.run_steps(create_step(kind, **arguments), ahead=ahead).results[0]
 
-    def run_in_parent(self, *steps: Step) -> list[Any]:
-        """Run steps in the parent, so that the processes forked later have already run them."""
-        reply = self._send_task(steps, in_parent=True)
-        assert "results" in reply, self._log_tail
-        return StepResults(**reply).results
-
-    def run_steps(self, *steps: Step, ahead: float = 0) -> StepResults:
+    def run_steps(self, *steps: Step, ahead: float = 0, in_parent: bool = False) -> StepResults:
         """Run steps in one new process."""
-        reply = self._send_task(steps, ahead)
+        reply = self._send_task(steps, ahead=ahead, in_parent=in_parent)
         assert "results" in reply, self._log_tail
         return StepResults(**reply)
 
+    def run_in_parent(self, *steps: Step) -> list[Any]:
+        """Run steps in the parent, so that the processes forked later have already run them."""
+        return self.run_steps(*steps, in_parent=True).results
+
     def run_until_killed(self, kill_point: KillPoint, *steps: Step, ahead: float = 0) -> None:
         """Run steps in a new process until it is killed."""
-        reply = self._send_task(steps, ahead, (kill_point.call, "after" if kill_point.after_response else "before"))
+        point = (kill_point.call, "after" if kill_point.after_response else "before")
+        reply = self._send_task(steps, ahead=ahead, kill_point=point)
         assert reply == {"exit_code": KILLED_EXIT_CODE}, self._log_tail
 
-    def _send_task(
-        self,
-        steps: tuple[Step, ...],
-        ahead: float = 0,
-        kill_point: tuple[int, str] | None = None,
-        *,
-        in_parent: bool = False,
-    ) -> dict[str, Any]:
-        assert self._parent.stdin is not None
-        assert self._parent.stdout is not None
-        task = {"steps": steps, "ahead": ahead, "kill_point": kill_point, "in_parent": in_parent}
-        print(json.dumps(task), file=self._parent.stdin, flush=True)
+    def _send_task(self, steps: tuple[Step, ...], **options: Any) -> dict[str, Any]:
+        assert self._parent.stdin
+        assert self._parent.stdout
+        print(json.dumps({"steps": steps, **options}), file=self._parent.stdin, flush=True)
         reply: dict[str, Any] = json.loads(self._parent.stdout.readline() or "{}")
         return reply

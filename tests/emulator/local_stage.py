@@ -20,19 +20,19 @@ _POLL_SECONDS: Final = 0.02
 _INHERITED_VARIABLES: Final = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
 
 # Skip make's two prerequisites: tests never install anything.
-MAKE: Final = (
-    "make",
-    "--no-print-directory",
-    "--old-file=.venv/installed",
-    "--old-file=.venv-emulator/installed",
-    "run",
-)
+MAKE: Final = ("make", "--no-print-directory", "-o", ".venv/installed", "-o", ".venv-emulator/installed", "run")
 
 
 def process_environment(state: Path, **more: str) -> dict[str, str]:
     """Return the environment of the stage's processes. It inherits only variables that no setting reads."""
     inherited = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
     return {**inherited, "LOCAL_STATE": str(state), "PYTHONUNBUFFERED": "1", **more}
+
+
+def run_local_command(state: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command of the local stage, such as `seed`, in a process of its own."""
+    command, environ = [sys.executable, "-m", "local", *arguments], process_environment(state)
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=240)
 
 
 @dataclass

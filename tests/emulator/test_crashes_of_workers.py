@@ -2,160 +2,140 @@
 
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from tests.emulator.api_clients import run_concurrently
 from tests.emulator.crash_scenarios import RECOVERY_SECONDS, Scenario
 from tests.emulator.killable_processes import KillableProcesses, KillPoint, Step, create_step
-from tests.emulator.local_stage import LocalStage
 from tests.harness.rfc6962 import tree_root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-ItemsByKey = Mapping[tuple[str, str], dict[str, Any]]
-
+_PATH: Final = "/organizations/<organization>"
 _LEASE_SECONDS: Final = 60
 _HOUR: Final = 60 * 60
 _MONTH: Final = 31 * 24 * _HOUR
 
 
-def _create_scenario_with_pending_entries(stage: LocalStage, processes: KillableProcesses, entries: int) -> Scenario:
+def create_scenario_with_pending_entries(stage, processes, entries):
     """Return a scenario with a number of pending log entries whose messages were lost."""
     scenario = Scenario(stage, processes).with_organization()
-    path = "/organizations/<organization>"
-    processes.run_in_parent(
-        *(scenario.request_by_ada("PATCH", path, companyName=f"{n}") for n in range(entries)), create_step("lose")
-    )
+    changes = [scenario.request_by_ada("PATCH", _PATH, companyName=f"{n}") for n in range(entries)]
+    processes.run_in_parent(*changes, create_step("lose"))
     return scenario
 
 
-def _append(scenario: Scenario) -> Step:
+def append(scenario):
     return create_step("append", log=scenario.names["organization"], batch_size=2)
 
 
 def test_ledger_worker_killed_at_any_call_is_recovered(stage, processes):
-    scenario = _create_scenario_with_pending_entries(stage, processes, 3)
-    result = processes.run_steps(_append(scenario))
+    scenario = create_scenario_with_pending_entries(stage, processes, 3)
+    result = processes.run_steps(append(scenario))
     expected_items = scenario.normalize(scenario.read_items())
     appending = ["Query", "TransactWriteItems", "Query", "TransactWriteItems", "Query"]
     assert result.calls == [*appending, "BatchGetItem", "Query", "TransactWriteItems"]
     for kill_point in result.kill_points:
-        scenario = _create_scenario_with_pending_entries(stage, processes, 3)
-        processes.run_until_killed(kill_point, _append(scenario))
+        scenario = create_scenario_with_pending_entries(stage, processes, 3)
+        processes.run_until_killed(kill_point, append(scenario))
         scenario.recover()
         assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
+@pytest.mark.exhaustive
 def test_sweep_killed_at_any_call_is_recovered(stage, processes):
-    scenario = _create_scenario_with_pending_entries(stage, processes, 1)
+    scenario = create_scenario_with_pending_entries(stage, processes, 1)
     result = processes.run_steps(create_step("sweep"), ahead=RECOVERY_SECONDS)
     assert (result.calls.count("TransactWriteItems"), result.calls.count("SendMessage")) == (1, 1)
     processes.run_step("deliver")
     expected_items = scenario.normalize(scenario.read_items())
     for kill_point in result.kill_points:
-        scenario = _create_scenario_with_pending_entries(stage, processes, 1)
+        scenario = create_scenario_with_pending_entries(stage, processes, 1)
         processes.run_until_killed(kill_point, create_step("sweep"), ahead=RECOVERY_SECONDS)
         scenario.recover(ahead=RECOVERY_SECONDS + _LEASE_SECONDS + 1)
         assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
 
 
 def test_duplicated_and_reordered_messages_change_nothing(stage, processes):
-    worlds = [_create_scenario_with_pending_entries(stage, processes, 3) for _ in range(2)]
-    one, two = (_append(scenario) for scenario in worlds)
+    worlds = [create_scenario_with_pending_entries(stage, processes, 3) for _ in range(2)]
+    one, two = (append(scenario) for scenario in worlds)
     processes.run_steps(two, one)
     appended = [scenario.read_items() for scenario in worlds]
-    assert [_sequences(items) for items in appended] == [[1, 2, 3, 4, 5]] * 2
+    assert [sequences(items) for items in appended] == [[1, 2, 3, 4, 5]] * 2
     processes.run_steps(one, one, two, one, two)
     assert [scenario.read_items() for scenario in worlds] == appended
 
 
+@pytest.mark.exhaustive
 def test_two_workers_append_concurrently_to_one_log(stage, processes):
     with KillableProcesses(stage, "crashes") as others:
-        for _ in range(3):
-            scenario = _create_scenario_with_pending_entries(stage, processes, 28)
-            run_concurrently(
-                partial(processes.run_steps, _append(scenario)), partial(others.run_steps, _append(scenario))
-            )
-            scenario.recover()
-            assert _sequences(scenario.read_items()) == list(range(1, 31))
+        scenario = create_scenario_with_pending_entries(stage, processes, 28)
+        run_concurrently(*(partial(workers.run_steps, append(scenario)) for workers in (processes, others)))
+        scenario.recover()
+        assert sequences(scenario.read_items()) == list(range(1, 31))
 
 
-def _sequences(items: list[dict[str, Any]]) -> list[int]:
+def sequences(items):
     return sorted(item["sequence"] for item in items if item.get("kind") == "entry")
 
 
-@dataclass(frozen=True)
-class QueueTask:
-    """A task of the jobs queue, the delay until it is due, and a function that prepares and returns its record."""
-
-    task: str
-    delay_seconds: float
-    prepare: Callable[[Scenario], Mapping[str, str]]
-
-
-def _delete_organization(scenario: Scenario) -> Mapping[str, str]:
-    path = "/organizations/<organization>"
-    keys = [scenario.request_by_ada("POST", f"{path}/api-keys", name=f"Key {n}") for n in range(8)]
-    scenario.processes.run_in_parent(*keys, scenario.request_by_ada("DELETE", path), create_step("deliver"))
+def delete_organization(scenario):
+    """Delete the organization with nine keys, and return the key of its record."""
+    keys = [scenario.request_by_ada("POST", f"{_PATH}/api-keys", name=f"Key {n}") for n in range(8)]
+    scenario.processes.run_in_parent(*keys, scenario.request_by_ada("DELETE", _PATH), create_step("deliver"))
     return {"pk": f"O#{scenario.names['organization']}", "sk": "#"}
 
 
-def _create_expiring_key(scenario: Scenario) -> Mapping[str, str]:
-    path = "/organizations/<organization>/api-keys"
+def create_expiring_key(scenario):
+    """Create a key that expires in an hour, and return the key of its record."""
     body = {"name": "Short-lived", "expiresAt": scenario.timestamp_in(_HOUR)}
-    created = scenario.processes.run_in_parent(scenario.request_by_ada("POST", path, **body), create_step("deliver"))[
-        0
-    ]["body"]
-    return {"pk": f"O#{scenario.names['organization']}", "sk": f"K#{created['id']}"}
+    creation = scenario.request_by_ada("POST", f"{_PATH}/api-keys", **body)
+    created, _ = scenario.processes.run_in_parent(creation, create_step("deliver"))
+    return {"pk": f"O#{scenario.names['organization']}", "sk": f"K#{created['body']['id']}"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "queue_task",
-    [
-        QueueTask("organizations.purge", _MONTH, _delete_organization),
-        QueueTask("api_keys.expire", 2 * _HOUR, _create_expiring_key),
-    ],
-    ids=lambda queue_task: queue_task.task,
+    ("task", "delay", "prepare"),
+    [("organizations.purge", _MONTH, delete_organization), ("api_keys.expire", 2 * _HOUR, create_expiring_key)],
 )
-def test_task_worker_killed_at_any_call_is_recovered(queue_task, stage, processes):
-    scenario, task = _create_scenario_with_task(stage, processes, queue_task)
-    result = processes.run_steps(task, ahead=queue_task.delay_seconds)
+def test_task_worker_killed_at_any_call_is_recovered(task, delay, prepare, stage, processes):
+    def create_scenario() -> tuple[Scenario, Step]:
+        scenario = Scenario(stage, processes).with_organization("key")
+        return scenario, create_step("work", message={"task": task, **prepare(scenario)})
+
+    scenario, work = create_scenario()
+    result = processes.run_steps(work, ahead=delay)
     processes.run_step("deliver")
     expected_items = scenario.normalize(scenario.read_items())
     claimed = KillPoint(result.calls.index("TransactWriteItems") + 1, after_response=True)
 
-    scenario, task = _create_scenario_with_task(stage, processes, queue_task)
+    scenario, work = create_scenario()
     before = scenario.read_items()
     for kill_point in result.kill_points:
-        processes.run_until_killed(kill_point, task, ahead=queue_task.delay_seconds)
+        processes.run_until_killed(kill_point, work, ahead=delay)
         if kill_point < claimed:
             assert scenario.read_items() == before, kill_point
         else:
-            processes.run_steps(
-                task, create_step("sweep"), create_step("deliver"), ahead=queue_task.delay_seconds + RECOVERY_SECONDS
-            )
+            processes.run_steps(work, create_step("sweep"), create_step("deliver"), ahead=delay + RECOVERY_SECONDS)
             assert scenario.normalize(scenario.read_items()) == expected_items, kill_point
-            scenario, task = _create_scenario_with_task(stage, processes, queue_task)
+            scenario, work = create_scenario()
 
 
-def _create_scenario_with_task(
-    stage: LocalStage, processes: KillableProcesses, queue_task: QueueTask
-) -> tuple[Scenario, Step]:
-    scenario = Scenario(stage, processes).with_organization("key")
-    return scenario, create_step("work", message={"task": queue_task.task, **queue_task.prepare(scenario)})
+@pytest.fixture(scope="module")
+def all_items(processes: KillableProcesses):
+    return {(item["pk"], item["sk"]): item for item in processes.run_step("everything")}
 
 
 def test_no_item_is_orphaned_after_all_kills(all_items):
-    assert [key for key in all_items if not _has_owner(all_items, key)] == []
+    assert [key for key in all_items if not has_owner(all_items, key)] == []
 
 
-def _has_owner(all_items: ItemsByKey, key: tuple[str, str]) -> bool:
+def has_owner(all_items, key):
     item, (letter, _, rest) = all_items[key], key[0].partition("#")
     match letter:
         case "O":
@@ -187,8 +167,3 @@ def test_logs_match_their_signed_heads_after_all_kills(all_items):
         origin, size, signed_root, *_ = all_items[f"Q#{log}", "!"]["note"].split("\n")
         assert (origin, size) == (f"atrium/{log}", str(len(entries)))
         assert b64decode(signed_root) == tree_root(leaves)
-
-
-@pytest.fixture(scope="module")
-def all_items(processes: KillableProcesses) -> ItemsByKey:
-    return {(item["pk"], item["sk"]): item for item in processes.run_step("everything")}

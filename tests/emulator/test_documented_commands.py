@@ -2,14 +2,11 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
 from local.paths import ROOT
-from tests.emulator.local_stage import LocalStage, process_environment
+from tests.emulator.local_stage import process_environment
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -18,52 +15,33 @@ END_MARKER = "<end of the answer>"
 LINKED_PATHS = (".venv", "chalicelib", "infrastructure", "local")
 
 
-@dataclass
-class DocumentedCommand:
-    """A command and its output as a document shows them. `…` stands for any text."""
-
-    command: str
-    expected_output: list[str] = field(default_factory=list)
-
-    def matches(self, output: str) -> bool:
-        """Return whether the output is the expected one."""
-        expected = re.escape("\n".join(self.expected_output)).replace("…", ".*")
-        return re.fullmatch(expected, output.strip(), re.DOTALL) is not None
-
-
-def documented_commands(document: str) -> Iterator[DocumentedCommand]:
-    """Yield the commands of a document in order."""
+def documented_commands(document):
+    """Return the commands of a document in order, each with the output that the document shows."""
+    commands: list[tuple[str, list[str]]] = []
     for block in BLOCK.findall((ROOT / document).read_text()):
-        command: DocumentedCommand | None = None
+        assert block.startswith("$ "), "a console block must begin with a command"
         for line in block.splitlines():
             if line.startswith("$ "):
-                if command:
-                    yield command
-                command = DocumentedCommand(line[2:])
-            elif command and command.command.endswith("\\"):
-                command.command += f"\n{line}"
-            elif command:
-                command.expected_output.append(line)
-        assert command, "a console block must begin with a command"
-        yield command
+                commands.append((line[2:], []))
+            elif commands[-1][0].endswith("\\"):
+                commands[-1] = (f"{commands[-1][0]}\n{line}", [])
+            else:
+                commands[-1][1].append(line)
+    return commands
 
 
-@pytest.fixture
-def project_folder(tmp_path: Path, stage: LocalStage) -> Path:
-    """A folder with links to the parts of the project that the commands need."""
+@pytest.mark.parametrize(("document", "min_commands"), [("README.md", 2), ("docs/guides/tour.md", 60)])
+def test_every_command_prints_what_the_document_shows(document, min_commands, stage, tmp_path):
     for name in LINKED_PATHS:
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / ".local").symlink_to(stage.state)
-    return tmp_path
-
-
-def run_commands(commands: list[str], project_folder: Path, stage: LocalStage) -> list[str]:
-    """Run commands in a shell and return the output of each."""
-    script = "".join(f"{command}\necho; echo '{END_MARKER}'\n" for command in commands)
+    documented = documented_commands(document)
+    assert len(documented) >= min_commands
+    script = "".join(f"{command}\necho; echo '{END_MARKER}'\n" for command, _ in documented)
     result = subprocess.run(
         ["bash", "-u"],
-        input=script,
-        cwd=project_folder,
+        input=script.replace("http://127.0.0.1:8000", stage.url),
+        cwd=tmp_path,
         env=process_environment(stage.state),
         capture_output=True,
         text=True,
@@ -71,15 +49,7 @@ def run_commands(commands: list[str], project_folder: Path, stage: LocalStage) -
         check=True,
     )
     assert result.stderr == ""
-    return result.stdout.split(f"{END_MARKER}\n")[:-1]
-
-
-@pytest.mark.parametrize(("document", "min_commands"), [("README.md", 2), ("docs/guides/tour.md", 60)])
-def test_every_command_prints_what_the_document_shows(document, min_commands, stage, project_folder):
-    documented = list(documented_commands(document))
-    assert len(documented) >= min_commands
-    commands = [
-        documented_command.command.replace("http://127.0.0.1:8000", stage.url) for documented_command in documented
-    ]
-    for documented_command, output in zip(documented, run_commands(commands, project_folder, stage), strict=True):
-        assert documented_command.matches(output), f"$ {documented_command.command}\n{output}"
+    outputs = result.stdout.split(f"{END_MARKER}\n")[:-1]
+    for (command, lines), output in zip(documented, outputs, strict=True):
+        expected = re.escape("\n".join(lines)).replace("…", ".*")  # `…` stands for any text.
+        assert re.fullmatch(expected, output.strip(), re.DOTALL), f"$ {command}\n{output}"

@@ -1,35 +1,31 @@
-"""`make run`: start, stop, and the data that it keeps."""
+"""`make run`: start, stop, the data that it keeps, and the sample company."""
 
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import pytest
 
+from benchmarks.soak.document import PROMISES
 from local.paths import ROOT
+from local.seed.callers import Service
+from local.seed.content.company import OWNER
+from local.seed.organization import person_by_username
 from local.server.emulator import responds
+from local.server.issuer import Issuer
 from local.server.run import free_port
 from tests.emulator.api_clients import ApiClient
-from tests.emulator.local_stage import MAKE, LocalStage, process_environment
+from tests.emulator.local_stage import MAKE, LocalStage, process_environment, run_local_command
 from tests.emulator.log_reader import read_verified_log
 from tests.harness.project_copies import copy_project
+from tests.harness.seeded_service import read_all_records
+from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
-
-@pytest.fixture
-def own_stage(tmp_path: Path) -> Iterator[LocalStage]:
-    """A stage for one test, which is killed afterwards."""
-    stage = LocalStage(tmp_path / "state")
-    yield stage
-    for process in stage.list_processes():
-        os.kill(process, signal.SIGKILL)
+NAMES = [f"Name {n}" for n in range(10)]
 
 
 def test_stage_is_ready_soon(stage, record_property):
@@ -37,97 +33,118 @@ def test_stage_is_ready_soon(stage, record_property):
     assert stage.ready_after_seconds < 40  # It takes less than 10 s on two idle cores.
 
 
-def test_data_survives_ctrl_c_until_a_fresh_start(own_stage):
-    own_stage.start_with_make()
-    with ApiClient(own_stage, "ada") as ada:
-        organization = ada.create_organization()
-        path = f"/organizations/{organization}"
-        names = [f"Name {n}" for n in range(10)]
-        for name in names:
-            assert ada.patch(path, json={"name": name}).is_success
-        own_stage.interrupt()
-        assert own_stage.remaining_processes() == {}  # make exits only after all its processes have.
-        assert "Stopping, and saving the data." in own_stage.output
-
-        own_stage.start_with_make()
-        assert ada.get(path).json()["name"] == names[-1]
-        log = read_verified_log(ada, organization)
-        assert [entry["data"]["name"] for entry in log[1:]] == names
-        own_stage.terminate()
-        assert own_stage.remaining_processes() == {}
-
-        own_stage.start_with_make("FRESH=1")
-        assert ada.get("/organizations").json()["items"] == []
-        assert ada.get(path).status_code == 404
-        own_stage.terminate()
-        assert own_stage.remaining_processes() == {}
-
-
-def test_killed_stage_leaves_no_processes(own_stage):
-    own_stage.start()
-    assert len(own_stage.list_processes()) == 6
-    own_stage.kill()
-    assert own_stage.remaining_processes(seconds=30) == {}
-
-
-def test_stage_ends_and_names_a_process_that_died(own_stage):
-    own_stage.start()
-    (pump_id,) = (
-        process
-        for process, command in own_stage.list_processes().items()
-        if "local.server.event_source_emulator" in command
-    )
-    os.kill(pump_id, signal.SIGKILL)
-    assert own_stage.wait_for_exit() == 1
-    assert "The pump ended unexpectedly (exit code -9)" in own_stage.output
-    assert own_stage.remaining_processes() == {}
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("LOG_LEVEL", "loud"), ("DATA_KEY", "short"), ("WEBHOOK_ALLOW_PRIVATE", "perhaps")],
-)
-def test_invalid_setting_is_named_before_any_process_starts(setting, value, tmp_path):
-    command = [*MAKE, f"PORT={free_port()}"]
-    environ = process_environment(tmp_path, **{setting: value})
+def test_invalid_setting_is_named_before_any_process_starts(tmp_path):
+    command, environ = [*MAKE, f"PORT={free_port()}"], process_environment(tmp_path, DATA_KEY="a short key")
     result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120)
     assert result.returncode != 0
-    assert setting in result.stderr
-    assert value not in result.stderr
+    assert "DATA_KEY" in result.stderr
+    assert "a short key" not in result.stderr
     assert not list(tmp_path.rglob("*.log"))
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A stage that Ctrl-C stopped, a caller, and the id of an organization of theirs that has changed ten times."""
+    stage = LocalStage(tmp_path_factory.mktemp("kept") / "state").start_with_make()
+    with ApiClient(stage, "ada") as ada:
+        organization = ada.create_organization()
+        for name in NAMES:
+            assert ada.patch(f"/organizations/{organization}", json={"name": name}).is_success
+        stage.interrupt()
+        assert stage.remaining_processes() == {}
+        yield stage, ada, organization
+    for process in stage.list_processes():
+        os.kill(process, signal.SIGKILL)
+
+
+def find_process(stage, module):
+    (process,) = (n for n, command in stage.list_processes().items() if f"python -m {module}" in command)
+    return process
+
+
+@pytest.mark.exhaustive
+def test_data_survives_ctrl_c_and_a_stage_ends_and_names_a_process_that_died(stopped):
+    stage, ada, organization = stopped
+    stage.start()
+    assert len(stage.list_processes()) == 6
+    assert ada.get(f"/organizations/{organization}").json()["name"] == NAMES[-1]
+    assert [entry["data"]["name"] for entry in read_verified_log(ada, organization)[1:]] == NAMES
+    os.kill(find_process(stage, "local.server.event_source_emulator"), signal.SIGKILL)
+    assert stage.wait_for_exit() == 1
+    assert "The pump ended unexpectedly (exit code -9)" in stage.output
+    assert stage.remaining_processes() == {}
+
+
+@pytest.mark.exhaustive
+def test_fresh_stage_is_seeded_once_and_leaves_no_processes_when_it_is_killed(stopped):
+    stage, ada, organization = stopped
+    stage.start_with_make("FRESH=1", "SEED=1")
+    assert ada.get("/organizations").json()["items"] == []
+    assert ada.get(f"/organizations/{organization}").status_code == 404
+
+    wait_until(lambda: "curl -s" in stage.output.partition("Harrowmere Instruments is ready.")[2])
+    service = Service.at_url(stage.url, Issuer(stage.state / "issuer"))
+    with service.http:
+        owner = service.caller_for(person_by_username(OWNER))
+        (seeded,) = owner.list_all("/organizations")
+        path = f"/organizations/{seeded['id']}"
+        wait_until(lambda: is_export_completed(owner, path), interval_seconds=0.2)
+        before = read_all_records(service)
+        assert run_local_command(stage.state, "seed").stdout.strip() in stage.output
+        assert read_all_records(service) == before
+        assert {artefact["source"] for artefact in before["artefacts"]} == {"orcid", "openalex", "dblp"}
+        assert all(artefact["outputId"] for artefact in before["artefacts"])
+        assert any(output["venueId"] for output in before["outputs"])
+
+        receiver_log = stage.state / str(stage.port) / "receiver.log"
+        wait_until(lambda: "organization.audit_export.requested" in receiver_log.read_text())
+        assert "site.published" in receiver_log.read_text()
+        responsive, unresponsive = (f"{path}/webhooks/{w['id']}" for w in owner.list_all(f"{path}/webhooks"))
+        assert owner.list_all(f"{responsive}/deliveries", status="succeeded")
+        wait_until(lambda: has_failed_attempt(owner, unresponsive), interval_seconds=0.2)
+    os.kill(find_process(stage, "local run"), signal.SIGKILL)
+    assert stage.wait_for_exit() != 0
+    assert stage.remaining_processes(seconds=30) == {}
+
+
+def is_export_completed(owner, path):
+    """Return whether the log's export is completed and its entry appended."""
+    entries = owner.list_all(f"{path}/audit-log")
+    return any(e["type"] == "organization.audit_export.completed" and e["sequence"] is not None for e in entries)
+
+
+def has_failed_attempt(owner, webhook):
+    """Return whether a delivery to an unreachable endpoint has failed and will be retried."""
+    deliveries = owner.list_all(f"{webhook}/deliveries", status="pending")
+    return any(d["attempts"] and d["attempts"][0]["error"] and d["nextAttemptAt"] for d in deliveries)
+
+
+@pytest.mark.exhaustive
 def test_chalice_local_serves_the_app_against_a_running_emulator(stage, tmp_path):
     copy_project((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
-    standalone_stage = LocalStage(tmp_path / ".local")
+    standalone = LocalStage(tmp_path / ".local")
+    options = {"cwd": tmp_path, "env": process_environment(standalone.state)}
     provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.emulator_url]
-    subprocess.run(
-        provision, cwd=tmp_path, env=process_environment(standalone_stage.state), capture_output=True, check=True
-    )
+    subprocess.run(provision, capture_output=True, check=True, **options)
 
     # Without --no-autoreload a second process would serve, and restart with every change of a file.
     chalice = [str(Path(sys.executable).parent / "chalice"), "local", "--stage", "local", "--no-autoreload"]
-    command, environ = [*chalice, "--port", str(standalone_stage.port)], process_environment(standalone_stage.state)
-    with (
-        (tmp_path / "chalice.log").open("wb") as log,
-        _running_process(command, tmp_path, environ, log),
-        ApiClient(standalone_stage, "ada") as ada,
-    ):
-        deadline = time.monotonic() + 120
-        while not responds(standalone_stage.port, "/status"):
-            assert time.monotonic() < deadline, (tmp_path / "chalice.log").read_text()
-            time.sleep(0.05)
-        organization = ada.create_organization()
-        assert ada.get("/organizations").json()["items"][0]["id"] == organization
+    with (tmp_path / "chalice.log").open("wb") as log, ApiClient(standalone, "ada") as ada:
+        process = subprocess.Popen([*chalice, "--port", str(standalone.port)], stdout=log, stderr=log, **options)
+        try:
+            wait_until(lambda: responds(standalone.port, "/status"), timeout_seconds=120, interval_seconds=0.05)
+            organization = ada.create_organization()
+            assert ada.get("/organizations").json()["items"][0]["id"] == organization
+        finally:
+            process.kill()
+            process.wait()
 
 
-@contextmanager
-def _running_process(
-    command: Sequence[str], folder: Path, environ: Mapping[str, str], log: IO[bytes]
-) -> Iterator[None]:
-    process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait()
+@pytest.mark.exhaustive
+def test_short_soak_passes_all_checks():
+    options = ["--minutes=0.2", "--tenants=2", "--kills", "3", "5", "--no-keep", "--seed=1"]
+    command = [sys.executable, "-m", "benchmarks.soak", *options]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
+    for promise in PROMISES.values():
+        assert f"| {promise} | yes |" in result.stdout

@@ -2,43 +2,36 @@
 
 from collections import Counter
 from functools import partial
-from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 
-from tests.emulator.api_clients import ApiClient, outcome_code, run_concurrently
-from tests.emulator.conftest import ClientFactory
+from tests.emulator.api_clients import outcome_code, run_concurrently
 from tests.emulator.log_reader import list_items, read_verified_log
 
-pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
-
-Json = dict[str, Any]
+pytestmark = [pytest.mark.emulator, pytest.mark.exhaustive, pytest.mark.xdist_group("emulator")]
 
 
 @pytest.fixture
-def ada(create_client: ClientFactory) -> ApiClient:
+def ada(create_client):
     return create_client("ada")
 
 
 @pytest.fixture
-def organization(ada: ApiClient) -> str:
+def organization(ada):
     return ada.create_organization()
 
 
 @pytest.fixture
-def platform(ada: ApiClient, organization: str) -> str:
-    """The id of a platform."""
-    response = ada.post("/platforms", json={"organizationId": organization, "name": "Engines"})
-    return str(response.json()["id"])
+def platform(ada, organization):
+    return ada.post("/platforms", json={"organizationId": organization, "name": "Engines"}).json()["id"]
 
 
-def create_node(ada: ApiClient, platform: str, name: str, parent: str | None = None) -> httpx.Response:
+def create_node(ada, platform, name, parent=None):
     return ada.post("/taxonomy-nodes", json={"platformId": platform, "name": name, "parentId": parent})
 
 
-def list_consistent_nodes(ada: ApiClient, platform: str) -> dict[str, Json]:
+def list_consistent_nodes(ada, platform):
     """Return all nodes by id, and assert that their paths match their parents and the tree."""
     listed = {node["id"]: node for node in list_items(ada, f"/platforms/{platform}/taxonomy-nodes")}
     for node in listed.values():

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -71,14 +72,8 @@ class Account:
         """Run a command. An empty variable is removed from its environment."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         environment = {name: value for name, value in (inherited | self.environment | variables).items() if value}
-        return subprocess.run(
-            [sys.executable, "-c", COMMAND_SCRIPT, str(self.project), *arguments],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [sys.executable, "-c", COMMAND_SCRIPT, str(self.project), *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     def run_checked(self, *arguments: str) -> str:
         """Run a command that has to succeed, and return its output."""
@@ -98,34 +93,56 @@ class Account:
         arguments = [str(Path(sys.executable).with_name("chalice")), command, "--stage", "prod"]
         project_copies.run_in_copy(arguments, self.project, **self.environment | {"AWS_DEFAULT_REGION": PROD.region})
 
+    def deploy(self, *migrations: object, stage: str = "prod") -> str:
+        """Deploy a stage, whose function `migrate` returns these results, and return the output."""
+        self.set_migration_result(migrations)
+        return self.run_checked("deploy", "--stage", stage)
+
     def set_migration_result(self, result: object) -> None:
         """Set what the next invocation of the function `migrate` returns."""
         body = {"results": [json.dumps(result)], "region": PROD.region}
         post(f"{self.endpoint}/moto-api/static/lambda-simple/response", json=body).raise_for_status()
 
+    def set_function_variables(self, name: str, variables: Mapping[str, str]) -> None:
+        """Set the environment variables of a deployed function of the stage `prod`."""
+        environment = {"Variables": dict(variables)}
+        function = PROD.function_name(name)
+        self.client("lambda").update_function_configuration(FunctionName=function, Environment=environment)
+
     def client(self, service: str) -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint,
-            region_name=PROD.region,
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",
-        )
+        credentials = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=PROD.region, **credentials)
 
     def config(self) -> dict[str, Any]:
-        config: dict[str, Any] = json.loads((self.project / ".chalice/config.json").read_text())
+        config: dict[str, Any] = json.loads(self._config_file.read_text())
         return config
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables of the stage `prod` in its configuration."""
+        variables: dict[str, str] = self.config()["stages"]["prod"]["environment_variables"]
+        return variables
+
+    def configure(self, *removed: str, **changed: str) -> None:
+        """Remove and change environment variables of the stage `prod` in its configuration."""
+        config = self.config()
+        variables = {**self.variables(), **changed}
+        kept = {name: value for name, value in variables.items() if name not in removed}
+        config["stages"]["prod"]["environment_variables"] = kept
+        self._config_file.write_text(json.dumps(config, indent=2) + "\n")
+
+    @property
+    def _config_file(self) -> Path:
+        return self.project / ".chalice/config.json"
 
     def deployed_resources(self) -> dict[str, Any]:
         """Return the resources that a deployment has created, by type and then by unique name or ID."""
         functions = self.client("lambda").list_functions()["Functions"]
         mappings = self.client("lambda").list_event_source_mappings()["EventSourceMappings"]
+        roles = self.client("iam").list_roles()["Roles"]
         return {
             "functions": {f["FunctionName"]: f for f in functions},
             "mappings": {m["UUID"]: m for m in mappings},
             "apis": {a["id"]: a for a in self.client("apigateway").get_rest_apis()["items"]},
             "rules": {r["Name"]: r for r in self.client("events").list_rules()["Rules"]},
-            "roles": {
-                r["RoleName"]: r for r in self.client("iam").list_roles()["Roles"] if "atrium-prod" in r["RoleName"]
-            },
+            "roles": {r["RoleName"]: r for r in roles if "atrium-prod" in r["RoleName"]},
         }

@@ -2,10 +2,8 @@
 
 import json
 import os
-import threading
-from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -18,17 +16,17 @@ from infrastructure.account import CommandError
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage
 from tests.harness.certificates import CertificateAuthority
+from tests.harness.threaded_servers import serve_in_thread
 
 TEMPLATE = json.dumps({"Parameters": {"Stage": {"Type": "String"}, "AlarmEmail": {"Type": "String"}}, "Resources": {}})
 PARAMETERS = [{"ParameterKey": "Stage", "ParameterValue": "prod"}]
 DOMAIN = "example.com"
-Document = dict[str, Any]
 
 
 @pytest.fixture
-def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Document]]:
+def issuer(tmp_path, monkeypatch):
     """The URL of an issuer, and its discovery document. Tests add fields; an empty document is answered with 404."""
-    document: Document = {}
+    document: dict[str, Any] = {}
 
     class Issuer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -41,76 +39,69 @@ def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[st
 
     authority = CertificateAuthority()
     authority.trust(tmp_path, monkeypatch)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Issuer) as server:
-        server.socket = authority.create_server_context("127.0.0.1").wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
+    server.socket = authority.create_server_context("127.0.0.1").wrap_socket(server.socket, server_side=True)
+    with serve_in_thread(server):
         yield f"https://127.0.0.1:{server.server_port}/tenant", document
-        server.shutdown()
-
-
-def test_the_key_set_url_is_read_from_the_discovery_document(issuer):
-    url, document = issuer
-    document |= {"issuer": url, "jwks_uri": f"{url}/keys"}
-    assert discover_jwks_url(url) == f"{url}/keys"
 
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
+        ({"issuer": "{url}", "jwks_uri": "{url}/keys"}, None),
         ({}, "responds with status 404 and no OpenID Connect Discovery document"),
         ({"issuer": "https://another.example.com"}, "names the issuer 'https://another.example.com' instead of"),
         ({"issuer": "{url}"}, "contains no https URL of a key set"),
         ({"issuer": "{url}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
     ],
 )
-def test_an_issuer_without_a_valid_discovery_document_is_rejected_with_a_reason(fields, reason, issuer):
+def test_the_key_set_url_is_read_from_a_valid_discovery_document(fields, reason, issuer):
     url, document = issuer
     document |= {key: value.format(url=url) for key, value in fields.items()}
+    if reason is None:
+        assert discover_jwks_url(url) == f"{url}/keys"
+        return
     with pytest.raises(CommandError) as raised:
         discover_jwks_url(url)
     assert reason in str(raised.value)
 
 
+def stubbed_client(service):
+    """Return a client and its stubber, which returns responses in order."""
+    credentials = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    client = boto3.client(service, region_name="eu-central-1", **credentials)
+    return client, Stubber(client)
+
+
 @pytest.fixture
-def stack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """CloudFormation, with stubbed responses that are returned in order."""
+def stack(monkeypatch):
+    """CloudFormation, with stubbed responses."""
     monkeypatch.setattr(cloudformation, "_WAITER_CONFIG", {"Delay": 0, "MaxAttempts": 2})
-    client = boto3.client(
-        "cloudformation", region_name="eu-central-1", aws_access_key_id="testing", aws_secret_access_key="testing"
-    )
+    client, stubber = stubbed_client("cloudformation")
     monkeypatch.setattr(cloudformation, "client", lambda _: client)
-    with Stubber(client) as stubber, patch.dict(os.environ):  # Chalice sets a stage's variables there, permanently.
+    with stubber:
         yield stubber
         stubber.assert_no_pending_responses()
 
 
-def stub_describe_stack(stubber: Stubber, status: str, *parameter_names: str) -> None:
+def stub_describe_stack(stubber, status, *parameter_names: str):
     parameters = [{"ParameterKey": key, "ParameterValue": "kept"} for key in parameter_names]
     stack = {"StackName": "atrium-prod", "StackStatus": status, "CreationTime": 0, "Parameters": parameters}
     stubber.add_response("describe_stacks", {"Stacks": [stack]}, {"StackName": "atrium-prod"})
 
 
-def stub_failure_events(stubber: Stubber, resource: str, reason: str) -> None:
+def stub_failure_events(stubber, resource, reason):
     """Let CloudFormation return the events of an update in which a resource failed, newest first."""
-    event = {"StackId": "id", "EventId": "id", "StackName": "atrium-prod", "Timestamp": 0}
-    stubber.add_response(
-        "describe_stack_events",
-        {
-            "StackEvents": [
-                event
-                | {
-                    "LogicalResourceId": "Queue",
-                    "ResourceStatus": "CREATE_FAILED",
-                    "ResourceStatusReason": "Resource creation cancelled",
-                },
-                event
-                | {"LogicalResourceId": resource, "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": reason},
-                event | {"LogicalResourceId": "atrium-prod", "ResourceStatus": "CREATE_IN_PROGRESS"},
-                event
-                | {"LogicalResourceId": "Old", "ResourceStatus": "CREATE_FAILED", "ResourceStatusReason": "Before."},
-            ]
-        },
-    )
+    common = {"StackId": "id", "EventId": "id", "StackName": "atrium-prod", "Timestamp": 0}
+    events = [
+        ("Queue", "CREATE_FAILED", "Resource creation cancelled"),
+        (resource, "CREATE_FAILED", reason),
+        ("atrium-prod", "CREATE_IN_PROGRESS", ""),
+        ("Old", "CREATE_FAILED", "Before."),
+    ]
+    names = ("LogicalResourceId", "ResourceStatus", "ResourceStatusReason")
+    stack_events = [common | dict(zip(names, event, strict=True)) for event in events]
+    stubber.add_response("describe_stack_events", {"StackEvents": stack_events})
 
 
 def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack):
@@ -126,34 +117,27 @@ def test_a_failed_stack_is_reported_with_the_first_resource_that_failed(stack):
 
 def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack):
     stub_describe_stack(stack, "CREATE_FAILED", "Stage", "AlarmEmail", "NoLonger")
-    expected_parameters = [*PARAMETERS, {"ParameterKey": "AlarmEmail", "UsePreviousValue": True}]
-    stack.add_response(
-        "update_stack",
-        {"StackId": "id"},
-        {
-            "StackName": "atrium-prod",
-            "TemplateBody": json.dumps(json.loads(TEMPLATE), separators=(",", ":")),
-            "Parameters": expected_parameters,
-            "DisableRollback": True,
-            "Capabilities": ["CAPABILITY_NAMED_IAM"],
-        },
-    )
+    expected = {
+        "StackName": "atrium-prod",
+        "TemplateBody": json.dumps(json.loads(TEMPLATE), separators=(",", ":")),
+        "Parameters": [*PARAMETERS, {"ParameterKey": "AlarmEmail", "UsePreviousValue": True}],
+        "DisableRollback": True,
+        "Capabilities": ["CAPABILITY_NAMED_IAM"],
+    }
+    stack.add_response("update_stack", {"StackId": "id"}, expected)
     stub_describe_stack(stack, "UPDATE_COMPLETE")
     stub_describe_stack(stack, "UPDATE_COMPLETE")
     assert cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"}) == {}
 
 
-@pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE"])
+@pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "UPDATE_IN_PROGRESS"])
 def test_a_stack_that_cannot_be_updated_is_left_unchanged(status, stack):
     stub_describe_stack(stack, status)
-    stub_failure_events(stack, "Table", "It can't be replaced.")
-    with pytest.raises(CommandError, match=rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."):
-        cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
-
-
-def test_a_stack_that_is_being_updated_is_left_unchanged(stack):
-    stub_describe_stack(stack, "UPDATE_IN_PROGRESS")
-    with pytest.raises(CommandError, match="Wait until it is complete"):
+    message = "Wait until it is complete"
+    if status != "UPDATE_IN_PROGRESS":
+        stub_failure_events(stack, "Table", "It can't be replaced.")
+        message = rf"is in status {status}[^\n]*\n  Table: It can't be replaced\."
+    with pytest.raises(CommandError, match=message):
         cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"})
 
 
@@ -162,10 +146,10 @@ def test_a_stack_that_is_being_updated_is_left_unchanged(stack):
     [("", "", DOMAIN), ("", DOMAIN, ""), (DOMAIN, None, DOMAIN), ("other.example", DOMAIN, "")],
 )
 def test_a_mail_domain_is_created_unless_it_exists_outside_the_stack(stack_domain, ses_domain, created, monkeypatch):
-    ses = boto3.client("sesv2", region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
+    ses, stubber = stubbed_client("sesv2")
     monkeypatch.setattr(cloudformation, "client", lambda _: ses)
     monkeypatch.setattr(cloudformation, "stack_parameters", lambda _: {"MailDomain": stack_domain})
-    with Stubber(ses) as stubber:
+    with stubber:
         if ses_domain:
             stubber.add_response("get_email_identity", {"IdentityType": "DOMAIN"}, {"EmailIdentity": ses_domain})
         elif ses_domain is not None:
@@ -174,31 +158,17 @@ def test_a_mail_domain_is_created_unless_it_exists_outside_the_stack(stack_domai
         stubber.assert_no_pending_responses()
 
 
-@pytest.fixture
-def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """Lambda, with stubbed responses that are returned in order."""
-    client = boto3.client("lambda", region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
-    monkeypatch.setattr(deploy, "client", lambda _: client)
-    with Stubber(client) as stubber, patch.dict(os.environ):  # Chalice sets a stage's variables there, permanently.
-        yield stubber
-        stubber.assert_no_pending_responses()
-
-
-def stub_concurrency(functions: Stubber, unreserved: int) -> None:
-    """Let an account have unreserved concurrent executions, besides 300 that the stage has reserved."""
-    functions.add_response("get_account_settings", {"AccountLimit": {"UnreservedConcurrentExecutions": unreserved}})
-    functions.add_response("get_function_concurrency", {"ReservedConcurrentExecutions": 300})
+@pytest.mark.parametrize(("unreserved", "suffices"), [(10, False), (674, False), (675, True)])
+def test_a_lack_of_concurrent_executions_is_reported_besides_those_that_the_stage_has_reserved(
+    unreserved, suffices, monkeypatch
+):
+    functions, stubber = stubbed_client("lambda")
+    monkeypatch.setattr(deploy, "client", lambda _: functions)
+    stubber.add_response("get_account_settings", {"AccountLimit": {"UnreservedConcurrentExecutions": unreserved}})
+    stubber.add_response("get_function_concurrency", {"ReservedConcurrentExecutions": 300})
     for _ in range(7):
-        functions.add_client_error("get_function_concurrency", "ResourceNotFoundException")
-
-
-@pytest.mark.parametrize("unreserved", [10, 674])
-def test_a_lack_of_concurrent_executions_is_reported(unreserved, functions):
-    stub_concurrency(functions, unreserved)
-    with pytest.raises(CommandError, match="reserves 875 concurrent executions"):
+        stubber.add_client_error("get_function_concurrency", "ResourceNotFoundException")
+    expectation = nullcontext() if suffices else pytest.raises(CommandError, match="reserves 875 concurrent executions")
+    with stubber, patch.dict(os.environ), expectation:  # Chalice sets a stage's variables there, permanently.
         deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
-
-
-def test_executions_that_a_stage_has_already_reserved_count_as_available(functions):
-    stub_concurrency(functions, 675)
-    deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
+    stubber.assert_no_pending_responses()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -19,17 +18,12 @@ from infrastructure.secrets import SECRETS, create_missing_secrets, public_keys_
 from local.__main__ import main as local
 from local.paths import ROOT
 from local.tools import redrive as redriving
-from tests.conftest import SettingsOverride
 from tests.harness import webhooks
 from tests.harness.anchors import run_anchoring
-from tests.harness.api import ApiClient
 from tests.harness.aws_calls import allow_scans
-from tests.harness.callers import Person
 from tests.harness.channels import create_channel
 from tests.harness.data_keys import reset_key_cache
-from tests.harness.organizations import CreatedOrganization, create_organization
-from tests.harness.receiver import Receiver
-from tests.harness.workers import Workers
+from tests.harness.organizations import create_organization
 from tests.infrastructure.permissions import ACTIONS_BY_CALL, WRITE_ACTIONS
 
 STAGE: Final = Stage("dev", "123456789012", "us-east-1")
@@ -37,7 +31,7 @@ GUIDE: Final = (ROOT / "docs/guides/deployment.md").read_text()
 TABLE: Final = GUIDE.partition("| command on a stage |")[2].partition("\n\n")[0]
 
 
-def documented_actions(command: str) -> set[str]:
+def documented_actions(command):
     """Return the actions in the rows of a command. A row without a name belongs to the command above it."""
     rows = [line.split("|")[1:3] for line in TABLE.splitlines() if line.startswith("| ")]
     row_command, actions = "", set()
@@ -59,7 +53,7 @@ class UsedActions(set[str]):
 
 
 @pytest.fixture
-def used_actions(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[UsedActions]:
+def used_actions(monkeypatch, _aws):
     """The IAM actions of the calls that are made from now on."""
     recorded, original = UsedActions(), BaseClient._make_api_call  # noqa: SLF001 - the method that makes every call
 
@@ -73,7 +67,7 @@ def used_actions(monkeypatch: pytest.MonkeyPatch, _aws: None) -> Iterator[UsedAc
 
 
 @pytest.fixture
-def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def stage(configure, monkeypatch):
     """The stage `dev` with its secrets, used by the service and by the commands."""
     kms = aws.client("kms")
     kms.create_alias(AliasName=STAGE.key_alias, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
@@ -93,7 +87,7 @@ def _stage(configure: SettingsOverride, monkeypatch: pytest.MonkeyPatch) -> Iter
     account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter_name("audit-former-public-keys")])
 
 
-def apply_secrets(configure: SettingsOverride) -> None:
+def apply_secrets(configure):
     """Configure the service with the current secrets."""
     secrets = read_settings(STAGE)
     configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys_setting(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
@@ -101,9 +95,7 @@ def apply_secrets(configure: SettingsOverride) -> None:
 
 
 @pytest.fixture
-def organization_with_data(
-    _stage: None, api: ApiClient, ada: Person, workers: Workers, receiver: Receiver
-) -> CreatedOrganization:
+def organization_with_data(stage, api, ada, workers, receiver):
     """An organization with a webhook, a channel and an anchored log; another one is not anchored yet."""
     organization = create_organization(api, ada)
     webhooks.create_webhook(api, organization, receiver)
@@ -115,14 +107,14 @@ def organization_with_data(
     return organization
 
 
-def rotate(used_actions: UsedActions, secret: str, step: str) -> set[str]:
+def rotate(used_actions, secret, step):
     """Run a step of a rotation, and return the actions that it used."""
     used_actions.clear()
     assert infrastructure(["rotate", "--stage", "dev", secret, step, "--at-once"]) == 0
     return set(used_actions)
 
 
-@pytest.mark.usefixtures("_stage")
+@pytest.mark.usefixtures("stage")
 @pytest.mark.parametrize("secret", ["audit-signing-key", "entry-key", "token-key"])
 def test_each_step_of_a_rotation_uses_the_documented_actions(secret, used_actions):
     finish = "rotate … audit-signing-key finish" if secret == "audit-signing-key" else "rotate … finish"
@@ -169,9 +161,8 @@ def test_renewing_entry_macs_ends_the_time_in_which_those_of_the_signing_key_are
 ):
     setting, past_time = "SIGNING_KEY_SEALS_UNTIL", "2026-11-20T09:30:00.000Z"
     monkeypatch.setattr(configuration, "CONFIG_FILE", tmp_path / "config.json")
-    configuration.CONFIG_FILE.write_text(
-        json.dumps({"stages": {"dev": {"environment_variables": {setting: past_time}}}})
-    )
+    config = {"stages": {"dev": {"environment_variables": {setting: past_time}}}}
+    configuration.CONFIG_FILE.write_text(json.dumps(config))
     configure(signing_key_seals_until=past_time)
     with allow_scans():
         assert local(["renew-seals", "--stage", "dev"]) == 0
@@ -201,13 +192,12 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
 ):
     monkeypatch.setattr(redriving, "_WAIT_SECONDS", 0)
     redriving.sqs_client.cache_clear()
-    dead_letter_urls = {
-        name: redriving.DeadLetterQueue.for_source(url).url for name, url in queues.queue_urls_by_name().items()
-    }
-    task = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}
-    aws.client("sqs").send_message(QueueUrl=dead_letter_urls["jobs"], MessageBody=json.dumps(task))
-    message, fifo_fields = {"log": organization_with_data.id}, {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
-    aws.client("sqs").send_message(QueueUrl=dead_letter_urls["events"], MessageBody=json.dumps(message), **fifo_fields)
+    urls = queues.queue_urls_by_name()
+    dead = {name: redriving.DeadLetterQueue.for_source(urls[name]).url for name in ("jobs", "events")}
+    task, message = {"task": "erasures.run", "pk": "O#gone", "sk": "#"}, {"log": organization_with_data.id}
+    aws.client("sqs").send_message(QueueUrl=dead["jobs"], MessageBody=json.dumps(task))
+    fifo_fields = {"MessageGroupId": "a", "MessageDeduplicationId": "b"}
+    aws.client("sqs").send_message(QueueUrl=dead["events"], MessageBody=json.dumps(message), **fifo_fields)
     used_actions.clear()
     assert local(["redrive", "--stage", "dev"]) == 0
     assert used_actions == documented_actions("redrive")

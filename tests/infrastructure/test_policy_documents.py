@@ -3,10 +3,8 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,6 @@ from tests.infrastructure.permissions import (
     POLICIES,
     STAGE,
     WRITE_ACTIONS,
-    Permission,
     can_write,
     granted_permissions,
 )
@@ -31,40 +28,26 @@ MAX_POLICY_CHARACTERS = 10_240
 """The maximum size of a role's inline policies, without white space (IAM and STS quotas)."""
 
 
-def all_permissions(documents: Mapping[str, Any] = POLICIES) -> set[Permission]:
+def all_permissions(documents=POLICIES):
     return {permission for function in GRANTS for permission in granted_permissions(function, documents)}
 
 
 @pytest.mark.parametrize(("stage", "key", "documents"), STAGES)
-def test_every_resource_belongs_to_the_stage(stage, key, documents):
-    stage_resources = {
-        stage.table_arn,
-        key,
-        *(f"arn:{stage.partition}:s3:::{stage.bucket_name(b)}" for b in ("exports", "anchors")),
-    }
-    for _, resource, _ in all_permissions(documents):
+def test_every_resource_belongs_to_the_stage_and_asterisks_match_only_names_chosen_at_run_time(stage, key, documents):
+    """Lambda names the log streams of a function. A file's name begins with the ID of an organization or a log."""
+    permissions = all_permissions(documents)
+    buckets = {f"arn:{stage.partition}:s3:::{stage.bucket_name(purpose)}" for purpose in ("exports", "anchors")}
+    prefixes = (stage.prefix, f"log-group:/aws/lambda/{stage.prefix}", "identity/")
+    for _, resource, _ in permissions:
         _, partition, service, region, account, name = resource.split(":", 5)
         assert partition == stage.partition
         assert (region, account) == (("", "") if service == "s3" else (stage.region, stage.account))
-        logs = f"log-group:/aws/lambda/{stage.prefix}"
-        assert (
-            name.startswith((stage.prefix, logs, "identity/"))
-            or {resource, *parent_resources(resource)} & stage_resources
-        ), resource
-
-
-def parent_resources(resource: str) -> list[str]:
-    return [resource.partition(separator)[0] for separator in ("/index/", "/*") if separator in resource]
-
-
-@pytest.mark.parametrize(("stage", "key", "documents"), STAGES)
-def test_asterisks_match_only_names_that_are_chosen_at_run_time(stage, key, documents):
-    """Lambda names the log streams of a function. A file's name begins with the ID of an organization or a log."""
-    permissions = all_permissions(documents)
+        parents = {resource, resource.partition("/index/")[0], resource.partition("/*")[0]}
+        assert name.startswith(prefixes) or parents & {stage.table_arn, key, *buckets}, resource
     assert not [action for action, _, _ in permissions if "*" in action or "?" in action]
     streams = {stage.arn("logs", f"log-group:/aws/lambda/{stage.function_name(name)}:log-stream:*") for name in GRANTS}
-    files = {f"arn:{stage.partition}:s3:::{stage.bucket_name(purpose)}/*" for purpose in ("exports", "anchors")}
-    assert {resource for _, resource, _ in permissions if "*" in resource or "?" in resource} == streams | files
+    patterns = {resource for _, resource, _ in permissions if "*" in resource or "?" in resource}
+    assert patterns == streams | {f"{bucket}/*" for bucket in buckets}
     assert "*" not in key
 
 
@@ -159,13 +142,10 @@ def test_each_partition_is_writable_only_by_the_listed_functions(functions, key)
 def test_the_guide_lists_every_service_that_the_deployment_commands_use():
     guide = (ROOT / "docs/guides/deployment.md").read_text()
     chapter = guide.partition("### Permissions of operators")[2].partition("\n## ")[0]
-    resource_types = {
-        r["Type"] for r in json.loads((ROOT / "infrastructure/stack.json").read_text())["Resources"].values()
-    }
+    stack = json.loads((ROOT / "infrastructure/stack.json").read_text())
     sources = "".join(file.read_text() for file in (ROOT / "infrastructure").glob("*.py"))
-    used = {kind.split("::")[1].lower() for kind in resource_types} | set(
-        re.findall(r"client\((?:stage, )?\"([a-z]+)\"\)", sources)
-    )
+    used = {resource["Type"].split("::")[1].lower() for resource in stack["Resources"].values()}
+    used |= set(re.findall(r"client\((?:stage, )?\"([a-z]+)\"\)", sources))
     needs_no_permission = {"sts"}
     assert {service for service in used if f"`{service}`" not in chapter} <= needs_no_permission
     assert {"dynamodb", "kms", "ssm", "lambda", "apigateway"} <= used

@@ -3,10 +3,9 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 from zipfile import ZipFile
 
@@ -22,7 +21,6 @@ from infrastructure.account import CommandError
 from infrastructure.package import LAMBDA_PYTHONS, find_python, running_python_version
 from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
-from tests.harness.callers import Issuer, Person
 from tests.harness.lambda_runtime import ACCOUNT, REGION, LambdaFunction
 
 pytestmark = pytest.mark.xdist_group("package")
@@ -44,46 +42,40 @@ class Runtime:
         return LambdaFunction(self.python, self.task, f"app.{name}", {**self.settings, **settings}, log)
 
 
-@pytest.fixture(scope="module")
-def cloud() -> Iterator[str]:
-    """The URL of the simulated AWS."""
-    with moto_server.run_moto_server() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="module")
-def deployed(cloud: str, issuer: Issuer) -> Mapping[str, str]:
-    """The settings of a stage `prod` whose resources exist."""
-    environment = {"AWS_ENDPOINT_URL": cloud, "STAGE": "local"}
-    with patch.dict(os.environ, environment):
-        _reset_caches()
-        resources = {**provision("atrium-prod"), **data_keys.create_wrapped_key_settings()}
-    _reset_caches()
-    return {
-        **{name.upper(): value for name, value in resources.items()},
-        **issuer.settings(),
-        "STAGE": "prod",
-        "AWS_ENDPOINT_URL": cloud,
-        "LOG_LEVEL": "INFO",
-        "PUBLIC_URL": "https://api.atrium.example",
-        "PLATFORMS_DOMAIN": "atrium.example",
-    }
-
-
-def _reset_caches() -> None:
+def reset_caches():
     settings.cache_clear()
     aws.reset_clients()
 
 
-@pytest.fixture(scope="module", params=LAMBDA_PYTHONS)
-def runtime(
-    request: pytest.FixtureRequest,
-    deployed: Mapping[str, str],
-    build_package: Callable[[str], Path],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Runtime:
+@pytest.fixture(scope="module")
+def deployed(issuer):
+    """The settings of a stage `prod` whose resources exist in a simulated AWS."""
+    with moto_server.run_moto_server() as endpoint:
+        with patch.dict(os.environ, {"AWS_ENDPOINT_URL": endpoint, "STAGE": "local"}):
+            reset_caches()
+            resources = {**provision("atrium-prod"), **data_keys.create_wrapped_key_settings()}
+        reset_caches()
+        yield {
+            **{name.upper(): value for name, value in resources.items()},
+            **issuer.settings(),
+            "STAGE": "prod",
+            "AWS_ENDPOINT_URL": endpoint,
+            "LOG_LEVEL": "INFO",
+            "PUBLIC_URL": "https://api.atrium.example",
+            "PLATFORMS_DOMAIN": "atrium.example",
+        }
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        version if version == running_python_version() else pytest.param(version, marks=pytest.mark.exhaustive)
+        for version in LAMBDA_PYTHONS
+    ],
+)
+def runtime(request, deployed, build_package, tmp_path_factory):
     """A virtual environment of a Python version with the libraries that Lambda provides."""
-    version: str = request.param
+    version = request.param
     try:
         python = find_python(version)
     except CommandError as error:
@@ -91,30 +83,23 @@ def runtime(
             raise
         pytest.skip(f"The package is not tested with Python {version} on this machine. {error}")
     folder = tmp_path_factory.mktemp(f"python{version}")
-    _run_uv("venv", "--python", python, str(folder / "runtime"))
     runtime_python = folder / "runtime" / "bin" / "python"
-    _run_uv(
-        "pip",
-        "install",
-        "--python",
-        str(runtime_python),
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-        "--requirement",
-        str(REQUIREMENTS),
+    run_uv("venv", "--python", python, str(folder / "runtime"))
+    run_uv(
+        *("pip", "install", "--python", str(runtime_python), "--require-hashes", "--only-binary", ":all:"),
+        *("--requirement", str(REQUIREMENTS)),
     )
     with ZipFile(build_package(version)) as package:
         package.extractall(folder / "task")
     return Runtime(runtime_python, folder / "task", deployed, folder)
 
 
-def _run_uv(*arguments: str) -> None:
+def run_uv(*arguments: str):
     completed = subprocess.run([find_uv_bin(), *arguments, "--quiet"], capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr
 
 
-_SCHEDULE_EVENT = {
+SCHEDULE_EVENT = {
     "version": "0",
     "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa",
     "detail-type": "Scheduled Event",
@@ -127,16 +112,15 @@ _SCHEDULE_EVENT = {
 }
 
 
-def _http_event(method: str, path: str, person: Person, body: Any = None) -> dict[str, Any]:
+def http_event(method, path, person, body=None):
     """Return the event that API Gateway sends for a request."""
     headers = {"authorization": f"Bearer {person.credential}", "content-type": "application/json"}
-    text = json.dumps(body) if body else ""
     event = LambdaEventConverter(RouteMatcher(list(app.routes))).create_lambda_event(method, path, headers, b"")
     event["requestContext"] |= {"requestId": f"{method} {path}", "stage": "api", "path": f"/api{path}"}
-    return {**event, "headers": headers, "body": text, "isBase64Encoded": False}
+    return {**event, "headers": headers, "body": json.dumps(body) if body else "", "isBase64Encoded": False}
 
 
-def _sqs_record(message_id: str, body: str, group: str) -> dict[str, Any]:
+def sqs_record(message_id, body, group):
     """Return the record that Lambda passes to the function for a message of a FIFO queue."""
     return {
         "messageId": message_id,
@@ -161,10 +145,10 @@ def _sqs_record(message_id: str, body: str, group: str) -> dict[str, Any]:
 
 def test_the_package_serves_requests_appends_to_the_log_and_sweeps(runtime, ada, deployed):
     with runtime.function("app") as api:
-        created = api.invoke(_http_event("POST", "/organizations", ada, {"name": "Engines"}))
+        created = api.invoke(http_event("POST", "/organizations", ada, {"name": "Engines"}))
         assert created["statusCode"] == 201, created
         path = created["headers"]["Location"].removeprefix("/api")
-        response = api.invoke(_http_event("GET", path, ada))
+        response = api.invoke(http_event("GET", path, ada))
         assert (response["statusCode"], json.loads(response["body"])["name"]) == (200, "Engines")
         first, second = api.read_log_records()
         assert (first["operation"], first["status"]) == ("create_organization", 201)
@@ -175,15 +159,15 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(runtime, ada,
     (queue_message,) = sqs.receive_message(QueueUrl=deployed["EVENTS_QUEUE_URL"])["Messages"]
     sqs.delete_message(QueueUrl=deployed["EVENTS_QUEUE_URL"], ReceiptHandle=queue_message["ReceiptHandle"])
     with runtime.function("events") as events:
-        records = [_sqs_record("good", queue_message["Body"], "organization"), _sqs_record("bad", "{", "organization")]
+        records = [sqs_record("good", queue_message["Body"], "organization"), sqs_record("bad", "{", "organization")]
         assert events.invoke({"Records": records}) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
 
     with runtime.function("sweep") as sweep:
-        assert isinstance(sweep.invoke(_SCHEDULE_EVENT), int)
+        assert isinstance(sweep.invoke(SCHEDULE_EVENT), int)
         assert sweep.read_log_records()
 
     with runtime.function("app") as api:
-        log = api.invoke(_http_event("GET", f"{path}/audit-log", ada))
+        log = api.invoke(http_event("GET", f"{path}/audit-log", ada))
         assert [entry["type"] for entry in json.loads(log["body"])["items"]] == ["organization.created"]
 
 

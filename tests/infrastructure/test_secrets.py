@@ -1,7 +1,6 @@
 """Secrets are created once and never shown. A rotation has three steps, which run only in their order."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("aws")
 
 
 @pytest.fixture
-def stage() -> Iterator[Stage]:
+def stage():
     """A stage that has a KMS key and no secrets."""
     account.client.cache_clear()
     stage = Stage(f"dev{new_id('2026-11-22T00:00:00.000Z')[-6:]}", "123456789012", "us-east-1")
@@ -44,14 +43,10 @@ def stage() -> Iterator[Stage]:
     account.client.cache_clear()
 
 
-def decrypt(wrapped_key: str, purpose: str) -> bytes:
+def decrypt(wrapped_key, purpose):
     """Decrypt a wrapped key."""
-    ciphertext = from_base64(wrapped_key.removeprefix("kms:"))
-    response = aws.client("kms").decrypt(
-        CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose(purpose).kms_encryption_context
-    )
-    plaintext: bytes = response["Plaintext"]
-    return plaintext
+    ciphertext, context = from_base64(wrapped_key.removeprefix("kms:")), KeyPurpose(purpose).kms_encryption_context
+    return aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)["Plaintext"]
 
 
 def test_each_secret_is_created_once_for_its_purpose(stage):
@@ -131,10 +126,9 @@ def test_a_rotation_has_three_steps_each_of_which_may_be_repeated(stage, secret)
     assert {name: after[name] for name in others} == {name: before[name] for name in others}
     former_public_key = to_base64(public_key(decrypt(former, secret))) if secret == "audit-signing-key" else ""
     assert after["AUDIT_FORMER_PUBLIC_KEYS"] == former_public_key
-    with pytest.raises(CommandError, match="No previous data key"):
-        record_data_replaced(stage)
-    with pytest.raises(CommandError, match="No previous seal key"):
-        record_data_replaced(stage, "seal-key")
+    for replaced in ("data-key", "seal-key"):
+        with pytest.raises(CommandError, match=f"No previous {replaced.replace('-', ' ')}"):
+            record_data_replaced(stage, replaced)
 
 
 def test_a_public_key_is_stored_before_its_private_key_is_dropped_and_older_ones_remain(stage):
