@@ -35,7 +35,6 @@ class Deployment:
 
     @property
     def endpoint(self) -> str:
-        """The URL of the emulator."""
         return self.account.endpoint
 
     @property
@@ -45,7 +44,6 @@ class Deployment:
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
-        """The headers that every request needs."""
         return {"Host": f"{self._outputs['RestAPIId']}.execute-api.localhost"}
 
     def deploy(self, jwks: str) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +40,6 @@ class EmulatedAccount:
 
     @property
     def endpoint(self) -> str:
-        """The URL of the emulator."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -47,22 +47,13 @@ class EmulatedAccount:
         """The environment variables with which an AWS command uses this account."""
         return {"AWS_ENDPOINT_URL": self.endpoint, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, **_CREDENTIALS}
 
-    @property
-    def invocation(self) -> str:
-        """The log of the emulator."""
-        return self._log.read_text(errors="replace")
-
-    @property
-    def _log(self) -> Path:
-        return self.state / "emulator.log"
-
     def start(self) -> None:
         """Start the emulator and wait until it responds."""
         self.python = lambda_python(self.state / "python")
         command = [str(PYTHON), _EMULATOR_SCRIPT, str(self.python)]
         settings = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
         environ = {**emulator_environment(self.port, self.state / "emulator"), **settings}
-        self._children.append(start_process("emulator", command, self._log, environ))
+        self._children.append(start_process("emulator", command, self.state / "emulator.log", environ))
         wait_until(lambda: self._alive() and responds(self.port, _HEALTH_PATH), timeout_seconds=_READY_SECONDS)
 
     def _alive(self) -> bool:
@@ -95,13 +86,10 @@ class EmulatedAccount:
 
     def list_function_processes(self) -> list[int]:
         """Return the ids of the functions' running processes."""
-        return list(self._find_function_processes())
-
-    def _find_function_processes(self) -> Iterator[int]:
+        processes = []
         for folder in Path("/proc").glob("[0-9]*"):
-            try:
+            with suppress(OSError):  # It has ended or belongs to another user.
                 settings = (folder / "environ").read_bytes()
-            except OSError:  # It has ended or belongs to another user.
-                continue
-            if b"AWS_LAMBDA_FUNCTION_NAME=" in settings and str(self.state).encode() in settings:
-                yield int(folder.name)
+                if b"AWS_LAMBDA_FUNCTION_NAME=" in settings and str(self.state).encode() in settings:
+                    processes.append(int(folder.name))
+        return processes

@@ -13,13 +13,8 @@ pytestmark = [pytest.mark.emulator, pytest.mark.exhaustive, pytest.mark.xdist_gr
 
 SHARED_TESTS: Final = (
     acceptance.test_an_acceptance_and_a_concurrent_request_have_one_winner,
-    acceptance.test_concurrent_invitations_of_one_address_create_one,
-    organizations.test_concurrent_organization_creations_with_one_idempotency_key_create_one,
     organizations.test_concurrent_rotations_return_secrets_that_all_work,
-    organizations.test_concurrently_created_organizations_of_one_name_get_distinct_slugs,
-    organizations.test_growing_log_is_valid_at_any_time,
-    organizations.test_one_of_many_concurrent_requests_gets_a_slug,
-    organizations.test_one_of_many_conditional_updates_of_a_version_succeeds,
+    organizations.test_one_of_many_concurrent_requests_gets_a_slug_and_equal_names_get_distinct_ones,
     tour.test_every_mutation_is_logged_within_two_seconds,
     tour.test_member_is_denied_updates_and_the_log_is_complete,
     workers.test_export_is_downloaded_and_verified_offline_and_its_url_cannot_be_altered,

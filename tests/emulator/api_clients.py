@@ -25,16 +25,11 @@ class RunningService(Protocol):
     """A running service: its URL, the headers that it needs, and the folder with its issuer's key."""
 
     @property
-    def url(self) -> str:
-        """The base URL of the service."""
-
+    def url(self) -> str: ...
     @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers that every request needs."""
-
+    def headers(self) -> Mapping[str, str]: ...
     @property
-    def state(self) -> Path:
-        """The folder that contains the folder `issuer`."""
+    def state(self) -> Path: ...
 
 
 class ApiClient(httpx.Client):
@@ -45,14 +40,10 @@ class ApiClient(httpx.Client):
         self.person = Person(name, sub=uuid4())
         self.user_id = str(self.person.sub)
         self.token = token or sign_token(place, self.person)
-        super().__init__(
-            base_url=place.url,
-            headers={**place.headers, "Authorization": f"Bearer {self.token}"},
-            verify=_TLS,
-            trust_env=False,
-            timeout=_TIMEOUT_SECONDS,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-        )
+        headers = {**place.headers, "Authorization": f"Bearer {self.token}"}
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+        options: Any = {"verify": _TLS, "trust_env": False, "timeout": _TIMEOUT_SECONDS, "limits": limits}
+        super().__init__(base_url=place.url, headers=headers, **options)
 
     def create_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
         """Create an organization and return its id."""

@@ -105,19 +105,10 @@ def _append_entries(log: str, batch_size: int) -> Any:
     return app.events(_batch({"log": log}), _CONTEXT)
 
 
-def _work(message: Mapping[str, Any]) -> Any:
-    return app.jobs(_batch(message), _CONTEXT)
-
-
 def _batch(message: Mapping[str, Any]) -> dict[str, Any]:
     attributes = {"MessageGroupId": "1", "ApproximateReceiveCount": "1"}
     source = {"eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:us-east-1:0:it"}
     return {"Records": [{"messageId": "1", "body": json.dumps(message), "attributes": attributes, **source}]}
-
-
-def _sweep() -> Any:
-    names = ("id", "version", "account", "region", "time", "source", "detail-type")
-    return app.sweep({"resources": [], "detail": {}, **dict.fromkeys(names, "")}, _CONTEXT)
 
 
 def _deliver() -> None:
@@ -142,11 +133,6 @@ def _contents(
     return [_readable(item) for item in [*items, *pointers]]
 
 
-def _discard_wakes() -> None:
-    """Discard all messages to the ledger."""
-    aws.client("sqs").purge_queue(QueueUrl=settings().events_queue_url)
-
-
 def _read(partitions: Iterable[str]) -> list[Item]:
     return list(table.get_all((pk, "#") for pk in partitions).values())
 
@@ -164,10 +150,10 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "request": _request,
     "join": _join,
     "append": _append_entries,
-    "work": _work,
-    "sweep": _sweep,
+    "work": lambda message: app.jobs(_batch(message), _CONTEXT),
+    "sweep": lambda: next(s for s in event_source_emulator.schedules(app.app) if s.name == "sweep").invoke(),
     "deliver": _deliver,
-    "lose": _discard_wakes,
+    "lose": lambda: aws.client("sqs").purge_queue(QueueUrl=settings().events_queue_url),
     "contents": _contents,
     "everything": _read_all_items,
 }

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from local.paths import ROOT
 from local.server.run import free_port
@@ -47,32 +48,24 @@ class LocalStage:
 
     @property
     def url(self) -> str:
-        """The base URL of the service."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers that every request needs: none."""
         return {}
 
     @property
     def settings_file(self) -> Path:
-        """The file of settings that the stage gives the service."""
         return self.state / str(self.port) / "settings.json"
 
     @property
     def emulator_url(self) -> str:
-        """The URL of the emulator."""
         return str(json.loads(self.settings_file.read_text())["aws_endpoint_url"])
 
     @property
     def output(self) -> str:
         """The output of the last run."""
-        return self._output.read_text()
-
-    @property
-    def _output(self) -> Path:
-        return self.state / f"{self.port}.out"
+        return (self.state / f"{self.port}.out").read_text()
 
     def start_with_make(self, *words: str) -> "LocalStage":
         """Start the stage by `make run` and wait until it is ready."""
@@ -85,16 +78,10 @@ class LocalStage:
     def _start(self, command: Sequence[str]) -> "LocalStage":
         started_at = time.monotonic()
         self.state.mkdir(parents=True, exist_ok=True)
-        with self._output.open("wb") as output:
-            self._process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=process_environment(self.state, **self.environment_overrides),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        environ = process_environment(self.state, **self.environment_overrides)
+        with (self.state / f"{self.port}.out").open("wb") as output:
+            streams: Any = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environ, start_new_session=True, **streams)
         while "Atrium is ready" not in self.output:
             assert self._process.poll() is None, f"the stage exited with {self._process.returncode}:\n{self.output}"
             assert time.monotonic() - started_at < READY_SECONDS, f"the stage is not ready:\n{self.output}"
@@ -114,12 +101,6 @@ class LocalStage:
         self._process.terminate()
         return self.wait_for_exit()
 
-    def kill(self) -> None:
-        """Kill the started process, so that it cannot stop the others itself."""
-        assert self._process is not None
-        self._process.kill()
-        self.wait_for_exit()
-
     def wait_for_exit(self) -> int:
         """Wait until the started process exits, and return the exit code."""
         assert self._process is not None
@@ -131,12 +112,10 @@ class LocalStage:
         """Return the commands of the stage's running processes by process id."""
         processes = {}
         for folder in Path("/proc").glob("[0-9]*"):
-            try:
+            with suppress(OSError):  # It has ended or belongs to another user.
                 environ, command = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
-            except OSError:  # It has ended or belongs to another user.
-                continue
-            if str(self.state).encode() in environ and command:
-                processes[int(folder.name)] = command.replace(b"\0", b" ").decode().strip()
+                if str(self.state).encode() in environ and command:
+                    processes[int(folder.name)] = command.replace(b"\0", b" ").decode().strip()
         return processes
 
     def remaining_processes(self, seconds: float = 0) -> dict[int, str]:

@@ -2,15 +2,13 @@
 
 from base64 import b64decode
 from collections import Counter
-from functools import partial
 from hashlib import sha256
 from typing import Final
 
 import pytest
 
-from tests.emulator.api_clients import run_concurrently
 from tests.emulator.crash_scenarios import RECOVERY_SECONDS, Scenario
-from tests.emulator.killable_processes import KillableProcesses, KillPoint, Step, create_step
+from tests.emulator.killable_processes import KillPoint, Step, create_step
 from tests.harness.rfc6962 import tree_root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
@@ -70,15 +68,6 @@ def test_duplicated_and_reordered_messages_change_nothing(stage, processes):
     assert [scenario.read_items() for scenario in worlds] == appended
 
 
-@pytest.mark.exhaustive
-def test_two_workers_append_concurrently_to_one_log(stage, processes):
-    with KillableProcesses(stage, "crashes") as others:
-        scenario = create_scenario_with_pending_entries(stage, processes, 28)
-        run_concurrently(*(partial(workers.run_steps, append(scenario)) for workers in (processes, others)))
-        scenario.recover()
-        assert sequences(scenario.read_items()) == list(range(1, 31))
-
-
 def sequences(items):
     return sorted(item["sequence"] for item in items if item.get("kind") == "entry")
 
@@ -127,7 +116,7 @@ def test_task_worker_killed_at_any_call_is_recovered(task, delay, prepare, stage
 
 
 @pytest.fixture(scope="module")
-def all_items(processes: KillableProcesses):
+def all_items(processes):
     return {(item["pk"], item["sk"]): item for item in processes.run_step("everything")}
 
 

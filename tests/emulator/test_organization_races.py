@@ -12,7 +12,7 @@ import pytest
 
 from tests.emulator.api_clients import ApiClient, outcome_code, run_concurrently
 from tests.emulator.local_stage import LocalStage
-from tests.emulator.log_reader import LogEntry, list_entries, list_items, read_verified_log, wait_until_appended
+from tests.emulator.log_reader import LogEntry, list_entries, list_items, read_verified_log
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -49,8 +49,9 @@ def concurrent_requests(stage: LocalStage) -> Iterator[ConcurrentRequests]:
             [partial(create_key, json={"name": "Once"}, headers=idempotency_headers) for _ in range(10)],
         ]
         responses = iter(run_concurrently(*(send for group in groups for send in group)))
-        answers = [[next(responses) for _ in group] for group in groups]
-        yield ConcurrentRequests(owner, path, *answers, read_verified_log(owner, organization))
+        updates, roles, keys, repeated_creations = ([next(responses) for _ in group] for group in groups)
+        log = read_verified_log(owner, organization)
+        yield ConcurrentRequests(owner, path, updates, roles, keys, repeated_creations, log)
 
 
 def first_executions(responses):
@@ -122,49 +123,7 @@ def test_created_keys_are_within_the_limit_and_concurrent_revocations_of_one_fre
     assert len(list_entries(owner, organization, type="organization.api_key.revoked")) == 1
 
 
-def roles_by_user(caller, path):
-    return {member["userId"]: member["role"] for member in caller.get(f"{path}/members").json()["items"]}
-
-
-def test_one_of_two_concurrent_transfers_wins(create_client):
-    ada, *others = owners = [create_client(name) for name in ("ada", "mary", "grace")]
-    organization = ada.create_organization()
-    path = f"/organizations/{organization}"
-    for other in others:
-        ada.invite_and_accept(organization, other, "member")
-    for transfers in range(1, 4):
-        owner = next(person for person in owners if person.user_id == ada.get(path).json()["ownerId"])
-        successors = [person.user_id for person in owners if person is not owner]
-        transfer = partial(owner.post, f"{path}/transfer-ownership")
-        responses = run_concurrently(*(partial(transfer, json={"newOwnerId": user}) for user in successors))
-        assert sorted(map(outcome_code, responses)) == ["200", "insufficient_role"]
-        (winner,) = (user for user, response in zip(successors, responses, strict=True) if response.is_success)
-        roles = roles_by_user(ada, path)
-        assert [user for user, role in roles.items() if role == "owner"] == [winner]
-        assert (roles[owner.user_id], ada.get(path).json()["ownerId"]) == ("admin", winner)
-        types = [entry["type"] for entry in read_verified_log(ada, organization)]
-        assert types.count("organization.ownership_transferred") == transfers
-
-
-def test_member_who_leaves_during_a_transfer_either_leaves_or_owns(create_client):
-    ada, mary = create_client("ada"), create_client("mary")
-    for _ in range(3):
-        organization = ada.create_organization()
-        path = f"/organizations/{organization}"
-        ada.invite_and_accept(organization, mary, "admin")
-        transferred, leaving = run_concurrently(
-            partial(ada.post, f"{path}/transfer-ownership", json={"newOwnerId": mary.user_id}),
-            partial(mary.post, f"{path}/leave"),
-        )
-        outcome = (outcome_code(transferred), outcome_code(leaving))
-        assert outcome in {("200", "owner_must_transfer"), ("validation_failed", "204")}
-        owner = mary if transferred.is_success else ada
-        former = {ada.user_id: "admin"} if transferred.is_success else {}
-        assert roles_by_user(ada, path) == {owner.user_id: "owner", **former}
-        assert ada.get(path).json()["ownerId"] == owner.user_id
-
-
-def test_one_of_many_concurrent_requests_gets_a_slug(create_client):
+def test_one_of_many_concurrent_requests_gets_a_slug_and_equal_names_get_distinct_ones(create_client):
     ada, slug = create_client("ada"), f"wanted-{uuid4().hex[:8]}"
     responses = run_concurrently(*[partial(ada.post, "/organizations", json={"name": "Wanted", "slug": slug})] * 12)
     assert Counter(map(outcome_code, responses)) == {"201": 1, "slug_taken": 11}
@@ -180,45 +139,9 @@ def test_one_of_many_concurrent_requests_gets_a_slug(create_client):
         types = [entry["type"] for entry in read_verified_log(ada, organization)]
         assert types == ["organization.created", *(["organization.updated"] if organization == winner else [])]
 
-
-def test_concurrently_created_organizations_of_one_name_get_distinct_slugs(create_client):
-    ada, name = create_client("ada"), f"Twins {uuid4().hex[:8]}"
-    responses = run_concurrently(*[partial(ada.post, "/organizations", json={"name": name})] * 8)
+    responses = run_concurrently(*[partial(ada.post, "/organizations", json={"name": f"Twins {slug}"})] * 8)
     assert {outcome_code(response) for response in responses} == {"201"}
     assert len({response.json()["slug"] for response in responses}) == 8
-
-
-def test_concurrent_organization_creations_with_one_idempotency_key_create_one(create_client):
-    ada, idempotency_headers = create_client("ada"), {"Idempotency-Key": str(uuid4())}
-    create = partial(ada.post, "/organizations", json={"name": "Once"}, headers=idempotency_headers)
-    responses = run_concurrently(*[create] * 10)
-    assert {outcome_code(response) for response in responses} <= {"201", "idempotency_in_progress"}
-    created = [response for response in responses if response.is_success]
-    assert (
-        len({(response.content, response.headers["ETag"], response.headers["Location"]) for response in created}) == 1
-    )
-    assert len(first_executions(created)) == 1
-    assert ada.get("/organizations").json()["items"] == [created[0].json()]
-
-
-def test_one_of_many_conditional_updates_of_a_version_succeeds(create_client):
-    ada = create_client("ada")
-    organization = ada.create_organization()
-    path = f"/organizations/{organization}"
-    update = partial(ada.patch, path, headers={"If-Match": ada.get(path).headers["ETag"]})
-    responses = run_concurrently(*(partial(update, json={"name": f"Writer {n}"}) for n in range(10)))
-    assert Counter(map(outcome_code, responses)) == {"200": 1, "precondition_failed": 9}
-    (winner,) = (response.json() for response in responses if response.is_success)
-    assert ada.get(path).json() == winner
-    assert len(list_entries(ada, organization, type="organization.updated")) == 1
-
-
-def test_growing_log_is_valid_at_any_time(create_client):
-    ada = create_client("ada")
-    for _ in range(5):
-        organization = ada.create_organization()
-        ada.patch(f"/organizations/{organization}", json={"companyName": "Engines Ltd."})
-        assert wait_until_appended(ada, organization)["treeSize"] == 2
 
 
 def test_concurrent_rotations_return_secrets_that_all_work(create_client):

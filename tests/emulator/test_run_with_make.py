@@ -4,8 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from benchmarks.soak.document import PROMISES
@@ -14,13 +18,14 @@ from local.seed.callers import Service
 from local.seed.content.company import OWNER
 from local.seed.organization import person_by_username
 from local.server.emulator import responds
-from local.server.issuer import Issuer
+from local.server.issuer import Issuer, Person
 from local.server.run import free_port
-from tests.emulator.api_clients import ApiClient
+from tests.emulator.api_clients import ApiClient, sign_token
 from tests.emulator.local_stage import MAKE, LocalStage, process_environment, run_local_command
 from tests.emulator.log_reader import read_verified_log
 from tests.harness.project_copies import copy_project
 from tests.harness.seeded_service import read_all_records
+from tests.harness.threaded_servers import serve_in_thread
 from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
@@ -63,12 +68,13 @@ def find_process(stage, module):
 
 
 @pytest.mark.exhaustive
-def test_data_survives_ctrl_c_and_a_stage_ends_and_names_a_process_that_died(stopped):
+def test_data_survives_ctrl_c_and_a_stage_ends_and_names_a_process_that_died(stopped, tmp_path):
     stage, ada, organization = stopped
     stage.start()
     assert len(stage.list_processes()) == 6
     assert ada.get(f"/organizations/{organization}").json()["name"] == NAMES[-1]
     assert [entry["data"]["name"] for entry in read_verified_log(ada, organization)[1:]] == NAMES
+    create_organization_with_chalice_local(stage.emulator_url, tmp_path)
     os.kill(find_process(stage, "local.server.event_source_emulator"), signal.SIGKILL)
     assert stage.wait_for_exit() == 1
     assert "The pump ended unexpectedly (exit code -9)" in stage.output
@@ -119,17 +125,56 @@ def has_failed_attempt(owner, webhook):
     return any(d["attempts"] and d["attempts"][0]["error"] and d["nextAttemptAt"] for d in deliveries)
 
 
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Write no log."""
+
+
 @pytest.mark.exhaustive
-def test_chalice_local_serves_the_app_against_a_running_emulator(stage, tmp_path):
-    copy_project((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), tmp_path, "deploy*")
-    standalone = LocalStage(tmp_path / ".local")
-    options = {"cwd": tmp_path, "env": process_environment(standalone.state)}
-    provision = [sys.executable, "-m", "local", "provision", "--endpoint", stage.emulator_url]
+def test_issuer_keys_are_fetched_when_available_and_cached_and_two_stages_are_isolated(tmp_path, create_client):
+    port = free_port()
+    jwks = f"http://127.0.0.1:{port}/jwks.json"
+    stage = LocalStage(tmp_path, environment_overrides={"AUTH_JWKS": jwks}).start()
+    with ApiClient(stage, "ada") as ada:
+        rejected = ada.get("/organizations")
+        assert (rejected.status_code, rejected.json()["code"]) == (503, "unavailable")
+        assert int(rejected.headers["Retry-After"]) > 0
+        assert httpx.get(f"{stage.url}/status", trust_env=False).json()["status"] == "ok"
+
+        handler = partial(QuietHandler, directory=str(tmp_path / "issuer"))
+        with serve_in_thread(ThreadingHTTPServer(("127.0.0.1", port), handler)):
+            wait_until(lambda: ada.get("/organizations").is_success, interval_seconds=0.1)
+            organization = ada.create_organization()
+
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(jwks, trust_env=False)
+        assert ada.patch(f"/organizations/{organization}", json={"name": "Still here"}).is_success
+        with ApiClient(stage, "eve", sign_token(stage, Person("eve"), kid="unknown")) as eve:
+            rejected = eve.get("/organizations")
+            assert (rejected.status_code, rejected.json()["code"]) == (401, "unauthenticated")
+        assert len(read_verified_log(ada, organization)) == 2
+
+        caller = create_client("ada")  # of another stage
+        path = f"/organizations/{caller.create_organization()}"
+        assert caller.get(path).status_code == 200
+        assert [record["id"] for record in ada.get("/organizations").json()["items"]] == [organization]
+        assert ada.get(path).status_code == 404
+        assert ada.get(path, headers={"Authorization": f"Bearer {caller.token}"}).status_code == 401
+    assert stage.terminate() == 0
+    assert stage.remaining_processes() == {}
+
+
+def create_organization_with_chalice_local(emulator_url, folder):
+    """Serve the app by `chalice local` against a running emulator, and create an organization."""
+    copy_project((".chalice", "app.py", "chalicelib", "infrastructure", "local", "openapi.json"), folder, "deploy*")
+    standalone = LocalStage(folder / ".local")
+    options: Any = {"cwd": folder, "env": process_environment(standalone.state)}
+    provision = [sys.executable, "-m", "local", "provision", "--endpoint", emulator_url]
     subprocess.run(provision, capture_output=True, check=True, **options)
 
     # Without --no-autoreload a second process would serve, and restart with every change of a file.
     chalice = [str(Path(sys.executable).parent / "chalice"), "local", "--stage", "local", "--no-autoreload"]
-    with (tmp_path / "chalice.log").open("wb") as log, ApiClient(standalone, "ada") as ada:
+    with (folder / "chalice.log").open("wb") as log, ApiClient(standalone, "ada") as ada:
         process = subprocess.Popen([*chalice, "--port", str(standalone.port)], stdout=log, stderr=log, **options)
         try:
             wait_until(lambda: responds(standalone.port, "/status"), timeout_seconds=120, interval_seconds=0.05)

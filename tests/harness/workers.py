@@ -17,7 +17,7 @@ from tests.harness.memory_aws import PREFIX, all_items, get_queues
 Json = dict[str, Any]
 AwaitCleanup = Callable[[], None]
 
-_SCHEDULED_EVENT: Final[Json] = {
+SCHEDULED_EVENT: Final[Json] = {
     "version": "0",
     "id": "00000000-0000-4000-8000-000000000000",
     "detail-type": "Scheduled Event",
@@ -78,11 +78,11 @@ class Workers:
 
     def run_sweep(self) -> None:
         """Run the schedule of the sweep once."""
-        self._call("sweep", _SCHEDULED_EVENT)
+        self._call("sweep", SCHEDULED_EVENT)
 
     def run_hourly_anchoring(self) -> None:
         """Run the hourly schedule of the anchors once."""
-        self._call("anchor", _SCHEDULED_EVENT)
+        self._call("anchor", SCHEDULED_EVENT)
 
     def run_migrations(self) -> list[Json]:
         """Call the function that applies migrations, as a deployment does, and return its response."""

@@ -26,12 +26,7 @@ TRIGGER_QUEUES: Final = {
 }
 """The queue that invokes each function."""
 
-WRITE_ACTIONS: Final = {
-    "Put": "PutItem",
-    "Update": "UpdateItem",
-    "Delete": "DeleteItem",
-    "ConditionCheck": "ConditionCheckItem",
-}
+WRITE_ACTIONS: Final = {kind: f"{kind}Item" for kind in ("Put", "Update", "Delete", "ConditionCheck")}
 """The IAM action of each kind of item in a DynamoDB transaction."""
 
 ACTIONS_BY_CALL: Final = {
@@ -39,9 +34,7 @@ ACTIONS_BY_CALL: Final = {
     "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
     "s3:HeadObject": "s3:GetObject",
     "s3:ListParts": "s3:ListMultipartUploadParts",
-    "s3:CreateMultipartUpload": "s3:PutObject",
-    "s3:UploadPart": "s3:PutObject",
-    "s3:CompleteMultipartUpload": "s3:PutObject",
+    **dict.fromkeys(("s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload"), "s3:PutObject"),
     "sqs:SendMessageBatch": "sqs:SendMessage",
     "sesv2:SendEmail": "ses:SendEmail",
 }
@@ -110,10 +103,8 @@ def can_write(function: str, partition_key: str, documents: Mapping[str, Any] = 
 def written_partition_keys(call: Call) -> Iterator[str]:
     """Yield the partition keys that a call writes to or checks, as IAM sees them in `dynamodb:LeadingKeys`."""
     name = call.name.removeprefix("dynamodb:")
-    single_write = [call.parameters] if name in WRITE_ACTIONS.values() else []
-    transaction_items = call.parameters.get("TransactItems", ())
-    transaction_writes = [write for transaction_item in transaction_items for write in transaction_item.values()]
-    for write in (*single_write, *transaction_writes):
+    writes = [write for item in call.parameters.get("TransactItems", ()) for write in item.values()]
+    for write in (*writes, *([call.parameters] if name in WRITE_ACTIONS.values() else [])):
         yield (write.get("Key") or write["Item"])["pk"]["S"]
 
 
@@ -127,9 +118,7 @@ def lambda_service_permissions(function: str) -> set[Permission]:
     stream = STAGE.arn("logs", f"log-group:/aws/lambda/{STAGE.function_name(function)}:log-stream:2026/11/22/[7]0a1b")
     log_permissions = {Permission(f"logs:{action}", stream) for action in ("CreateLogStream", "PutLogEvents")}
     actions = ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage") if function in TRIGGER_QUEUES else ()
-    return log_permissions | {
-        Permission(f"sqs:{action}", STAGE.queue_arn(TRIGGER_QUEUES[function])) for action in actions
-    }
+    return log_permissions | {Permission(f"sqs:{a}", STAGE.queue_arn(TRIGGER_QUEUES[function])) for a in actions}
 
 
 def required_permissions(call: Call) -> Iterator[Permission]:

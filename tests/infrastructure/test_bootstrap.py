@@ -84,7 +84,7 @@ def stack(monkeypatch):
         stubber.assert_no_pending_responses()
 
 
-def stub_describe_stack(stubber, status, *parameter_names: str):
+def stub_describe_stack(stubber: Stubber, status: str, *parameter_names: str) -> None:
     parameters = [{"ParameterKey": key, "ParameterValue": "kept"} for key in parameter_names]
     stack = {"StackName": "atrium-prod", "StackStatus": status, "CreationTime": 0, "Parameters": parameters}
     stubber.add_response("describe_stacks", {"Stacks": [stack]}, {"StackName": "atrium-prod"})

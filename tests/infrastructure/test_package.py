@@ -145,6 +145,7 @@ def test_native_libraries_run_on_amazon_linux_2(files):
         assert max(tuple(map(int, version)) for version in glibc_versions) <= (2, 17), name
 
 
+@pytest.mark.exhaustive
 def test_chalice_uses_the_package_unchanged(package, tmp_path):
     project = create_project("dev", tmp_path / "dev", package)
     configured_stages.configure_stage(project)

@@ -66,6 +66,7 @@ def properties_by_name(resources, resource_type):
     return {name: r["Properties"] for name, r in resources.items() if r["Type"] == f"AWS::{resource_type}"}
 
 
+@pytest.mark.exhaustive
 def test_the_template_passes_cfn_lint(package):
     command = [program("cfn-lint"), "--regions", STAGE.region, "--template", "sam.json"]
     project_copies.run_in_copy(command, package)

@@ -22,8 +22,9 @@ from infrastructure.package import LAMBDA_PYTHONS, find_python, running_python_v
 from local.server.provisioning import provision
 from tests.harness import data_keys, moto_server
 from tests.harness.lambda_runtime import ACCOUNT, REGION, LambdaFunction
+from tests.harness.workers import SCHEDULED_EVENT
 
-pytestmark = pytest.mark.xdist_group("package")
+pytestmark = [pytest.mark.exhaustive, pytest.mark.xdist_group("package")]
 REQUIREMENTS = Path(__file__).with_name("requirements-runtime.txt")
 
 
@@ -66,13 +67,7 @@ def deployed(issuer):
         }
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        version if version == running_python_version() else pytest.param(version, marks=pytest.mark.exhaustive)
-        for version in LAMBDA_PYTHONS
-    ],
-)
+@pytest.fixture(scope="module", params=LAMBDA_PYTHONS)
 def runtime(request, deployed, build_package, tmp_path_factory):
     """A virtual environment of a Python version with the libraries that Lambda provides."""
     version = request.param
@@ -94,22 +89,9 @@ def runtime(request, deployed, build_package, tmp_path_factory):
     return Runtime(runtime_python, folder / "task", deployed, folder)
 
 
-def run_uv(*arguments: str):
+def run_uv(*arguments: str) -> None:
     completed = subprocess.run([find_uv_bin(), *arguments, "--quiet"], capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr
-
-
-SCHEDULE_EVENT = {
-    "version": "0",
-    "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa",
-    "detail-type": "Scheduled Event",
-    "detail": {},
-    "source": "aws.events",
-    "account": ACCOUNT,
-    "time": "2026-11-22T12:00:00Z",
-    "region": REGION,
-    "resources": [f"arn:aws:events:{REGION}:{ACCOUNT}:rule/atrium-prod-sweep-event"],
-}
 
 
 def http_event(method, path, person, body=None):
@@ -122,25 +104,13 @@ def http_event(method, path, person, body=None):
 
 def sqs_record(message_id, body, group):
     """Return the record that Lambda passes to the function for a message of a FIFO queue."""
-    return {
-        "messageId": message_id,
-        "receiptHandle": message_id,
-        "body": body,
-        "messageAttributes": {},
-        "attributes": {
-            "ApproximateReceiveCount": "1",
-            "SentTimestamp": "1795341600000",
-            "SenderId": ACCOUNT,
-            "ApproximateFirstReceiveTimestamp": "1795341600001",
-            "SequenceNumber": "1",
-            "MessageGroupId": group,
-            "MessageDeduplicationId": message_id,
-        },
-        "eventSource": "aws:sqs",
-        "eventSourceARN": f"arn:aws:sqs:{REGION}:{ACCOUNT}:atrium-prod-events.fifo",
-        "awsRegion": REGION,
-        "md5OfBody": "",
-    }
+    arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:atrium-prod-events.fifo"
+    source = {"eventSource": "aws:sqs", "eventSourceARN": arn, "awsRegion": REGION}
+    times = {"SentTimestamp": "1795341600000", "ApproximateFirstReceiveTimestamp": "1795341600001"}
+    attributes = {"ApproximateReceiveCount": "1", "SenderId": ACCOUNT, "SequenceNumber": "1", "MessageGroupId": group}
+    attributes |= {**times, "MessageDeduplicationId": message_id}
+    message = {"messageId": message_id, "receiptHandle": message_id, "body": body, "md5OfBody": ""}
+    return {**message, "attributes": attributes, "messageAttributes": {}, **source}
 
 
 def test_the_package_serves_requests_appends_to_the_log_and_sweeps(runtime, ada, deployed):
@@ -163,7 +133,7 @@ def test_the_package_serves_requests_appends_to_the_log_and_sweeps(runtime, ada,
         assert events.invoke({"Records": records}) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
 
     with runtime.function("sweep") as sweep:
-        assert isinstance(sweep.invoke(SCHEDULE_EVENT), int)
+        assert isinstance(sweep.invoke(SCHEDULED_EVENT), int)
         assert sweep.read_log_records()
 
     with runtime.function("app") as api:

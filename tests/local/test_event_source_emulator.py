@@ -3,12 +3,11 @@
 import json
 import logging
 import threading
-from collections.abc import Callable
 from threading import Event
 from typing import Any
 
 import pytest
-from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
+from chalice.app import Chalice, CloudWatchEvent, Rate
 
 from chalicelib.kernel.core.aws import client
 from local.server import event_source_emulator as event_source_module
@@ -16,23 +15,16 @@ from local.server.event_source_emulator import Consumer, consumers, run_event_so
 from local.server.provisioning import provision
 from tests.harness.waiting import wait_until
 
-Record = dict[str, Any]
-RecordsHandler = Callable[[list[Record]], object]
-
 
 @pytest.fixture
-def urls(aws: None) -> dict[str, str]:
-    assert aws is None
-    return dict(provision("atrium"))
+def urls(aws):
+    return provision("atrium")
 
 
-def create_consumer(handle: RecordsHandler, queue: str = "jobs", batch_size: int = 10) -> Consumer:
+def create_consumer(handle, queue="jobs", batch_size=10):
+    """Return the consumer of an app whose handler passes the records of each batch to a function."""
     app = Chalice("test")
-
-    @app.on_sqs_message(queue=queue, batch_size=batch_size)
-    def take(event: SQSEvent) -> object:
-        return handle(event.to_dict()["Records"])
-
+    app.on_sqs_message(queue=queue, batch_size=batch_size)(lambda event: handle(event.to_dict()["Records"]))
     return next(consumers(app))
 
 
@@ -41,19 +33,14 @@ def send(url: str, *bodies: str, **parameters: Any) -> None:
         client("sqs").send_message(QueueUrl=url, MessageBody=body, **parameters)
 
 
-def count_messages(url: str) -> int:
+def count_messages(url):
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     attributes = client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
     return sum(int(attributes[name]) for name in names)
 
 
-def end_visibility_timeout(url: str) -> None:
-    """Make the messages of a queue visible at once after each receive."""
-    client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "0"})
-
-
 def test_a_handler_receives_the_event_that_lambda_sends(urls):
-    records: list[Record] = []
+    records: list[dict[str, Any]] = []
     attribute = {"trace": {"StringValue": "abc", "DataType": "String"}}
     send(urls["jobs_queue_url"], '{"task": "purge"}', MessageAttributes=attribute)
     create_consumer(records.extend).poll(0)
@@ -63,47 +50,35 @@ def test_a_handler_receives_the_event_that_lambda_sends(urls):
     assert record["eventSourceARN"].endswith(":atrium-jobs")
     assert record["attributes"]["ApproximateReceiveCount"] == "1"
     assert record["messageAttributes"]["trace"] == {"stringValue": "abc", "dataType": "String"}
-    assert record["messageId"]
-    assert record["receiptHandle"]
-    assert record["md5OfBody"]
+    assert all(record[name] for name in ("messageId", "receiptHandle", "md5OfBody"))
 
 
-def test_processed_messages_are_deleted(urls):
-    send(urls["jobs_queue_url"], "a", "b")
-    create_consumer(lambda _: None).poll(0)
-    assert count_messages(urls["jobs_queue_url"]) == 0
-
-
-def test_only_failed_messages_return_to_the_queue(urls):
-    def fail_one(records: list[Record]) -> object:
-        return {"batchItemFailures": [{"itemIdentifier": r["messageId"]} for r in records if r["body"] == "b"]}
-
+@pytest.mark.parametrize(
+    ("failures", "remaining"),
+    [
+        (lambda _: None, 0),
+        (lambda _: {"batchItemFailures": None}, 0),
+        (lambda records: {"batchItemFailures": [{"itemIdentifier": records[1]["messageId"]}]}, 1),
+        (lambda _: {"batchItemFailures": [{"itemIdentifier": ""}]}, 3),
+    ],
+    ids=["no result", "empty result", "one failed", "unknown message id"],
+)
+def test_processed_messages_are_deleted_and_failed_ones_return_to_the_queue(failures, remaining, urls):
     send(urls["jobs_queue_url"], "a", "b", "c")
-    create_consumer(fail_one).poll(0)
-    assert count_messages(urls["jobs_queue_url"]) == 1
-
-
-def test_a_result_with_an_unknown_message_id_returns_all_messages(urls):
-    send(urls["jobs_queue_url"], "a", "b")
-    create_consumer(lambda _: {"batchItemFailures": [{"itemIdentifier": ""}]}).poll(0)
-    assert count_messages(urls["jobs_queue_url"]) == 2
-
-
-def test_an_empty_result_returns_no_messages(urls):
-    send(urls["jobs_queue_url"], "a")
-    create_consumer(lambda _: {"batchItemFailures": None}).poll(0)
-    assert count_messages(urls["jobs_queue_url"]) == 0
+    create_consumer(failures).poll(0)
+    assert count_messages(urls["jobs_queue_url"]) == remaining
 
 
 def test_a_handler_that_raises_receives_its_messages_again(urls, caplog):
     batch_sizes: list[int] = []
 
-    def fail_first(records: list[Record]) -> None:
+    def fail_first(records: list[Any]) -> None:
         batch_sizes.append(len(records))
         if len(batch_sizes) == 1:
             raise ValueError("broken")
 
-    end_visibility_timeout(urls["jobs_queue_url"])
+    visible_at_once = {"VisibilityTimeout": "0"}
+    client("sqs").set_queue_attributes(QueueUrl=urls["jobs_queue_url"], Attributes=visible_at_once)
     send(urls["jobs_queue_url"], "a")
     create_consumer(fail_first).poll(0)
     assert "broken" in caplog.text
@@ -112,28 +87,16 @@ def test_a_handler_that_raises_receives_its_messages_again(urls, caplog):
     assert count_messages(urls["jobs_queue_url"]) == 0
 
 
-def test_the_messages_of_a_group_keep_their_order(urls):
-    bodies: list[str] = []
+def test_the_messages_of_a_group_keep_their_order_and_the_app_sets_the_batch_size(urls):
+    batches: list[list[str]] = []
     for i in range(12):
         send(urls["events_queue_url"], str(i), MessageGroupId="org", MessageDeduplicationId=str(i))
-    ledger = create_consumer(lambda records: bodies.extend(r["body"] for r in records), queue="events.fifo")
-    ledger.poll(0)
-    assert bodies == [str(i) for i in range(10)]
-    ledger.poll(0)
-    assert bodies == [str(i) for i in range(12)]
+    for batch_size in (10, 1, 1):
+        create_consumer(lambda r: batches.append([each["body"] for each in r]), "events.fifo", batch_size).poll(0)
+    assert batches == [[str(i) for i in range(10)], ["10"], ["11"]]
 
 
-def test_the_app_sets_the_batch_size(urls):
-    batch_sizes: list[int] = []
-    send(urls["jobs_queue_url"], "a", "b", "c")
-    single_consumer = create_consumer(lambda records: batch_sizes.append(len(records)), batch_size=1)
-    for _ in range(3):
-        single_consumer.poll(0)
-    assert batch_sizes == [1, 1, 1]
-
-
-@pytest.mark.usefixtures("urls")
-def test_a_queue_can_be_given_by_its_full_name_or_its_arn():
+def test_a_queue_can_be_given_by_its_full_name_or_its_arn(urls):
     app = Chalice("test")
     app.on_sqs_message(queue="atrium-jobs", name="full")(lambda _: None)
     arn = "arn:aws:sqs:us-east-1:123456789012:atrium-deliveries-slow"
@@ -172,20 +135,16 @@ class RecordingEvent(Event):
 
 
 @pytest.mark.parametrize(
-    ("rate", "expected_timeouts"),
-    [
-        ("rate(1 minute)", [5, 5, 5, 5]),
-        ("rate(1 hour)", [5, 3600, 3600, 3600]),
-        (Rate(2, unit=Rate.DAYS), [5, 172_800, 172_800, 172_800]),
-    ],
+    ("rate", "seconds"),
+    [("rate(1 minute)", 5), ("rate(1 hour)", 3600), (Rate(2, unit=Rate.DAYS), 172_800)],
     ids=["every minute", "every hour", "every other day"],
 )
-def test_a_schedule_fires_after_a_few_seconds_and_then_at_its_rate(rate, expected_timeouts):
+def test_a_schedule_fires_after_a_few_seconds_and_then_at_its_rate(rate, seconds):
     app, stopped, events = Chalice("test"), RecordingEvent(), list[CloudWatchEvent]()
     app.schedule(rate, name="tick")(events.append)
     (schedule,) = schedules(app)
     schedule.keep_firing(stopped)
-    assert stopped.timeouts == expected_timeouts
+    assert stopped.timeouts == [5, seconds, seconds, seconds]
     assert len(events) == 3
 
 
@@ -201,14 +160,14 @@ def test_the_pump_runs_queues_and_schedules_until_it_is_stopped(urls, monkeypatc
     monkeypatch.setattr(event_source_module, "SCHEDULE_SECONDS", 0.01)
     app, stopped, seen = Chalice("test"), Event(), set[str]()
 
-    def record(body: str) -> None:
-        seen.add(body)
+    def record(event: Any) -> None:
+        seen.update(record["body"] for record in event.to_dict().get("Records", [{"body": "tick"}]))
         if len(seen) == 3:
             stopped.set()
 
-    app.on_sqs_message(queue="jobs", name="jobs")(lambda event: record(event.to_dict()["Records"][0]["body"]))
-    app.on_sqs_message(queue="events.fifo", name="ledger")(lambda event: record(event.to_dict()["Records"][0]["body"]))
-    app.schedule("rate(1 minute)", name="sweep")(lambda _: record("tick"))
+    app.on_sqs_message(queue="jobs", name="jobs")(record)
+    app.on_sqs_message(queue="events.fifo", name="ledger")(record)
+    app.schedule("rate(1 minute)", name="sweep")(record)
     send(urls["jobs_queue_url"], "job")
     send(urls["events_queue_url"], "wake", MessageGroupId="org", MessageDeduplicationId="1")
     thread_count = threading.active_count()

@@ -5,8 +5,6 @@ import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import jwt
@@ -17,7 +15,7 @@ from local.__main__ import main
 from local.server.issuer import AUDIENCE, ISSUER, Issuer, Person
 
 
-def decode_verified(token: str, folder: Path) -> dict[str, Any]:
+def decode_verified(token, folder):
     keys = jwt.PyJWKSet.from_json((folder / "jwks.json").read_text())
     key = keys[jwt.get_unverified_header(token)["kid"]]
     return jwt.decode(token, key, algorithms=["ES256"], audience=AUDIENCE, issuer=ISSUER)
@@ -29,9 +27,8 @@ def test_the_command_prints_only_a_token(local_state, capsys):
     assert output.err == ""
     assert len(output.out.splitlines()) == 1
     claims = decode_verified(output.out.strip(), local_state / "issuer")
-    assert claims["name"] == claims["preferred_username"] == "demo"
-    assert claims["email"] == "demo@example.com"
-    assert claims["email_verified"] is True
+    expected = {"name": "demo", "preferred_username": "demo", "email": "demo@example.com", "email_verified": True}
+    assert expected.items() <= claims.items()
     assert "groups" not in claims
     assert 0 <= claims["iat"] + 12 * 60 * 60 - claims["exp"] + time.time() - claims["iat"] < 60
 
@@ -46,13 +43,10 @@ def test_equal_names_have_equal_user_ids(tmp_path):
 def test_options_set_all_claims_of_the_user(local_state, capsys):
     sub = "01890a5d-ac96-774b-bcce-b302099a8057"
     options = ["--email", "ann@corp.example", "--sub", sub, "--full-name", "Ann Other", "--operator"]
-    options += ["--expires-in", "60"]
-    main(["token", "--name", "ann", *options])
+    main(["token", "--name", "ann", *options, "--expires-in", "60"])
     claims = decode_verified(capsys.readouterr().out.strip(), local_state / "issuer")
-    assert claims["sub"] == sub
-    assert claims["email"] == "ann@corp.example"
-    assert (claims["name"], claims["preferred_username"]) == ("Ann Other", "ann")
-    assert claims["groups"] == ["operators"]
+    expected = {"sub": sub, "email": "ann@corp.example", "name": "Ann Other", "preferred_username": "ann"}
+    assert {**expected, "groups": ["operators"]}.items() <= claims.items()
     assert claims["exp"] - claims["iat"] == 60
 
 
@@ -62,14 +56,10 @@ def test_a_user_id_must_be_a_uuid(capsys):
     assert "--sub" in capsys.readouterr().err
 
 
-def test_a_negative_lifetime_creates_an_expired_token(tmp_path):
-    token = Issuer(tmp_path / "issuer").create_token(Person("demo"), expires_in=-60)
-    with pytest.raises(jwt.ExpiredSignatureError):
-        decode_verified(token, tmp_path / "issuer")
-
-
 def test_the_key_file_is_private_and_the_key_id_is_a_thumbprint(tmp_path):
     folder = tmp_path / "issuer"
+    with pytest.raises(jwt.ExpiredSignatureError):
+        decode_verified(Issuer(folder).create_token(Person("demo"), expires_in=-60), folder)
     assert Issuer(folder).settings()["auth_jwks"] == str(folder / "jwks.json")
     assert stat.S_IMODE((folder / "private.pem").stat().st_mode) == 0o600
     (published,) = json.loads((folder / "jwks.json").read_text())["keys"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local.server.processes import Child, ProcessEnded, start_process, stop_processes
+from local.server.processes import ProcessEnded, start_process, stop_processes
 from tests.harness.waiting import wait_until
 
 SLEEPING = "import time; print('up', flush=True); time.sleep(60)"
@@ -23,16 +23,16 @@ time.sleep(60)
 """
 
 
-def start_python(code: str, folder: Path) -> Child:
+def start_python(code, folder):
     return start_process("child", [sys.executable, "-c", code], folder / "child.log", os.environ)
 
 
-def has_started(folder: Path) -> bool:
+def has_started(folder):
     log = folder / "child.log"
     return log.exists() and "up" in log.read_text()
 
 
-def is_alive(pid: int) -> bool:
+def is_alive(pid):
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -48,10 +48,11 @@ def test_an_ended_process_is_reported_with_its_last_output(tmp_path):
         child.check_running()
 
 
-def test_a_running_process_passes_the_check_and_stops_on_sigterm(tmp_path):
+def test_a_running_process_passes_the_check_has_its_own_session_and_stops_on_sigterm(tmp_path):
     child = start_python(SLEEPING, tmp_path)
     wait_until(lambda: has_started(tmp_path))
     child.check_running()
+    assert os.getsid(child.process.pid) == child.process.pid  # So Ctrl-C does not reach it.
     stop_processes([child], seconds=60)
     assert child.process.returncode == -signal.SIGTERM
 
@@ -62,12 +63,6 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path, capsys):
     stop_processes([child], seconds=0.1)
     assert child.process.returncode == -signal.SIGKILL
     assert "The child did not stop" in capsys.readouterr().err
-
-
-def test_a_process_has_its_own_session_so_ctrl_c_does_not_reach_it(tmp_path):
-    child = start_python(SLEEPING, tmp_path)
-    assert os.getsid(child.process.pid) == child.process.pid
-    stop_processes([child], seconds=60)
 
 
 def test_a_process_ends_when_its_parent_is_killed(tmp_path):

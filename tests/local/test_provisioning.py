@@ -12,23 +12,22 @@ from local.server.provisioning import provision
 pytestmark = pytest.mark.usefixtures("aws")
 
 
-def queue_attributes(url: str) -> dict[str, str]:
-    attributes: dict[str, str] = client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-    return attributes
+def queue_attributes(url):
+    return client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
 
 
-def index_projections(name: str) -> dict[str, str]:
-    indexes = client("dynamodb").describe_table(TableName=name)["Table"]["GlobalSecondaryIndexes"]
-    return {index["IndexName"]: index["Projection"]["ProjectionType"] for index in indexes}
+def index_projections(table):
+    return {index["IndexName"]: index["Projection"]["ProjectionType"] for index in table["GlobalSecondaryIndexes"]}
 
 
-def expected_index_projections() -> dict[str, str]:
-    return {i["IndexName"]: i["Projection"]["ProjectionType"] for i in table_definition("x")["GlobalSecondaryIndexes"]}
+def has_all_indexes(name):
+    table = client("dynamodb").describe_table(TableName=name)["Table"]
+    return index_projections(table) == index_projections(table_definition("x"))
 
 
 def test_the_table_has_its_indexes_and_its_ttl():
     assert provision("atrium")["table_name"] == "atrium"
-    assert index_projections("atrium") == expected_index_projections()
+    assert has_all_indexes("atrium")
     described = client("dynamodb").describe_time_to_live(TableName="atrium")["TimeToLiveDescription"]
     assert described == {"TimeToLiveStatus": "ENABLED", "AttributeName": "ttl"}
 
@@ -43,10 +42,8 @@ def test_each_queue_has_its_own_dead_letter_queue(queue):
     assert redrive_policy["maxReceiveCount"] == MAX_RECEIVES
     assert attributes["VisibilityTimeout"] == QUEUES[queue]["VisibilityTimeout"]
     assert attributes.get("FifoQueue", "false") == QUEUES[queue].get("FifoQueue", "false")
-    retention_seconds = queue_attributes(client("sqs").get_queue_url(QueueName=dead_letter_queue)["QueueUrl"])[
-        "MessageRetentionPeriod"
-    ]
-    assert int(retention_seconds) == 14 * 24 * 60 * 60
+    dead_letters = queue_attributes(client("sqs").get_queue_url(QueueName=dead_letter_queue)["QueueUrl"])
+    assert int(dead_letters["MessageRetentionPeriod"]) == 14 * 24 * 60 * 60
 
 
 def test_the_buckets_exist_and_that_of_anchors_supports_object_lock():
@@ -72,14 +69,12 @@ def test_a_second_provisioning_changes_nothing():
 def test_missing_indexes_and_attributes_are_added():
     older_table = table_definition("atrium")
     older_table["GlobalSecondaryIndexes"] = older_table["GlobalSecondaryIndexes"][:1]
-    key_attributes = {"pk", "sk", "index1pk", "index1sk"}
-    older_table["AttributeDefinitions"] = [
-        a for a in older_table["AttributeDefinitions"] if a["AttributeName"] in key_attributes
-    ]
+    keys, attributes = {"pk", "sk", "index1pk", "index1sk"}, older_table["AttributeDefinitions"]
+    older_table["AttributeDefinitions"] = [a for a in attributes if a["AttributeName"] in keys]
     client("dynamodb").create_table(**older_table)
     client("sqs").create_queue(QueueName="atrium-jobs", Attributes={"VisibilityTimeout": "1"})
     jobs = provision("atrium")["jobs_queue_url"]
-    assert index_projections("atrium") == expected_index_projections()
+    assert has_all_indexes("atrium")
     assert queue_attributes(jobs)["VisibilityTimeout"] == QUEUES["jobs"]["VisibilityTimeout"]
     assert "RedrivePolicy" in queue_attributes(jobs)
 
@@ -88,7 +83,7 @@ def test_stages_with_different_prefixes_share_no_resources():
     assert not set(provision("one").values()) & set(provision("two").values())
 
 
-def email_identities() -> list[str]:
+def email_identities():
     return [identity["IdentityName"] for identity in client("sesv2").list_email_identities()["EmailIdentities"]]
 
 

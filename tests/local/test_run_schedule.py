@@ -33,19 +33,22 @@ def test_a_schedule_runs_at_once(arguments, schedule, capsys):
 
 
 @pytest.mark.usefixtures("run_settings")
-@pytest.mark.parametrize("schedule", ["sweep", "anchor"])
-def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(schedule, local_state):
-    program = f"""
+def test_only_the_schedule_and_the_number_of_queued_tasks_are_printed(local_state):
+    program = """
 import sys
 from moto import mock_aws
 from local.__main__ import main
 from local.server.provisioning import provision
 with mock_aws():
     provision("atrium")
-    sys.exit(main(["tick", "{schedule}"]))
+    sys.exit(main(["tick", "sweep"]) or main(["tick", "anchor"]))
 """
     completed = run_python(local_state, "-W", "error", "-c", program)
-    assert (completed.returncode, completed.stdout, completed.stderr) == (0, f"{schedule}: 0 queued.\n", "")
+    assert (completed.returncode, completed.stdout, completed.stderr) == (
+        0,
+        "sweep: 0 queued.\nanchor: 0 queued.\n",
+        "",
+    )
 
 
 @pytest.mark.usefixtures("run_settings")
