@@ -88,13 +88,13 @@ def test_fresh_stage_is_seeded_once_and_leaves_no_processes_when_it_is_killed(st
     assert ada.get("/organizations").json()["items"] == []
     assert ada.get(f"/organizations/{organization}").status_code == 404
 
-    wait_until(lambda: "curl -s" in stage.output.partition("Harrowmere Instruments is ready.")[2])
+    wait_until(lambda: "curl -s" in stage.output.partition("Harrowmere Instruments is ready.")[2], 180)
     service = Service.at_url(stage.url, Issuer(stage.state / "issuer"))
     with service.http:
         owner = service.caller_for(person_by_username(OWNER))
         (seeded,) = owner.list_all("/organizations")
         path = f"/organizations/{seeded['id']}"
-        wait_until(lambda: is_export_completed(owner, path), interval_seconds=0.2)
+        wait_until(lambda: is_export_completed(owner, path), 180, interval_seconds=0.2)
         before = read_all_records(service)
         assert run_local_command(stage.state, "seed").stdout.strip() in stage.output
         assert read_all_records(service) == before
@@ -107,7 +107,7 @@ def test_fresh_stage_is_seeded_once_and_leaves_no_processes_when_it_is_killed(st
         assert "site.published" in receiver_log.read_text()
         responsive, unresponsive = (f"{path}/webhooks/{w['id']}" for w in owner.list_all(f"{path}/webhooks"))
         assert owner.list_all(f"{responsive}/deliveries", status="succeeded")
-        wait_until(lambda: has_failed_attempt(owner, unresponsive), interval_seconds=0.2)
+        wait_until(lambda: has_failed_attempt(owner, unresponsive), 180, interval_seconds=0.2)
     os.kill(find_process(stage, "local run"), signal.SIGKILL)
     assert stage.wait_for_exit() != 0
     assert stage.remaining_processes(seconds=30) == {}

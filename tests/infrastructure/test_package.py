@@ -150,31 +150,24 @@ def test_chalice_uses_the_package_unchanged(package, tmp_path):
     project = create_project("dev", tmp_path / "dev", package)
     configured_stages.configure_stage(project)
     chalice = str(Path(sys.executable).with_name("chalice"))
-    output = project_copies.run_in_copy(
-        [chalice, "package", "--stage", "dev", "out"], project, AWS_DEFAULT_REGION="eu-central-1"
-    )
+    command = [chalice, "package", "--stage", "dev", "out"]
+    output = project_copies.run_in_copy(command, project, AWS_DEFAULT_REGION="eu-central-1")
     assert "Reusing existing deployment package." in output
     assert (project / "out" / "deployment.zip").read_bytes() == package.read_bytes()
 
 
-def test_a_python_version_that_lambda_or_the_machine_lacks_is_rejected(tmp_path, monkeypatch):
+def test_a_python_version_is_found_in_pyenv_and_rejected_if_lambda_or_the_machine_lacks_it(tmp_path, monkeypatch):
     with pytest.raises(CommandError, match=r"not on 3\.9\."):
         find_python("3.9")
-    other = "3.12" if running_python_version() != "3.12" else "3.13"
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    for name in ("PATH", "UV_PYTHON_INSTALL_DIR", "PYENV_ROOT"):
+        monkeypatch.setenv(name, str(tmp_path))
+    version = running_python_version()
+    other = "3.12" if version != "3.12" else "3.13"
     with pytest.raises(CommandError, match=f"Python {re.escape(other)} is not installed on this machine"):
         find_python(other)
 
-
-def test_a_python_of_pyenv_is_found_outside_the_path(tmp_path, monkeypatch):
-    version = running_python_version()
     executable = tmp_path / "versions" / f"{version}.0" / "bin" / f"python{version}"
     executable.parent.mkdir(parents=True)
     executable.symlink_to(Path(sys.executable).resolve())
-    for name in ("PATH", "UV_PYTHON_INSTALL_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     monkeypatch.setattr("infrastructure.package.running_python_version", lambda: "another")
     assert Path(find_python(version)).samefile(executable)

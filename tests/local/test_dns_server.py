@@ -83,11 +83,6 @@ def test_an_invalid_record_is_rejected(record, zone, capsys):
     assert f"Invalid record of type {record[1]} for {record[0]}" in capsys.readouterr().err
 
 
-def test_without_a_run_the_command_fails_with_a_hint(local_state, capsys):
-    assert main(["dns", "list"]) == 1
-    assert "make run" in capsys.readouterr().err
-
-
 def test_changes_of_records_take_effect_at_once(address):
     assert query_records(address, PROOF_NAME, "TXT") == ["NXDOMAIN"]
     main(["dns", "set", PROOF_NAME, "TXT", "atrium-verify=1"])

@@ -48,9 +48,10 @@ def test_each_queue_has_its_own_dead_letter_queue(queue):
 
 def test_the_buckets_exist_and_that_of_anchors_supports_object_lock():
     provisioned = provision("atrium")
-    buckets = [provisioned["anchors_bucket"], provisioned["exports_bucket"]]
-    assert sorted(b["Name"] for b in client("s3").list_buckets()["Buckets"]) == buckets
-    assert buckets == ["atrium-anchors", "atrium-exports"]
+    assert not set(provisioned.values()) & set(provision("another").values())
+    assert (provisioned["anchors_bucket"], provisioned["exports_bucket"]) == ("atrium-anchors", "atrium-exports")
+    buckets = {bucket["Name"] for bucket in client("s3").list_buckets()["Buckets"]}
+    assert buckets == {f"{prefix}-{purpose}" for prefix in ("atrium", "another") for purpose in ("anchors", "exports")}
     lock = client("s3").get_object_lock_configuration(Bucket="atrium-anchors")["ObjectLockConfiguration"]
     assert lock == {"ObjectLockEnabled": "Enabled"}, "anchors of the local stage must stay removable"
 
@@ -77,10 +78,6 @@ def test_missing_indexes_and_attributes_are_added():
     assert has_all_indexes("atrium")
     assert queue_attributes(jobs)["VisibilityTimeout"] == QUEUES["jobs"]["VisibilityTimeout"]
     assert "RedrivePolicy" in queue_attributes(jobs)
-
-
-def test_stages_with_different_prefixes_share_no_resources():
-    assert not set(provision("one").values()) & set(provision("two").values())
 
 
 def email_identities():

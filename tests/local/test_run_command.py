@@ -47,12 +47,6 @@ def test_state_that_another_emulator_is_still_saving_is_not_used(local_state, ca
     assert "still saving" in capsys.readouterr().err
 
 
-def test_a_missing_emulator_is_reported(local_state, monkeypatch, capsys):
-    monkeypatch.setattr(run_module, "PYTHON", local_state / "gone")
-    assert main(["run", "--port", "8999"]) == 1
-    assert "make .venv-emulator/installed" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])
 def test_an_invalid_port_is_rejected(port, capsys):
     with pytest.raises(SystemExit):
@@ -60,7 +54,11 @@ def test_an_invalid_port_is_rejected(port, capsys):
     assert "1 to 65535" in capsys.readouterr().err
 
 
-def test_an_emulator_that_ends_stops_the_run_with_its_output(monkeypatch, capsys):
+def test_a_missing_emulator_and_one_that_ends_are_reported(local_state, monkeypatch, capsys):
+    with monkeypatch.context() as missing:
+        missing.setattr(run_module, "PYTHON", local_state / "gone")
+        assert main(["run", "--port", "8999"]) == 1
+    assert "make .venv-emulator/installed" in capsys.readouterr().err
     monkeypatch.setattr(run_module, "COMMAND", (sys.executable, "-c", "raise SystemExit('no room')"))
     assert main(["run", "--port", "8999"]) == 1
     assert re.search(r"(?s)The emulator ended unexpectedly.*no room", capsys.readouterr().err)

@@ -1,4 +1,4 @@
-"""The command `python -m local tick`: runs a schedule now."""
+"""The commands `python -m local tick`, which runs a schedule now, and `python -m local migrate`."""
 
 import os
 import subprocess
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.features.admin.migrations.logic import runner
+from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
 from chalicelib.kernel.core.aws import client
 from local.__main__ import main
 from local.paths import ROOT
@@ -57,14 +59,39 @@ def test_an_unknown_schedule_fails_with_the_list_of_schedules(capsys):
     assert capsys.readouterr().err == "Unknown schedule 'clock'. The schedules are: anchor, sweep.\n"
 
 
-@pytest.mark.usefixtures("local_state")
-def test_without_a_run_the_command_fails_with_a_hint(capsys):
-    assert main(["tick", "anchor"]) == 1
-    assert capsys.readouterr().err == "No run was found. Start `make run`.\n"
-
-
 def test_a_run_that_has_ended_does_not_respond(local_state):
     write_run_settings(local_state, endpoint="http://127.0.0.1:1", public_url="http://127.0.0.1:8000")
     completed = run_python(local_state, "-m", "local", "tick", "anchor")
     assert completed.returncode == 1
     assert completed.stderr == "The database did not respond in time. Try again in a moment.\n"
+
+
+@pytest.mark.usefixtures("run_settings")
+@pytest.mark.parametrize("arguments", [[], ["--port", "8000"]])
+def test_pending_migrations_are_applied_and_printed(arguments, capsys):
+    assert main(["migrate", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": applied in ")[0] for line in lines] == [migration.id for migration in MIGRATIONS]
+    assert main(["migrate", *arguments]) == 0
+    assert capsys.readouterr().out == "No migrations are pending.\n"
+
+
+@pytest.mark.usefixtures("run_settings")
+def test_a_failed_migration_is_printed_with_its_error(monkeypatch, capsys):
+    broken = Migration("0001-lost", "Has no module.", "0" * 64, "chalicelib.lost")
+    monkeypatch.setattr(runner.apply_migrations_yielding_outcomes, "__defaults__", ((broken,),))
+    assert main(["migrate"]) == 1
+    assert "0001-lost: failed. A step ended by ModuleNotFoundError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (["tick", "anchor"], "No run was found. Start `make run`.\n"),
+        (["migrate", "--port", "8001"], "Start `make run`"),
+        *((command, "make run") for command in (["dns", "list"], ["mail"], ["seed"])),
+    ],
+)
+def test_without_a_run_a_command_fails_with_a_hint(command, hint, local_state, capsys):
+    assert main(command) == 1
+    assert hint in capsys.readouterr().err

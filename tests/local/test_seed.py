@@ -26,7 +26,7 @@ from tests.harness.seeded_service import InMemoryTransport, comparable_records, 
 
 SERVICE_URL = "http://127.0.0.1:8000"
 Response = tuple[int, dict[str, str], Any]
-FAILING_CHANGES = (12, *[90] * 20)
+FAILING_CHANGES = (12, *[45] * 20)
 """The change at which each seed is interrupted. The first interruption leaves an invitation without a response."""
 
 
@@ -149,7 +149,8 @@ def test_a_second_seed_keeps_edits(service, seeded_records):
     assert snapshots.items_by_key() == edited
 
 
-@pytest.mark.parametrize("answered", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("answered", [True, False])
 def test_further_seeds_complete_an_interrupted_one(api, create_service, seeded_records, *, answered):
     snapshots.restore_snapshot({})
     transports = [InMemoryTransport(api, fail_at_change=n, fail_after_response=answered) for n in FAILING_CHANGES]
@@ -236,9 +237,7 @@ def test_a_research_job_that_does_not_complete_is_reported(fields, expected, mon
     assert expected in seed_error(*((status, {}, body) for status, body in bodies), seed=seed_library)
 
 
-def test_a_missing_run_is_reported(local_state, capsys):
-    assert main(["seed"]) == 1
-    assert "make run" in capsys.readouterr().err
+def test_an_ended_run_is_reported(local_state, capsys):
     assert main(["seed", "--port", "1"]) == 1
     assert "No service responds at http://127.0.0.1:1" in capsys.readouterr().err
     (local_state / "settings.json").write_text(json.dumps({"public_url": "http://127.0.0.1:1"}))
