@@ -23,6 +23,13 @@ def list_entries(api: ApiClient, organization: CreatedOrganization, **query: obj
     return api.get_items(f"{organization.path}/audit-log", caller=organization.owner, query=query)
 
 
+def get_last_entry(api: ApiClient, organization: CreatedOrganization) -> Json:
+    """Return the newest entry of a log, as the owner sees it."""
+    page = api.get(f"{organization.path}/audit-log", caller=organization.owner, query={"limit": 1}).json
+    entry: Json = page["items"][0]
+    return entry
+
+
 def expected_changes(before: Json, now: Json) -> list[Json]:
     """Return the changes that an entry records for two states of a record."""
     return [

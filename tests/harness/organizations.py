@@ -24,6 +24,14 @@ class CreatedOrganization(CreatedRecord):
         """The path of its API keys."""
         return f"{self.path}/api-keys"
 
+    def api_key_path(self, key: Caller) -> str:
+        """Return the path of an API key."""
+        return f"{self.api_keys_path}/{key.id}"
+
+    def member_path(self, person: Caller) -> str:
+        """Return the path of a member."""
+        return f"{self.path}/members/{person.id}"
+
 
 def create_organization(api: ApiClient, owner: Person, **fields: Any) -> CreatedOrganization:
     """Create an organization over HTTP."""
@@ -57,3 +65,50 @@ def post_api_key(
     """Request an API key, by default as the owner, and return the response."""
     body = {"name": "Nightly export", "scopes": list(scopes) or ["read"], **fields}
     return api.post(f"{organization.path}/api-keys", caller=caller or organization.owner, json=body)
+
+
+def revoke_api_key(
+    api: ApiClient, organization: CreatedOrganization, key: Caller, *, caller: Caller | None = None
+) -> ApiResponse:
+    """Request the revocation of an API key, by default as the owner, and return the response."""
+    return api.delete(organization.api_key_path(key), caller=caller or organization.owner)
+
+
+def rotate_api_key(
+    api: ApiClient, organization: CreatedOrganization, key: Caller, *, caller: Caller | None = None, **body: Any
+) -> ApiResponse:
+    """Request a new secret of an API key, by default as the owner, and return the response."""
+    return api.post(f"{organization.api_key_path(key)}/rotate", caller=caller or organization.owner, json=body)
+
+
+def set_role(
+    api: ApiClient,
+    organization: CreatedOrganization,
+    person: Person,
+    role: object,
+    *,
+    caller: Caller | None = None,
+    **query: str,
+) -> ApiResponse:
+    """Request a role of a member, by default as the owner, and return the response."""
+    path = organization.member_path(person)
+    return api.patch(path, caller=caller or organization.owner, json={"role": role}, query=query)
+
+
+def remove_member(
+    api: ApiClient, organization: CreatedOrganization, person: Person, *, caller: Caller | None = None, **query: str
+) -> ApiResponse:
+    """Request the removal of a member, by default as the owner, and return the response."""
+    return api.delete(organization.member_path(person), caller=caller or organization.owner, query=query)
+
+
+def leave_organization(api: ApiClient, organization: CreatedOrganization, person: Caller) -> ApiResponse:
+    """Request that a member leaves, and return the response."""
+    return api.post(f"{organization.path}/leave", caller=person)
+
+
+def transfer_ownership(
+    api: ApiClient, organization: CreatedOrganization, caller: Caller, new_owner_id: object
+) -> ApiResponse:
+    """Request the transfer of the ownership, and return the response."""
+    return api.post(f"{organization.path}/transfer-ownership", caller=caller, json={"newOwnerId": new_owner_id})

@@ -9,11 +9,11 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
 from chalicelib.kernel.work.outbox import Origin
+from tests.harness import memory_aws
 
 
 def new_id_and_time_fields(timestamp: str) -> dict[str, Any]:
@@ -50,3 +50,11 @@ def create_membership(organization_id: str, user: User, role: Role | str) -> Mem
     event = "organization.invitation.accepted"
     outbox.commit(changes, event, Origin(user.actor, "accept_invitation", (event,)))
     return member
+
+
+def set_quota_count(record_type: type[Entity], partition_key: str, count: int) -> None:
+    """Count some records toward the quota of a partition, as if they had been created. The counter has to exist."""
+    assert record_type.quota
+    counter = memory_aws.get_item(partition_key, f"COUNT#{record_type.quota.name}")
+    assert counter
+    memory_aws.put_item({**counter, "n": count})
