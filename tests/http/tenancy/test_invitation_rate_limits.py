@@ -27,8 +27,8 @@ class TestRecipientLimits:
     def test_a_recipient_gets_five_mails_an_hour_from_all_senders_to_all_spellings(
         self, api, organization, ada, grace, stranger, mailbox, workers
     ):
-        containers = [create_organization(api, owner) for owner in (ada, ada, grace)]
-        containers += [organization, create_platform(api, organization), *(create_organization(api, ada) for _ in "ab")]
+        organizations = [create_organization(api, owner) for owner in (ada, ada, ada, grace, grace)]
+        containers = [*organizations[:-1], organization, create_platform(api, organization), organizations[-1]]
         spellings = [stranger.email, stranger.email.upper(), f" {stranger.email.title()} "] * 3
         *invitations, last = [
             create_invitation(api, container, address, caller=container.owner)
