@@ -1,5 +1,7 @@
 """API keys made by others: they have at most their creator's bounds, and are revoked with their creator."""
 
+from typing import Any
+
 import pytest
 
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
@@ -9,7 +11,13 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.audit_logs import get_last_entry, list_entries
 from tests.harness.callers import Caller
-from tests.harness.invitations import create_invitation, run_before_next_transaction
+from tests.harness.invitations import (
+    REVOKED_PROBLEM,
+    create_invitation,
+    get_invitation_status,
+    open_invitation,
+    run_before_next_transaction,
+)
 from tests.harness.organizations import (
     create_api_key,
     leave_organization,
@@ -22,6 +30,7 @@ from tests.harness.organizations import (
 
 SOON, LATER = "2027-01-01T00:00:00.000Z", "2028-01-01T00:00:00.000Z"
 NETWORK = "192.0.2.0/24"
+BOUNDS: dict[str, Any] = {"expiresAt": SOON, "allowedIps": [NETWORK]}
 
 
 def ids_of(keys):
@@ -56,25 +65,14 @@ class TestKeysMadeByAKey:
     @pytest.fixture
     def bounded_key(self, api, organization):
         """A key that expires soon and works from few networks."""
-        return create_api_key(api, organization, "api-keys:write", "read", expiresAt=SOON, allowedIps=[NETWORK])
+        return create_api_key(api, organization, "api-keys:write", "read", **BOUNDS)
 
-    @pytest.mark.parametrize(
-        ("fields", "expiry", "networks"),
-        [
-            ({}, SOON, [NETWORK]),
-            ({"expiresAt": None, "allowedIps": []}, SOON, [NETWORK]),
-            (
-                {"expiresAt": "2026-12-24T00:00:00.000Z", "allowedIps": ["192.0.2.0/25", "192.0.2.200/32"]},
-                "2026-12-24T00:00:00.000Z",
-                ["192.0.2.0/25", "192.0.2.200/32"],
-            ),
-        ],
-    )
-    def test_a_key_inherits_the_bounds_of_its_creator_unless_it_has_narrower_ones(
-        self, api, organization, bounded_key, fields, expiry, networks
-    ):
-        record = post_api_key(api, organization, "read", caller=bounded_key, **fields).json
-        assert (record["expiresAt"], record["allowedIps"]) == (expiry, networks)
+    def test_a_key_inherits_the_bounds_of_its_creator_or_has_narrower_ones(self, api, organization, bounded_key):
+        networks, nulls = ["192.0.2.0/25", "192.0.2.200/32"], dict[str, Any](expiresAt=None, allowedIps=[])
+        narrower = {"expiresAt": "2026-12-24T00:00:00.000Z", "allowedIps": networks}
+        for fields, bounds in (({}, BOUNDS), (nulls, BOUNDS), (narrower, narrower)):
+            record = post_api_key(api, organization, "read", caller=bounded_key, **fields).json
+            assert {name: record[name] for name in BOUNDS} == bounds
 
     @pytest.mark.parametrize(
         ("fields", "bound"),
@@ -157,18 +155,19 @@ class TestKeysOfAMember:
         return {**keys, "child": create_api_key(api, organization, "read", caller=keys["admin"])}
 
     @pytest.mark.parametrize("departure", ["removed", "left"])
-    def test_keys_are_revoked_when_their_creator_is_no_longer_a_member(
+    def test_keys_that_a_former_member_made_or_rotated_are_revoked(
         self, api, organization, grace, keys, departure, is_valid, reason_of
     ):
-        other_key = create_api_key(api, organization, "read")
+        rotated_key, other_key = (create_api_key(api, organization, "read") for _ in range(2))
+        assert rotate_api_key(api, organization, rotated_key, caller=grace, graceHours=0).status == 200
         depart = remove_member if departure == "removed" else leave_organization
         assert depart(api, organization, grace).status == 204
         entry = get_last_entry(api, organization)
         assert entry["type"] == "organization.member.removed"
-        assert ids_of(entry["data"]["revokedKeys"]) == ids_of(keys.values())
-        reasons = {name: reason_of(key) for name, key in keys.items()}
-        assert reasons.pop("child") in [(f"member_{departure}", grace.id), ("parent_revoked", keys["admin"].id)]
-        assert {*reasons.values()} == {(f"member_{departure}", grace.id)}
+        assert ids_of(entry["data"]["revokedKeys"]) == ids_of([*keys.values(), rotated_key])
+        reason = (f"member_{departure}", grace.id)
+        assert reason_of(keys.pop("child")) in [reason, ("parent_revoked", keys["admin"].id)]
+        assert {reason_of(key) for key in (*keys.values(), rotated_key)} == {reason}
         assert is_valid(other_key)
 
     @pytest.mark.parametrize(
@@ -191,9 +190,7 @@ class TestKeysOfAMember:
             second_answer = set_role(api, organization, grace, "member")
             assert ids_of(second_answer.json["revokedKeys"]) == [keys["write"].id]
 
-    def test_keys_kept_by_another_admin_are_revoked_with_that_admin(
-        self, api, organization, grace, edith, keys, is_valid
-    ):
+    def test_keys_kept_by_an_admin_are_revoked_with_them(self, api, organization, grace, edith, keys, is_valid):
         assert set_role(api, organization, edith, "admin").status == 200
         assert remove_member(api, organization, grace, caller=edith, keys="keep").status == 204
         assert get_last_entry(api, organization)["data"]["revokedKeys"] is None
@@ -213,12 +210,6 @@ class TestKeysOfAMember:
         assert api.post(f"{organization.path}/leave", caller=grace, query={"keys": "keep"}).status == 204
         assert not any(is_valid(key) for key in keys.values())
 
-    def test_keys_are_revoked_with_the_member_who_rotated_them(self, api, organization, grace, reason_of):
-        key = create_api_key(api, organization, "read")
-        assert rotate_api_key(api, organization, key, caller=grace, graceHours=0).status == 200
-        assert remove_member(api, organization, grace).status == 204
-        assert reason_of(key) == ("member_removed", grace.id)
-
     def test_no_key_is_made_during_the_removal_of_its_creator(self, api, organization, grace, is_valid, monkeypatch):
         keys = [create_api_key(api, organization, "read", caller=grace)]
         run_before_next_transaction(
@@ -227,7 +218,7 @@ class TestKeysOfAMember:
         assert remove_member(api, organization, grace).status == 204
         assert [is_valid(key) for key in keys] == [False, False]
 
-    def test_keys_are_revoked_by_the_erasure_of_their_creator(
+    def test_the_erasure_of_their_creator_revokes_keys(
         self, api, organization, grace, keys, workers, is_valid, reason_of
     ):
         erasure = api.post(f"{organization.path}/erasures", caller=organization.owner, json={"userId": grace.id})
@@ -240,7 +231,7 @@ class TestKeysOfAMember:
 
 
 class TestMoreKeysThanATransactionHolds:
-    def test_keys_are_rejected_at_once_and_revoked_by_a_task(
+    def test_keys_are_rejected_before_a_task_revokes_them(
         self, api, organization, grace, workers, is_valid, reason_of, monkeypatch
     ):
         monkeypatch.setattr(key_revocation, "MAX_KEYS_PER_TRANSACTION", 3)
@@ -258,22 +249,22 @@ class TestMoreKeysThanATransactionHolds:
         assert table.get((f"O#{organization.id}", "ENDING-KEYS")) is None
         assert list_entries(api, organization, targetId=keys[4].id)
 
-    def test_thirty_keys_and_ten_invitations_fit_into_one_transaction(
-        self, api, organization, grace, workers, is_valid
-    ):
+    def test_more_keys_and_invitations_than_fit_are_revoked(self, api, organization, grace, workers, clock, is_valid):
         keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(32)]
-        for number in range(12):
-            create_invitation(api, organization, f"guest-{number}@example.org", caller=grace)
+        invitations = [create_invitation(api, organization, f"{n}@example.org", caller=grace) for n in range(12)]
         assert remove_member(api, organization, grace).status == 204
         assert not any(is_valid(key) for key in keys)
+        assert {open_invitation(api, each).status_and_code for each in invitations} == {REVOKED_PROBLEM}
+        statuses = [get_invitation_status(api, organization, each) for each in invitations]
+        assert sorted(statuses) == ["pending"] * 2 + ["revoked"] * 10
+        clock.shift(minutes=1)
         workers.run_until_idle()
-        listed = api.get_items(organization.api_keys_path, caller=organization.owner)
-        assert [key["status"] for key in listed] == ["revoked"] * 32
+        for name in ("api-keys", "invitations"):
+            listed = api.get_items(f"{organization.path}/{name}", caller=organization.owner)
+            assert {record["status"] for record in listed} == {"revoked"}
 
 
-def test_older_keys_without_grantors_keep_their_rights_until_they_are_rotated(
-    api, organization, grace, is_valid, reason_of
-):
+def test_older_keys_keep_their_rights_until_they_are_rotated(api, organization, grace, is_valid, reason_of):
     older_key, rotated_key = (create_api_key(api, organization, "admin", caller=grace) for _ in range(2))
     for key in (older_key, rotated_key):
         record = ApiKey.from_item(table.get(ApiKey.make_item_key(organization_id=organization.id, id=key.id)) or {})

@@ -1,14 +1,24 @@
 import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
 from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Caller
-from tests.harness.organizations import create_api_key, post_api_key, revoke_api_key, rotate_api_key
+from tests.harness.organizations import (
+    create_api_key,
+    create_organization,
+    post_api_key,
+    revoke_api_key,
+    rotate_api_key,
+)
+from tests.harness.stored_records import set_quota_count
 
 REVOKED = "401 api_key_revoked"
 INVALID_VALUES = {
@@ -16,8 +26,6 @@ INVALID_VALUES = {
     "expiresAt": ["2020-01-01T00:00:00Z", "tomorrow", "2099-01-01T00:00:00", 4070908800],
     "allowedIps": [["192.0.2.1/24"], ["example.com"], ["300.0.0.1"], "192.0.2.0/24", [""], ["192.0.2.0/33"]],
     "name": [""],
-    "key": ["atr_x"],
-    "status": ["active"],
 }
 
 
@@ -86,27 +94,21 @@ class TestCreateApiKey:
         assert (created.status, created.json["createdBy"]) == (201, admin_key.id)
 
 
-class TestListAndGet:
-    def test_keys_stay_listed_in_the_order_of_their_creation(self, api, organization, ada, clock, workers):
-        key = create_api_key(api, organization, name="c")
-        create_api_key(api, organization, name="a", expiresAt=after(now(), hours=1))
-        create_api_key(api, organization, name="b")
-        revoke_api_key(api, organization, key)
-        clock.shift(hours=2)
-        for _ in range(2):
-            listed = api.get_items(organization.api_keys_path, caller=ada)
-            statuses = [(key["name"], key["status"]) for key in listed]
-            assert statuses == [("c", "revoked"), ("a", "expired"), ("b", "active")]
-            workers.run_until_idle()
-
-    def test_expiry_is_no_change_of_the_record(self, api, organization, ada, clock, workers):
-        created = post_api_key(api, organization, expiresAt=after(now(), hours=1))
+def test_keys_stay_listed_and_an_expiry_is_no_change_of_a_key(api, organization, ada, clock, workers):
+    revoked_key = create_api_key(api, organization, name="c")
+    expiring_key = create_api_key(api, organization, name="a", expiresAt=after(now(), hours=1))
+    create_api_key(api, organization, name="b")
+    revoke_api_key(api, organization, revoked_key)
+    workers.run_until_idle()
+    entries = list_entries(api, organization)
+    clock.shift(hours=2)
+    for _ in range(2):
+        listed = api.get_items(organization.api_keys_path, caller=ada)
+        statuses = [(key["name"], key["status"]) for key in listed]
+        assert statuses == [("c", "revoked"), ("a", "expired"), ("b", "active")]
         workers.run_until_idle()
-        before = list_entries(api, organization)
-        clock.shift(hours=2)
-        workers.run_until_idle()
-        assert list_entries(api, organization) == before
-        assert api.get(created.location, caller=ada).json["version"] == 1
+    assert list_entries(api, organization) == entries
+    assert api.get(organization.api_key_path(expiring_key), caller=ada).json["version"] == 1
 
 
 class TestRevokeApiKey:
@@ -169,21 +171,17 @@ class TestRotateApiKey:
         assert statuses_of(first, second, third) == [401, 401, 200]
         assert api.get(organization.path, caller=second).status_and_code == REVOKED
 
-    def test_a_later_rotation_does_not_extend_the_grace_of_a_former_secret(
+    def test_a_later_rotation_extends_no_grace_and_a_revocation_ends_it(
         self, api, organization, clock, rotate, statuses_of
     ):
         first = create_api_key(api, organization)
         second = rotate(first, graceHours=1)
-        rotate(second, graceHours=168)
+        third = rotate(second, graceHours=168)
         clock.shift(hours=2)
         assert api.get(organization.path, caller=first).status_and_code == REVOKED
-        assert statuses_of(second) == [200]
-
-    def test_revoking_ends_all_secrets_of_the_key(self, api, organization, rotate):
-        former_key = create_api_key(api, organization)
-        current_key = rotate(former_key)
-        revoke_api_key(api, organization, current_key)
-        for key in (former_key, current_key):
+        assert statuses_of(second, third) == [200, 200]
+        revoke_api_key(api, organization, third)
+        for key in (second, third):
             assert api.get(organization.path, caller=key).status_and_code == REVOKED
 
     def test_a_revoked_or_expired_key_cannot_be_rotated(self, api, organization, clock):
@@ -226,3 +224,46 @@ class TestRotateApiKey:
             clock.shift(hours=2)
         rotate(key, graceHours=0)
         assert sum(item["pk"].startswith("K#") for item in memory_aws.all_items()) <= 2
+
+
+class TestQuota:
+    @pytest.fixture
+    def quota_of_three(self, monkeypatch):
+        monkeypatch.setattr(ApiKey, "quota", replace(ApiKey.quota, limit=3))
+
+    def test_an_organization_has_at_most_100_active_keys(self, api, organization, ada):
+        create_api_key(api, organization)
+        set_quota_count(ApiKey, f"O#{organization.id}", 99)
+        assert post_api_key(api, organization).status == 201
+        assert post_api_key(api, organization).status_and_code == "409 limit_exceeded"
+        assert post_api_key(api, create_organization(api, ada)).status == 201
+
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_a_rotation_does_not_count_and_a_repeated_revocation_frees_the_quota_once(self, api, organization):
+        key, *_ = [create_api_key(api, organization) for _ in range(3)]
+        assert post_api_key(api, organization).status_and_code == "409 limit_exceeded"
+        assert rotate_api_key(api, organization, key).status == 200
+        for _ in range(2):
+            assert revoke_api_key(api, organization, key).status == 204
+        assert post_api_key(api, organization).status == 201
+        assert post_api_key(api, organization).status_and_code == "409 limit_exceeded"
+
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_expired_keys_do_not_count_and_their_revocation_frees_nothing(self, api, organization, clock, workers):
+        for _ in range(2):
+            create_api_key(api, organization)
+        expiring_key = create_api_key(api, organization, expiresAt=after(now(), hours=1))
+        assert post_api_key(api, organization).status_and_code == "409 limit_exceeded"
+        clock.shift(hours=2)
+        workers.run_until_idle()
+        assert post_api_key(api, organization).status == 201
+        assert post_api_key(api, organization).status_and_code == "409 limit_exceeded"
+        assert revoke_api_key(api, organization, expiring_key).status == 204
+        assert post_api_key(api, organization).status_and_code == "409 limit_exceeded"
+
+    @pytest.mark.usefixtures("quota_of_three")
+    def test_concurrent_requests_respect_the_quota(self, api, organization, ada):
+        with ThreadPoolExecutor(6) as threads:
+            answers = list(threads.map(lambda _: post_api_key(api, organization), range(6)))
+        assert sorted(answer.status for answer in answers) == [201, 201, 201, 409, 409, 409]
+        assert len(api.get_items(organization.api_keys_path, caller=ada)) == 3

@@ -63,9 +63,7 @@ class TestInvitationEmail:
         workers.deliver()
         assert len(mailbox.received_emails) == 1
 
-    def test_is_not_sent_to_an_unsubscribed_person_who_can_still_accept(
-        self, api, organization, stranger, mailbox, workers
-    ):
+    def test_is_not_sent_to_an_unsubscribed_person(self, api, organization, stranger, mailbox, workers):
         create_invitation(api, organization, EMAIL_ADDRESS)
         for address in (EMAIL_ADDRESS, stranger.email):
             unsubscribe(api, create_token(address))

@@ -24,10 +24,6 @@ INVALID_VALUES = {
     "role": ["owner", "superuser", "Admin", ""],
     "message": ["x" * 4001, "a\x00b", 3],
     "expiresInDays": [0, 31, -1, 1.5, "7", True],
-    "status": ["accepted"],
-    "acceptUrl": ["x"],
-    "expiresAt": ["2099-01-01T00:00:00Z"],
-    "invitedBy": ["01939d3c-0000-4000-8000-00000000000a"],
 }
 
 
@@ -42,31 +38,17 @@ class TestInviteToOrganization:
         answer = post_invitation(api, organization, SOPHIE_EMAIL, **nulls)
         invitation = answer.json
         assert (answer.status, answer.location) == (201, f"{organization.path}/invitations/{invitation['id']}")
-        assert invitation == {
-            "id": invitation["id"],
-            "createdAt": timestamp,
-            "updatedAt": timestamp,
-            "version": 1,
-            "platformId": None,
-            "email": SOPHIE_EMAIL,
-            "role": "member",
-            "message": None,
-            "expiresInDays": 7,
-            "status": "pending",
-            "sentAt": timestamp,
-            "mailWithheld": False,
-            "expiresAt": after(timestamp, days=7),
-            "invitedBy": ada.id,
-            "acceptUrl": invitation["acceptUrl"],
-        }
+        times = dict.fromkeys(("createdAt", "updatedAt", "sentAt"), timestamp)
+        lifetime = {"status": "pending", "expiresInDays": 7, "expiresAt": after(timestamp, days=7), **times}
+        content = {"email": SOPHIE_EMAIL, "role": "member", "message": None, "platformId": None, "invitedBy": ada.id}
+        generated = {"id": invitation["id"], "version": 1, "acceptUrl": invitation["acceptUrl"], "mailWithheld": False}
+        assert invitation == {**generated, **content, **lifetime}
         assert api.get(answer.location, caller=ada).json == {**invitation, "acceptUrl": None}
 
     @pytest.mark.parametrize(
         ("days", "message"), [(1, "x" * 4000), (30, "Come and join us.\n\nThe Engines")], ids=["minimum", "maximum"]
     )
-    def test_every_field_is_accepted_and_the_email_address_stored_in_lower_case(
-        self, api, organization, clock, days, message
-    ):
+    def test_every_field_is_accepted_and_stored(self, api, organization, clock, days, message):
         timestamp = clock.freeze()
         fields = {"role": "editor", "message": message, "expiresInDays": days}
         record = post_invitation(api, organization, " Sophie.Germain@Example.ORG ", **fields).json
@@ -81,9 +63,7 @@ class TestInviteToOrganization:
             ("https://app.example/?to=join", "https://app.example/?to=join&token="),
         ],
     )
-    def test_the_link_points_to_the_service_or_the_configured_page(
-        self, api, organization, configure, page, expected_url
-    ):
+    def test_the_link_points_to_the_configured_page(self, api, organization, configure, page, expected_url):
         configure(invitation_url=page)
         answer = post_invitation(api, organization, SOPHIE_EMAIL)
         assert answer.headers["Cache-Control"] == "no-store"
@@ -189,9 +169,7 @@ class TestLimit:
         assert create_invitation(api, create_organization(api, ada), SOPHIE_EMAIL).record["status"] == "pending"
 
     @pytest.mark.usefixtures("limit_of_three")
-    def test_an_invitation_frees_its_place_once_when_it_ends_and_needs_none_when_it_is_sent_again(
-        self, api, organization, ada, stranger, operator, clock, invite
-    ):
+    def test_an_ended_invitation_frees_its_place_once(self, api, organization, ada, stranger, operator, clock, invite):
         first = create_invitation(api, organization, SOPHIE_EMAIL)
         assert [invite().status for _ in range(3)] == [201, 201, 409]
         clock.shift(minutes=2)

@@ -1,8 +1,12 @@
+"""Reading, revoking and resending invitations, and their expiry."""
+
 from functools import partial
 
 import pytest
 
 from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.storage import table
+from tests.harness import memory_aws
 from tests.harness.invitations import (
     SOPHIE_EMAIL,
     accept_invitation,
@@ -17,8 +21,39 @@ from tests.harness.invitations import (
     resend_invitation,
 )
 from tests.harness.organizations import create_api_key
+from tests.harness.workers import queued_bodies
 
 REVOKED, EXPIRED, INVALID = "410 invitation_revoked", "410 invitation_expired", "409 invalid_transition"
+
+
+def test_all_invitations_are_listed_without_links(api, organization, ada, stranger, operator, clock):
+    expired = create_invitation(api, organization, "late@example.org", expiresInDays=1)
+    clock.shift(days=2)
+    invitations = [expired, create_accepted(api, organization, stranger), create_declined(api, organization, operator)]
+    invitations += [create_invitation(api, organization, address) for address in ("gone@example.org", SOPHIE_EMAIL)]
+    api.delete(invitations[3].path, caller=ada)
+    path = f"{organization.path}/invitations"
+    listed = api.get_items(path, caller=ada)
+    assert [i["id"] for i in listed] == [invitation.id for invitation in invitations]
+    assert [i["status"] for i in listed] == ["expired", "accepted", "declined", "revoked", "pending"]
+    assert listed[-1] == {**invitations[-1].record, "acceptUrl": None}
+    assert {i["acceptUrl"] for i in listed} == {None}
+    pages = api.get_pages(path, caller=ada, query={"limit": 2})
+    assert [page["items"] for page in pages if page["items"]] == [listed[:2], listed[2:4], listed[4:]]
+
+
+def test_the_etag_of_an_invitation_changes_when_it_is_sent_again_and_when_it_expires(api, organization, grace, clock):
+    invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+    before = api.get(invitation.path, caller=grace)
+    assert before.json == {**invitation.record, "acceptUrl": None}
+    clock.shift(minutes=2)
+    resend_invitation(api, organization, invitation)
+    resent = api.get(invitation.path, caller=grace, headers={"If-None-Match": before.etag})
+    assert resent.status == 200
+    assert api.get(invitation.path, caller=grace, headers={"If-None-Match": resent.etag}).status == 304
+    clock.shift(days=8)
+    expired = api.get(invitation.path, caller=grace, headers={"If-None-Match": resent.etag})
+    assert (expired.status, expired.json["status"]) == (200, "expired")
 
 
 @pytest.fixture
@@ -33,9 +68,7 @@ def closed_invitations(api, organization, ada, stranger, operator, clock):
 
 
 class TestRevokeInvitation:
-    def test_the_link_is_rejected_at_once_for_everyone_and_a_repetition_changes_nothing(
-        self, api, organization, grace, stranger
-    ):
+    def test_the_link_is_rejected_at_once_for_everyone(self, api, organization, grace, stranger):
         invitation = create_invitation(api, organization, stranger)
         answer = api.delete(invitation.path, caller=grace)
         assert (answer.status, answer.text) == (204, "")
@@ -48,9 +81,7 @@ class TestRevokeInvitation:
         assert api.get(invitation.path, caller=grace).json == before
         assert invitation_events(api, organization, invitation) == ["created", "revoked"]
 
-    def test_an_accepted_declined_or_expired_invitation_cannot_be_revoked(
-        self, api, organization, ada, closed_invitations, workers
-    ):
+    def test_a_closed_invitation_cannot_be_revoked(self, api, organization, ada, closed_invitations, workers):
         for status in ("accepted", "declined", "expired"):
             for _ in range(2):
                 assert api.delete(closed_invitations[status].path, caller=ada).status_and_code == INVALID
@@ -127,9 +158,7 @@ class TestResendInvitation:
             create_invitation(api, organization, address)
             assert resend().status == 200
 
-    def test_a_rate_limited_request_changes_nothing_and_a_precondition_takes_precedence(
-        self, api, organization, ada, invitation, resend
-    ):
+    def test_a_rate_limited_request_changes_nothing(self, api, organization, ada, invitation, resend):
         assert resend(headers={"If-Match": '"another"'}).status_and_code == "412 precondition_failed"
         assert resend().status_and_code == "429 rate_limited"
         assert open_invitation(api, invitation).status == 200
@@ -143,3 +172,62 @@ class TestResendInvitation:
                 assert api.post(f"{invitation.path}/resend", caller=ada).status_and_code == INVALID
                 assert api.get(invitation.path, caller=ada).json == before
             clock.shift(minutes=2)
+
+
+@pytest.mark.parametrize("days", [1, 30])
+def test_the_link_works_until_the_expiry_and_not_afterwards(api, organization, stranger, clock, workers, days):
+    clock.freeze()
+    invitation = create_invitation(api, organization, stranger, expiresInDays=days)
+    clock.shift(days=days, seconds=-0.001)
+    workers.run_until_idle()
+    assert open_invitation(api, invitation).json["status"] == "pending"
+    clock.shift(seconds=0.001)
+    for _ in range(2):
+        for caller in (None, stranger):
+            assert open_invitation(api, invitation, caller).status_and_code == EXPIRED
+        for decision in ("accept", "decline"):
+            assert decide_on_invitation(api, invitation, stranger, decision).status_and_code == EXPIRED
+        assert get_invitation_status(api, organization, invitation) == "expired"
+        workers.run_until_idle()
+        clock.shift(minutes=5)
+    assert invitation_events(api, organization, invitation) == ["created", "expired"]
+
+
+def test_closed_invitations_do_not_expire(api, organization, ada, stranger, operator, clock, workers):
+    accepted, declined = create_accepted(api, organization, stranger), create_declined(api, organization, operator)
+    api.delete(create_invitation(api, organization, SOPHIE_EMAIL).path, caller=ada)
+    create_invitation(api, organization, "late@example.org")
+    clock.shift(days=31)
+    workers.run_until_idle()
+    clock.shift(minutes=2)
+    workers.run_sweep()
+    assert queued_bodies("jobs") == []
+    for invitation, status in ((accepted, "accepted"), (declined, "declined")):
+        assert get_invitation_status(api, organization, invitation) == status
+        assert invitation_events(api, organization, invitation) == ["created", status]
+    assert decide_on_invitation(api, accepted, stranger).json["membership"]["userId"] == stranger.id
+
+
+def test_invitations_expire_in_a_deleted_organization(api, organization, ada, stranger, clock, workers):
+    invitation = create_invitation(api, organization, stranger)
+    api.delete(organization.path, caller=ada)
+    clock.shift(days=8)
+    workers.run_until_idle()
+    assert open_invitation(api, invitation, stranger).status_and_code == "404 not_found"
+    api.patch(organization.path, caller=ada, json={"status": "active"})
+    assert open_invitation(api, invitation, stranger).status_and_code == EXPIRED
+    assert invitation_events(api, organization, invitation) == ["created", "expired"]
+
+
+def test_a_purge_removes_every_item_of_an_invitation(api, organization, ada, stranger, clock, workers):
+    pending = create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=30)
+    accepted = create_accepted(api, organization, stranger)
+    clock.shift(days=5)
+    api.delete(organization.path, caller=ada)
+    clock.shift(days=31)
+    for _ in range(2):
+        workers.run_until_idle()
+    items = [item for item in memory_aws.all_items() if item["pk"].startswith(("O#", "U#"))]
+    assert [item for item in items if not table.is_expired(item)] == []
+    for invitation in (pending, accepted):
+        assert open_invitation(api, invitation, stranger).status_and_code == "404 not_found"

@@ -1,6 +1,5 @@
 """The mail of an invitation: its content, when it is sent, and that it is sent once."""
 
-import json
 import re
 from datetime import datetime, timedelta
 
@@ -44,9 +43,7 @@ def logged_mail_errors(caplog):
 
 
 class TestMailContent:
-    def test_the_mail_names_the_inviter_the_organization_the_role_and_the_expiry(
-        self, api, organization, grace, workers, mailbox, clock
-    ):
+    def test_the_mail_names_who_invites_to_what(self, api, organization, grace, workers, mailbox, clock):
         clock.shift(days=1)  # Mails of a new organization omit the texts of its members.
         clock.freeze(now())
         fields = {"role": "editor", "message": "Come and join us.\nWe start on Monday."}
@@ -62,9 +59,7 @@ class TestMailContent:
         assert f"It is valid until {expiry.day} {expiry:%B %Y, %H:%M} UTC." in letter.text
         assert "Come and join us.<br>\nWe start on Monday." in letter.html
 
-    def test_the_link_is_the_accept_url_of_the_invitation(
-        self, api, organization, stranger, workers, mailbox, configure
-    ):
+    def test_the_link_is_the_url_of_the_invitation(self, api, organization, stranger, workers, mailbox, configure):
         invitation = create_invitation(api, organization, stranger)
         workers.deliver()
         link = find_link(mailbox.emails[0].text)
@@ -77,9 +72,7 @@ class TestMailContent:
         assert find_link(mailbox.emails[1].text).startswith("https://app.example.com/join?lang=en&token=")
         assert "https://app.example.com/join?lang=en&amp;token=" in mailbox.emails[1].html
 
-    def test_the_mail_of_an_api_key_or_of_an_inviter_without_a_name_names_no_inviter(
-        self, api, organization, issuer, workers, mailbox
-    ):
+    def test_the_mail_of_a_nameless_inviter_names_nobody(self, api, organization, issuer, workers, mailbox):
         create_invitation(api, organization, SOPHIE_EMAIL, caller=create_api_key(api, organization, "admin"))
         nameless = issuer.create_person("nameless", "", preferred_username=None)
         invitation = create_invitation(api, create_organization(api, nameless), SOPHIE_EMAIL)
@@ -101,9 +94,7 @@ class TestMailContent:
 
 
 class TestSending:
-    def test_without_a_sender_no_mail_is_sent_and_the_link_works(
-        self, api, organization, stranger, workers, mailbox, configure
-    ):
+    def test_without_a_sender_only_the_link_works(self, api, organization, stranger, workers, mailbox, configure):
         configure(mail_from="")
         invitation = create_invitation(api, organization, stranger)
         assert stored_mails() == []
@@ -111,9 +102,7 @@ class TestSending:
         assert mailbox.emails == []
         accept_invitation(api, invitation, stranger)
 
-    def test_the_request_sends_only_one_queue_message_and_repeated_messages_send_one_mail(
-        self, api, organization, workers, mailbox, clock
-    ):
+    def test_repeated_queue_messages_send_one_mail(self, api, organization, workers, mailbox, clock):
         calls = post_invitation(api, organization, SOPHIE_EMAIL).calls
         assert (calls.names_of_service("sqs"), calls.names_of_service("sesv2")) == (["sqs:SendMessage"], [])
         assert mailbox.emails == []
@@ -147,9 +136,7 @@ class TestSending:
         assert open_invitation(api, first, stranger).status_and_code == "410 invitation_revoked"
         assert open_invitation(api, second, stranger).status == 200
 
-    def test_an_invitation_resent_before_its_mail_sends_one_mail_with_the_latest_link(
-        self, api, organization, workers, mailbox, clock
-    ):
+    def test_one_mail_has_the_latest_link(self, api, organization, workers, mailbox, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         clock.shift(minutes=1)
         latest = resend_invitation(api, organization, invitation)
@@ -174,11 +161,9 @@ class TestSending:
 
 
 class TestMailServiceFailures:
-    def test_sending_is_retried_with_growing_delays_until_the_invitation_expires(
-        self, api, organization, workers, mailbox, clock
-    ):
+    def test_sending_is_retried_with_growing_delays(self, api, organization, workers, mailbox, clock):
         clock.freeze()
-        create_invitation(api, organization, SOPHIE_EMAIL)
+        create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=4)
         delays_seconds = []
         with inject_fault(Fault.THROTTLED, call_name="sesv2:SendEmail", times=None):
             workers.deliver()
@@ -191,7 +176,7 @@ class TestMailServiceFailures:
         expected += [6 * HOUR_SECONDS] * (len(delays_seconds) - 4)
         ratios = [delay / usual for delay, usual in zip(delays_seconds, expected, strict=True)]
         assert 0.8 <= min(ratios) < 1 < max(ratios) <= 1.2
-        assert 24 <= len(delays_seconds) <= 40
+        assert 16 <= len(delays_seconds) <= 26
 
     def test_the_mail_is_sent_once_after_a_recovery(self, api, organization, workers, mailbox, clock):
         create_invitation(api, organization, SOPHIE_EMAIL)
@@ -216,9 +201,7 @@ class TestMailServiceFailures:
         workers.run_until_idle()
         assert len(mailbox.emails) == 1
 
-    def test_a_rejected_mail_is_logged_without_the_address_and_not_retried(
-        self, api, organization, workers, mailbox, clock, caplog
-    ):
+    def test_a_rejected_mail_is_logged_without_the_address(self, api, organization, workers, mailbox, clock, caplog):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
         with Stubber(client("sesv2")) as stubbed:
             stubbed.add_client_error("send_email", "MessageRejected", f"No such address: {SOPHIE_EMAIL}")
@@ -230,13 +213,3 @@ class TestMailServiceFailures:
         workers.run_until_idle()
         assert mailbox.emails == []
         assert api.get(invitation.path, caller=organization.owner).json["status"] == "pending"
-
-
-def test_only_the_mail_contains_the_token(api, organization, workers, mailbox, caplog):
-    invitation = create_invitation(api, organization, SOPHIE_EMAIL)
-    stored = memory_aws.all_items()
-    queued = [message.body for queue in memory_aws.get_queues() for message in queue._messages]  # noqa: SLF001
-    workers.run_until_idle()
-    searched_text = json.dumps([stored, memory_aws.all_items(), queued, list_entries(api, organization)], default=str)
-    assert invitation.token in mailbox.emails[0].text
-    assert invitation.token not in searched_text + repr([vars(record) for record in caplog.records])

@@ -58,9 +58,7 @@ class TestDeleteOrganization:
         for query in (RESTORE, DELETED):
             assert api.get_items("/organizations", caller=key, query=query) == []
 
-    def test_the_owner_sees_when_it_will_be_purged_and_its_slug_stays_reserved(
-        self, api, organization, ada, stranger, clock, delete
-    ):
+    def test_the_owner_sees_when_it_will_be_purged(self, api, organization, ada, stranger, clock, delete):
         timestamp = clock.freeze()
         delete()
         (deleted,) = api.get_items("/organizations", caller=ada, query=DELETED)
@@ -151,9 +149,7 @@ class TestPurge:
         workers.run_until_idle()
         assert restore().status == 200
 
-    def test_a_restored_organization_is_not_purged_by_an_earlier_message(
-        self, api, organization, ada, workers, clock, restore, delete
-    ):
+    def test_a_restored_organization_is_not_purged(self, api, organization, ada, workers, clock, restore, delete):
         workers.run_until_idle()
         delete()
         clock.shift(days=30)

@@ -111,9 +111,7 @@ class TestFormerSlugs:
         assert api.get(f"{BY_SLUG}/first", caller=ada).status_and_code == "404 not_found"
         assert api.get(f"{BY_SLUG}/first", caller=stranger).status == 200
 
-    def test_a_former_slug_that_was_taken_back_is_reserved_while_in_use(
-        self, api, ada, stranger, renamed, rename, clock
-    ):
+    def test_a_former_slug_that_was_taken_back_is_reserved(self, api, ada, stranger, renamed, rename, clock):
         assert rename(renamed, "first").json["slug"] == "first"
         assert api.get(f"{BY_SLUG}/first", caller=ada).status == 200
         assert api.get(f"{BY_SLUG}/second", caller=ada).location == f"{BY_SLUG}/first"

@@ -87,7 +87,7 @@ class TestOwnedOrganizationsLimit:
         assert Organization.quota is not None
         assert Organization.quota.maximum == 100
 
-    def test_deleted_organizations_do_not_count_until_their_restoration(self, api, configure, ada, create):
+    def test_deleted_organizations_do_not_count(self, api, configure, ada, create):
         configure(max_owned_organizations="2")
         create(ada)
         deleted_path = create(ada).location
