@@ -81,12 +81,6 @@ class TestUpdateOrganizationMember:
         roles = roles_by_username(api, organization)
         assert (roles["ada"], roles["mary"]) == ("owner", "member")
 
-    def test_the_current_role_adds_no_entry(self, api, organization, ada, mary):
-        before = get_last_entry(api, organization)
-        for body in ({"role": "member"}, {}):
-            assert api.patch(organization.member_path(mary), caller=ada, json=body).status == 200
-        assert get_last_entry(api, organization) == before
-
     def test_invalid_roles_and_fields_from_the_token_are_rejected(self, api, organization, ada, mary):
         for role in (None, "", "Admin", "superuser", 3, ["admin"]):
             answer = set_role(api, organization, mary, role)

@@ -53,12 +53,11 @@ class TestGetOrganization:
         for path in (organization.path, f"/organizations/{organization.id.upper()}", f"{organization.path}/"):
             assert api.get(path, caller=mary).json == organization.record
 
-    def test_a_malformed_id_is_not_found(self, api, ada):
-        for name in MALFORMED_IDS:
-            assert api.get(f"/organizations/{name}", caller=ada).status_and_code == "404 not_found", name
+    def test_a_malformed_id_or_slug_is_not_found(self, api, ada):
+        slugs = ["Engines", "a--b", "-", "%20", "a" * 64]
+        for path in (*(f"/organizations/{name}" for name in MALFORMED_IDS), *(f"{BY_SLUG}/{slug}" for slug in slugs)):
+            assert api.get(path, caller=ada).status_and_code == "404 not_found", path
 
-
-class TestGetOrganizationBySlug:
     def test_only_members_and_keys_find_the_organization_by_its_slug(self, api, ada, stranger):
         organization, _ = create_organization(api, ada, slug="engines"), create_organization(api, ada, slug="other")
         by_slug, by_id = api.get(f"{BY_SLUG}/engines", caller=ada), api.get(organization.path, caller=ada)
@@ -69,10 +68,6 @@ class TestGetOrganizationBySlug:
         foreign, missing = (api.get(f"{BY_SLUG}/{slug}", caller=stranger) for slug in ("engines", "nothing"))
         assert foreign.status_and_code == missing.status_and_code == "404 not_found"
         assert foreign.json["detail"] == missing.json["detail"]
-
-    def test_a_malformed_slug_is_not_found(self, api, ada):
-        for slug in ("Engines", "a--b", "-", "%20", "a" * 64):
-            assert api.get(f"{BY_SLUG}/{slug}", caller=ada).status_and_code == "404 not_found", slug
 
 
 class TestFormerSlugs:
