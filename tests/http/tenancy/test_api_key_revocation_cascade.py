@@ -230,38 +230,38 @@ class TestKeysOfAMember:
         assert grace.id not in str(table.get_all(item_keys))
 
 
-class TestMoreKeysThanATransactionHolds:
-    def test_keys_are_rejected_before_a_task_revokes_them(
-        self, api, organization, grace, workers, is_valid, reason_of, monkeypatch
-    ):
-        monkeypatch.setattr(key_revocation, "MAX_KEYS_PER_TRANSACTION", 3)
-        keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(5)]
-        parent = create_api_key(api, organization, "admin")
-        children = [create_api_key(api, organization, "read", caller=parent) for _ in range(5)]
-        assert remove_member(api, organization, grace).status == 204
-        assert ids_of(get_last_entry(api, organization)["data"]["revokedKeys"]) == ids_of(keys)
-        assert revoke_api_key(api, organization, parent).status == 204
-        assert not any(is_valid(key) for key in [*keys, *children])
-        assert post_api_key(api, organization, caller=keys[-1]).status_and_code == "401 api_key_revoked"
-        workers.run_until_idle()
-        assert {reason_of(key) for key in keys} == {("member_removed", grace.id)}
-        assert {reason_of(key) for key in children} == {("parent_revoked", parent.id)}
-        assert table.get((f"O#{organization.id}", "ENDING-KEYS")) is None
-        assert list_entries(api, organization, targetId=keys[4].id)
+def test_keys_are_rejected_before_a_task_revokes_them(
+    api, organization, grace, workers, is_valid, reason_of, monkeypatch
+):
+    monkeypatch.setattr(key_revocation, "MAX_KEYS_PER_TRANSACTION", 3)
+    keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(5)]
+    parent = create_api_key(api, organization, "admin")
+    children = [create_api_key(api, organization, "read", caller=parent) for _ in range(5)]
+    assert remove_member(api, organization, grace).status == 204
+    assert ids_of(get_last_entry(api, organization)["data"]["revokedKeys"]) == ids_of(keys)
+    assert revoke_api_key(api, organization, parent).status == 204
+    assert not any(is_valid(key) for key in [*keys, *children])
+    assert post_api_key(api, organization, caller=keys[-1]).status_and_code == "401 api_key_revoked"
+    workers.run_until_idle()
+    assert {reason_of(key) for key in keys} == {("member_removed", grace.id)}
+    assert {reason_of(key) for key in children} == {("parent_revoked", parent.id)}
+    assert table.get((f"O#{organization.id}", "ENDING-KEYS")) is None
+    assert list_entries(api, organization, targetId=keys[4].id)
 
-    def test_more_keys_and_invitations_than_fit_are_revoked(self, api, organization, grace, workers, clock, is_valid):
-        keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(32)]
-        invitations = [create_invitation(api, organization, f"{n}@example.org", caller=grace) for n in range(12)]
-        assert remove_member(api, organization, grace).status == 204
-        assert not any(is_valid(key) for key in keys)
-        assert {open_invitation(api, each).status_and_code for each in invitations} == {REVOKED_PROBLEM}
-        statuses = [get_invitation_status(api, organization, each) for each in invitations]
-        assert sorted(statuses) == ["pending"] * 2 + ["revoked"] * 10
-        clock.shift(minutes=1)
-        workers.run_until_idle()
-        for name in ("api-keys", "invitations"):
-            listed = api.get_items(f"{organization.path}/{name}", caller=organization.owner)
-            assert {record["status"] for record in listed} == {"revoked"}
+
+def test_more_keys_and_invitations_than_fit_are_revoked(api, organization, grace, workers, clock, is_valid):
+    keys = [create_api_key(api, organization, "read", caller=grace) for _ in range(32)]
+    invitations = [create_invitation(api, organization, f"{n}@example.org", caller=grace) for n in range(12)]
+    assert remove_member(api, organization, grace).status == 204
+    assert not any(is_valid(key) for key in keys)
+    assert {open_invitation(api, each).status_and_code for each in invitations} == {REVOKED_PROBLEM}
+    statuses = [get_invitation_status(api, organization, each) for each in invitations]
+    assert sorted(statuses) == ["pending"] * 2 + ["revoked"] * 10
+    clock.shift(minutes=1)
+    workers.run_until_idle()
+    for name in ("api-keys", "invitations"):
+        listed = api.get_items(f"{organization.path}/{name}", caller=organization.owner)
+        assert {record["status"] for record in listed} == {"revoked"}
 
 
 def test_older_keys_keep_their_rights_until_they_are_rotated(api, organization, grace, is_valid, reason_of):

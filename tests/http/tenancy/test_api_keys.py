@@ -111,22 +111,22 @@ def test_keys_stay_listed_and_an_expiry_is_no_change_of_a_key(api, organization,
     assert api.get(organization.api_key_path(expiring_key), caller=ada).json["version"] == 1
 
 
-class TestRevokeApiKey:
-    def test_a_revoked_key_stops_working_at_once_and_a_repetition_changes_nothing(self, api, organization, ada):
-        key = create_api_key(api, organization)
-        assert api.get(organization.path, caller=key).status == 200
-        assert revoke_api_key(api, organization, key).status == 204
-        assert api.get(organization.path, caller=key).status_and_code == REVOKED
-        record = api.get(organization.api_key_path(key), caller=ada).json
-        assert record["status"] == "revoked"
-        assert revoke_api_key(api, organization, key).status == 204
-        assert api.get(organization.api_key_path(key), caller=ada).json == record
-        assert len(list_entries(api, organization, type="organization.api_key.revoked")) == 1
+def test_a_revoked_key_stops_working_at_once_and_a_repetition_changes_nothing(api, organization, ada):
+    key = create_api_key(api, organization)
+    assert api.get(organization.path, caller=key).status == 200
+    assert revoke_api_key(api, organization, key).status == 204
+    assert api.get(organization.path, caller=key).status_and_code == REVOKED
+    record = api.get(organization.api_key_path(key), caller=ada).json
+    assert record["status"] == "revoked"
+    assert revoke_api_key(api, organization, key).status == 204
+    assert api.get(organization.api_key_path(key), caller=ada).json == record
+    assert len(list_entries(api, organization, type="organization.api_key.revoked")) == 1
 
-    def test_a_key_may_revoke_itself(self, api, organization):
-        key = create_api_key(api, organization, "api-keys:write")
-        assert revoke_api_key(api, organization, key, caller=key).status == 204
-        assert api.get(organization.api_keys_path, caller=key).status_and_code == REVOKED
+
+def test_a_key_may_revoke_itself(api, organization):
+    key = create_api_key(api, organization, "api-keys:write")
+    assert revoke_api_key(api, organization, key, caller=key).status == 204
+    assert api.get(organization.api_keys_path, caller=key).status_and_code == REVOKED
 
 
 class TestRotateApiKey:

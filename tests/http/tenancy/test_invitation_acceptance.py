@@ -176,27 +176,27 @@ class TestAcceptInvitation:
         assert invitation_events(api, organization, invitation) == ["created", "accepted"]
 
 
-class TestDeclineInvitation:
-    def test_the_invited_user_can_decline_and_repeat_that(self, api, organization, invitation, stranger, respond):
-        first = decline_invitation(api, invitation, stranger)
-        assert (first["status"], first["membership"]) == ("declined", None)
-        assert decline_invitation(api, invitation, stranger) == respond(stranger, decision="decline").json == first
-        for answer in (decide_on_invitation(api, invitation, stranger), respond(stranger)):
-            assert answer.status_and_code == USED
-        assert "stranger" not in roles_by_username(api, organization)
-        assert invitation_events(api, organization, invitation) == ["created", "declined"]
+def test_the_invited_user_can_decline_and_repeat_that(api, organization, invitation, stranger, respond):
+    first = decline_invitation(api, invitation, stranger)
+    assert (first["status"], first["membership"]) == ("declined", None)
+    assert decline_invitation(api, invitation, stranger) == respond(stranger, decision="decline").json == first
+    for answer in (decide_on_invitation(api, invitation, stranger), respond(stranger)):
+        assert answer.status_and_code == USED
+    assert "stranger" not in roles_by_username(api, organization)
+    assert invitation_events(api, organization, invitation) == ["created", "declined"]
 
-    def test_a_decision_cannot_be_replaced_by_the_opposite(self, api, organization, stranger, operator):
-        declined, accepted = create_declined(api, organization, stranger), create_accepted(api, organization, operator)
-        assert decide_on_invitation(api, declined, stranger).status_and_code == USED
-        late = decide_on_invitation(api, accepted, operator, "decline")
-        assert late.status_and_code == USED
-        advice = f"You accepted it and are a member. To leave, send POST {organization.path}/leave."
-        assert advice in late.json["detail"]
-        for invitation, status in ((declined, "declined"), (accepted, "accepted")):
-            described = open_invitation(api, invitation).json
-            assert (described["status"], described["membership"]) == (status, None)
-        assert set(roles_by_username(api, organization)) == {"ada", "grace", "edith", "mary", "operator"}
+
+def test_a_decision_cannot_be_replaced_by_the_opposite(api, organization, stranger, operator):
+    declined, accepted = create_declined(api, organization, stranger), create_accepted(api, organization, operator)
+    assert decide_on_invitation(api, declined, stranger).status_and_code == USED
+    late = decide_on_invitation(api, accepted, operator, "decline")
+    assert late.status_and_code == USED
+    advice = f"You accepted it and are a member. To leave, send POST {organization.path}/leave."
+    assert advice in late.json["detail"]
+    for invitation, status in ((declined, "declined"), (accepted, "accepted")):
+        described = open_invitation(api, invitation).json
+        assert (described["status"], described["membership"]) == (status, None)
+    assert set(roles_by_username(api, organization)) == {"ada", "grace", "edith", "mary", "operator"}
 
 
 class TestInvitationsOfCurrentMembers:

@@ -56,30 +56,18 @@ def test_the_etag_of_an_invitation_changes_when_it_is_sent_again_and_when_it_exp
     assert (expired.status, expired.json["status"]) == (200, "expired")
 
 
-@pytest.fixture
-def closed_invitations(api, organization, ada, stranger, operator, clock):
-    """An expired, a revoked, an accepted and a declined invitation, by status."""
-    expired = create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=1)
-    clock.shift(days=2)
-    revoked = create_invitation(api, organization, SOPHIE_EMAIL)
-    api.delete(revoked.path, caller=ada)
-    accepted, declined = create_accepted(api, organization, stranger), create_declined(api, organization, operator)
-    return {"expired": expired, "revoked": revoked, "accepted": accepted, "declined": declined}
-
-
-class TestRevokeInvitation:
-    def test_the_link_is_rejected_at_once_for_everyone(self, api, organization, grace, stranger):
-        invitation = create_invitation(api, organization, stranger)
-        answer = api.delete(invitation.path, caller=grace)
-        assert (answer.status, answer.text) == (204, "")
-        for caller in (None, stranger):
-            assert open_invitation(api, invitation, caller).status_and_code == REVOKED
-        assert api.get(organization.path, caller=stranger).status_and_code == "404 not_found"
-        before = api.get(invitation.path, caller=grace).json
-        assert before["status"] == "revoked"
-        assert api.delete(invitation.path, caller=grace).status == 204
-        assert api.get(invitation.path, caller=grace).json == before
-        assert invitation_events(api, organization, invitation) == ["created", "revoked"]
+def test_the_link_is_rejected_at_once_for_everyone(api, organization, grace, stranger):
+    invitation = create_invitation(api, organization, stranger)
+    answer = api.delete(invitation.path, caller=grace)
+    assert (answer.status, answer.text) == (204, "")
+    for caller in (None, stranger):
+        assert open_invitation(api, invitation, caller).status_and_code == REVOKED
+    assert api.get(organization.path, caller=stranger).status_and_code == "404 not_found"
+    before = api.get(invitation.path, caller=grace).json
+    assert before["status"] == "revoked"
+    assert api.delete(invitation.path, caller=grace).status == 204
+    assert api.get(invitation.path, caller=grace).json == before
+    assert invitation_events(api, organization, invitation) == ["created", "revoked"]
 
 
 class TestResendInvitation:
@@ -158,9 +146,17 @@ class TestResendInvitation:
         assert api.get(invitation.path, caller=ada).json["version"] == 1
         assert invitation_events(api, organization, invitation) == ["created"]
 
-    def test_only_a_pending_invitation_is_revoked_or_resent(self, api, ada, closed_invitations, clock, workers):
+    def test_only_a_pending_invitation_is_revoked_or_resent(
+        self, api, organization, ada, stranger, operator, clock, workers
+    ):
+        expired = create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=1)
+        clock.shift(days=2)
+        revoked = create_invitation(api, organization, SOPHIE_EMAIL)
+        api.delete(revoked.path, caller=ada)
+        accepted, declined = create_accepted(api, organization, stranger), create_declined(api, organization, operator)
+        by_status = {"expired": expired, "revoked": revoked, "accepted": accepted, "declined": declined}
         for _ in range(2):
-            for status, invitation in closed_invitations.items():
+            for status, invitation in by_status.items():
                 before = api.get(invitation.path, caller=ada).json
                 assert before["status"] == status
                 assert api.post(f"{invitation.path}/resend", caller=ada).status_and_code == INVALID

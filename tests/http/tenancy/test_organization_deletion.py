@@ -36,36 +36,34 @@ def stored_entries(organization):
     return [item for item in memory_aws.all_items() if item["pk"] == f"A#{organization.id}"]
 
 
-class TestDeleteOrganization:
-    def test_a_deleted_organization_is_not_found_by_any_caller(
-        self, api, organization, ada, grace, mary, restore, delete
-    ):
-        key = create_api_key(api, organization, "admin")
-        answer = delete()
-        assert (answer.status, answer.text) == (204, "")
-        suffixes = ("", "/members", "/api-keys", "/audit-log", "/audit-log/verify-integrity")
-        paths = [f"{organization.path}{suffix}" for suffix in suffixes]
-        for caller in (ada, grace, mary, key):
-            for path in [*paths, f"/organizations/by-slug/{organization.record['slug']}"]:
-                assert api.get(path, caller=caller).status_and_code == "404 not_found"
-        answers = [
-            *(post_api_key(api, organization, caller=person) for person in (ada, grace)),
-            restore(grace),
-            delete(),
-            api.post(f"{organization.path}/leave", caller=mary),
-        ]
-        assert {answer.status_and_code for answer in answers} == {"404 not_found"}
-        for query in (RESTORE, DELETED):
-            assert api.get_items("/organizations", caller=key, query=query) == []
+def test_a_deleted_organization_is_not_found_by_any_caller(api, organization, ada, grace, mary, restore, delete):
+    key = create_api_key(api, organization, "admin")
+    answer = delete()
+    assert (answer.status, answer.text) == (204, "")
+    suffixes = ("", "/members", "/api-keys", "/audit-log", "/audit-log/verify-integrity")
+    paths = [f"{organization.path}{suffix}" for suffix in suffixes]
+    for caller in (ada, grace, mary, key):
+        for path in [*paths, f"/organizations/by-slug/{organization.record['slug']}"]:
+            assert api.get(path, caller=caller).status_and_code == "404 not_found"
+    answers = [
+        *(post_api_key(api, organization, caller=person) for person in (ada, grace)),
+        restore(grace),
+        delete(),
+        api.post(f"{organization.path}/leave", caller=mary),
+    ]
+    assert {answer.status_and_code for answer in answers} == {"404 not_found"}
+    for query in (RESTORE, DELETED):
+        assert api.get_items("/organizations", caller=key, query=query) == []
 
-    def test_the_owner_sees_when_it_will_be_purged(self, api, organization, ada, stranger, clock, delete):
-        timestamp = clock.freeze()
-        delete()
-        (deleted,) = api.get_items("/organizations", caller=ada, query=DELETED)
-        assert (deleted["status"], deleted["version"]) == ("pending_deletion", 2)
-        assert deleted["deletionDueAt"] == after(timestamp, days=30)
-        body = {"name": "x", "slug": organization.record["slug"]}
-        assert api.post("/organizations", caller=stranger, json=body).status_and_code == "409 slug_taken"
+
+def test_the_owner_sees_when_it_will_be_purged(api, organization, ada, stranger, clock, delete):
+    timestamp = clock.freeze()
+    delete()
+    (deleted,) = api.get_items("/organizations", caller=ada, query=DELETED)
+    assert (deleted["status"], deleted["version"]) == ("pending_deletion", 2)
+    assert deleted["deletionDueAt"] == after(timestamp, days=30)
+    body = {"name": "x", "slug": organization.record["slug"]}
+    assert api.post("/organizations", caller=stranger, json=body).status_and_code == "409 slug_taken"
 
 
 class TestRestoreOrganization:

@@ -127,16 +127,16 @@ class TestRemoveOrganizationMember:
         assert [*roles_by_username(api, organization)][-1] == "edith"
 
 
-class TestLeaveOrganization:
-    def test_a_member_who_leaves_loses_access_at_once(self, api, organization, mary):
-        answer = leave_organization(api, organization, mary)
-        assert (answer.status, answer.text) == (204, "")
-        assert api.get(organization.path, caller=mary).status_and_code == "404 not_found"
-        assert leave_organization(api, organization, mary).status_and_code == "404 not_found"
-        assert get_last_entry(api, organization)["actor"]["id"] == mary.id
+def test_a_member_who_leaves_loses_access_at_once(api, organization, mary):
+    answer = leave_organization(api, organization, mary)
+    assert (answer.status, answer.text) == (204, "")
+    assert api.get(organization.path, caller=mary).status_and_code == "404 not_found"
+    assert leave_organization(api, organization, mary).status_and_code == "404 not_found"
+    assert get_last_entry(api, organization)["actor"]["id"] == mary.id
 
-    def test_the_owner_must_transfer_ownership_before_leaving(self, api, organization, ada, grace):
-        assert leave_organization(api, organization, ada).status_and_code == MUST_TRANSFER
-        transfer_ownership(api, organization, ada, grace.id)
-        assert leave_organization(api, organization, ada).status == 204
-        assert leave_organization(api, organization, grace).status_and_code == MUST_TRANSFER
+
+def test_the_owner_must_transfer_ownership_before_leaving(api, organization, ada, grace):
+    assert leave_organization(api, organization, ada).status_and_code == MUST_TRANSFER
+    transfer_ownership(api, organization, ada, grace.id)
+    assert leave_organization(api, organization, ada).status == 204
+    assert leave_organization(api, organization, grace).status_and_code == MUST_TRANSFER

@@ -48,26 +48,27 @@ class TestListOrganizations:
         assert [len(page["items"]) for page in pages[:3]] == [2, 2, 2]
 
 
-class TestGetOrganization:
-    def test_every_member_reads_the_organization_in_any_spelling_of_its_path(self, api, organization, mary):
-        for path in (organization.path, f"/organizations/{organization.id.upper()}", f"{organization.path}/"):
-            assert api.get(path, caller=mary).json == organization.record
+def test_every_member_reads_the_organization_in_any_spelling_of_its_path(api, organization, mary):
+    for path in (organization.path, f"/organizations/{organization.id.upper()}", f"{organization.path}/"):
+        assert api.get(path, caller=mary).json == organization.record
 
-    def test_a_malformed_id_or_slug_is_not_found(self, api, ada):
-        slugs = ["Engines", "a--b", "-", "%20", "a" * 64]
-        for path in (*(f"/organizations/{name}" for name in MALFORMED_IDS), *(f"{BY_SLUG}/{slug}" for slug in slugs)):
-            assert api.get(path, caller=ada).status_and_code == "404 not_found", path
 
-    def test_only_members_and_keys_find_the_organization_by_its_slug(self, api, ada, stranger):
-        organization, _ = create_organization(api, ada, slug="engines"), create_organization(api, ada, slug="other")
-        by_slug, by_id = api.get(f"{BY_SLUG}/engines", caller=ada), api.get(organization.path, caller=ada)
-        assert (by_slug.status, by_slug.json, by_slug.etag) == (200, by_id.json, by_id.etag)
-        key = create_api_key(api, organization, "read")
-        assert api.get(f"{BY_SLUG}/engines", caller=key).status == 200
-        assert api.get(f"{BY_SLUG}/other", caller=key).status_and_code == "404 not_found"
-        foreign, missing = (api.get(f"{BY_SLUG}/{slug}", caller=stranger) for slug in ("engines", "nothing"))
-        assert foreign.status_and_code == missing.status_and_code == "404 not_found"
-        assert foreign.json["detail"] == missing.json["detail"]
+def test_a_malformed_id_or_slug_is_not_found(api, ada):
+    slugs = ["Engines", "a--b", "-", "%20", "a" * 64]
+    for path in (*(f"/organizations/{name}" for name in MALFORMED_IDS), *(f"{BY_SLUG}/{slug}" for slug in slugs)):
+        assert api.get(path, caller=ada).status_and_code == "404 not_found", path
+
+
+def test_only_members_and_keys_find_the_organization_by_its_slug(api, ada, stranger):
+    organization, _ = create_organization(api, ada, slug="engines"), create_organization(api, ada, slug="other")
+    by_slug, by_id = api.get(f"{BY_SLUG}/engines", caller=ada), api.get(organization.path, caller=ada)
+    assert (by_slug.status, by_slug.json, by_slug.etag) == (200, by_id.json, by_id.etag)
+    key = create_api_key(api, organization, "read")
+    assert api.get(f"{BY_SLUG}/engines", caller=key).status == 200
+    assert api.get(f"{BY_SLUG}/other", caller=key).status_and_code == "404 not_found"
+    foreign, missing = (api.get(f"{BY_SLUG}/{slug}", caller=stranger) for slug in ("engines", "nothing"))
+    assert foreign.status_and_code == missing.status_and_code == "404 not_found"
+    assert foreign.json["detail"] == missing.json["detail"]
 
 
 class TestFormerSlugs:
