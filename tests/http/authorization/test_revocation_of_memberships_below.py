@@ -71,93 +71,93 @@ def stored_kinds(person):
     return sorted(i["kind"] for i in memory_aws.all_items() if i.get("user_id") == person.id and i.get("kind") in KINDS)
 
 
-class TestLeaveOrganization:
-    def test_the_memberships_of_platforms_and_spaces_end_at_once(
-        self, api, organization, platform, private_space, foreign_space, mary, leave, await_cleanup
-    ):
-        add_to_spaces_and_platforms(mary, [private_space, foreign_space])
-        paths = (platform.path, private_space.path, foreign_space.path)
-        assert get_statuses(api, mary, paths) == [200, 200, 200]
+def test_memberships_of_platforms_and_spaces_end_with_that_of_the_organization(
+    api, organization, platform, private_space, foreign_space, mary, leave, await_cleanup
+):
+    add_to_spaces_and_platforms(mary, [private_space, foreign_space])
+    paths = (platform.path, private_space.path, foreign_space.path)
+    assert get_statuses(api, mary, paths) == [200, 200, 200]
+    assert leave(organization.path, mary).status == 204
+    assert get_statuses(api, mary, paths) == [404, 404, 404]
+    assert api.get("/platforms", caller=mary).json["items"] == []
+    await_cleanup()
+    assert get_statuses(api, mary, paths) == [404, 404, 404]
+    assert stored_kinds(mary) == []
+    assert verify_integrity(api, organization)["valid"]
+
+
+def test_a_former_member_of_the_organization_may_rejoin_at_once(
+    api, organization, platform, private_space, mary, leave, await_cleanup, clock
+):
+    add_to_spaces_and_platforms(mary, [private_space])
+    clock.freeze()
+    for _ in range(2):
         assert leave(organization.path, mary).status == 204
-        assert get_statuses(api, mary, paths) == [404, 404, 404]
-        assert api.get("/platforms", caller=mary).json["items"] == []
-        await_cleanup()
-        assert get_statuses(api, mary, paths) == [404, 404, 404]
-        assert stored_kinds(mary) == []
-        assert verify_integrity(api, organization)["valid"]
-
-    def test_a_former_member_may_rejoin_at_once(
-        self, api, organization, platform, private_space, mary, leave, await_cleanup, clock
-    ):
-        add_to_spaces_and_platforms(mary, [private_space])
-        clock.freeze()
-        for _ in range(2):
-            assert leave(organization.path, mary).status == 204
-            add_organization_member(organization, mary, "member")
-            assert get_statuses(api, mary, [platform.path, private_space.path]) == [200, 404]
-            assert api.post(f"{platform.path}/join", caller=mary).json["role"] == "member"
-            for container in (platform, private_space):
-                path = f"{container.path}/members/{mary.id}"
-                added = api.patch(path, caller=organization.owner, json={"role": "editor"})
-                assert (added.status, added.json["role"]) == (200, "editor")
-            assert get_statuses(api, mary, [platform.path, private_space.path]) == [200, 200]
-        await_cleanup()
+        add_organization_member(organization, mary, "member")
+        assert get_statuses(api, mary, [platform.path, private_space.path]) == [200, 404]
+        assert api.post(f"{platform.path}/join", caller=mary).json["role"] == "member"
+        for container in (platform, private_space):
+            path = f"{container.path}/members/{mary.id}"
+            added = api.patch(path, caller=organization.owner, json={"role": "editor"})
+            assert (added.status, added.json["role"]) == (200, "editor")
         assert get_statuses(api, mary, [platform.path, private_space.path]) == [200, 200]
-        assert stored_kinds(mary) == ["organization.member", "platform.member", "space.member"]
+    await_cleanup()
+    assert get_statuses(api, mary, [platform.path, private_space.path]) == [200, 200]
+    assert stored_kinds(mary) == ["organization.member", "platform.member", "space.member"]
 
 
-class TestLeavePlatform:
-    def test_memberships_of_the_spaces_of_the_platform_end_at_once_and_others_stay(
-        self, api, platform, private_space, foreign_space, stranger, mary, leave, await_cleanup
-    ):
-        for person, platform_status in ((stranger, 404), (mary, 200)):  # Mary is a member of the organization.
-            add_to_spaces_and_platforms(person, [private_space, foreign_space])
-            assert leave(platform.path, person).status == 204
-            for _ in range(2):
-                statuses = get_statuses(api, person, [platform.path, private_space.path, foreign_space.path])
-                assert statuses == [platform_status, 404, 200]
-                await_cleanup()
-        assert stored_kinds(stranger) == ["platform.member", "space.member"]
-        assert stored_kinds(mary) == ["organization.member", "platform.member", "space.member"]
-
-    def test_a_former_member_may_rejoin_at_once(
-        self, api, organization, platform, private_space, stranger, leave, await_cleanup, clock
-    ):
-        add_to_spaces_and_platforms(stranger, [private_space])
-        clock.freeze()
+def test_only_memberships_of_its_spaces_end_with_that_of_a_platform(
+    api, platform, private_space, foreign_space, stranger, mary, leave, await_cleanup
+):
+    for person, platform_status in ((stranger, 404), (mary, 200)):  # Mary is a member of the organization.
+        add_to_spaces_and_platforms(person, [private_space, foreign_space])
+        assert leave(platform.path, person).status == 204
         for _ in range(2):
-            assert leave(platform.path, stranger).status == 204
-            assert api.post(f"{platform.path}/join", caller=stranger).json["role"] == "member"
-            assert get_statuses(api, stranger, [platform.path, private_space.path]) == [200, 404]
-            path = f"{private_space.path}/members/{stranger.id}"
-            assert api.patch(path, caller=organization.owner, json={"role": "admin"}).json["version"] == 1
-            assert get_statuses(api, stranger, [private_space.path]) == [200]
-        await_cleanup()
-        assert get_statuses(api, stranger, [platform.path, private_space.path]) == [200, 200]
-        assert stored_kinds(stranger) == ["platform.member", "space.member"]
+            statuses = get_statuses(api, person, [platform.path, private_space.path, foreign_space.path])
+            assert statuses == [platform_status, 404, 200]
+            await_cleanup()
+    assert stored_kinds(stranger) == ["platform.member", "space.member"]
+    assert stored_kinds(mary) == ["organization.member", "platform.member", "space.member"]
 
 
-class TestLogEntries:
-    def test_one_entry_covers_all_removed_memberships(self, api, organization, private_space, mary, await_cleanup):
-        add_to_spaces_and_platforms(mary, [private_space])
-        before = len(list_entries(api, organization))
-        assert remove_member(api, organization, mary).status == 204
-        assert stored_kinds(mary) == ["organization.departure"]
-        await_cleanup()
-        assert [e["type"] for e in list_entries(api, organization)][:-before] == ["organization.member.removed"]
+def test_a_former_member_of_the_platform_may_rejoin_at_once(
+    api, organization, platform, private_space, stranger, leave, await_cleanup, clock
+):
+    add_to_spaces_and_platforms(stranger, [private_space])
+    clock.freeze()
+    for _ in range(2):
+        assert leave(platform.path, stranger).status == 204
+        assert api.post(f"{platform.path}/join", caller=stranger).json["role"] == "member"
+        assert get_statuses(api, stranger, [platform.path, private_space.path]) == [200, 404]
+        path = f"{private_space.path}/members/{stranger.id}"
+        assert api.patch(path, caller=organization.owner, json={"role": "admin"}).json["version"] == 1
+        assert get_statuses(api, stranger, [private_space.path]) == [200]
+    await_cleanup()
+    assert get_statuses(api, stranger, [platform.path, private_space.path]) == [200, 200]
+    assert stored_kinds(stranger) == ["platform.member", "space.member"]
 
-    def test_memberships_beyond_the_limit_get_own_entries(self, api, organization, platform, stranger, await_cleanup):
-        first, last = (create_space(api, platform, name=name, visibility="private") for name in ("First", "Last"))
-        # Only the memberships count, so most of their spaces need not exist.
-        spaces = [first, *(CreatedSpace({"id": str(uuid4())}, platform) for _ in range(40)), last]
-        add_to_spaces_and_platforms(stranger, spaces)
-        assert api.post(f"{platform.path}/leave", caller=stranger).status == 204
-        assert get_statuses(api, stranger, [first.path, last.path]) == [404, 404]
-        assert stored_kinds(stranger) == ["platform.departure", "space.member", "space.member"]
-        await_cleanup()
-        assert stored_kinds(stranger) == []
-        removals = list_entries(api, organization, type="space.member.removed")
-        assert [(e["actor"]["type"], e["data"]["userId"]) for e in removals] == [("system", stranger.id)] * 2
+
+def test_one_entry_covers_all_removed_memberships(api, organization, private_space, mary, await_cleanup):
+    add_to_spaces_and_platforms(mary, [private_space])
+    before = len(list_entries(api, organization))
+    assert remove_member(api, organization, mary).status == 204
+    assert stored_kinds(mary) == ["organization.departure"]
+    await_cleanup()
+    assert [e["type"] for e in list_entries(api, organization)][:-before] == ["organization.member.removed"]
+
+
+def test_memberships_beyond_the_limit_get_own_entries(api, organization, platform, stranger, await_cleanup):
+    first, last = (create_space(api, platform, name=name, visibility="private") for name in ("First", "Last"))
+    # Only the memberships count, so most of their spaces need not exist.
+    spaces = [first, *(CreatedSpace({"id": str(uuid4())}, platform) for _ in range(40)), last]
+    add_to_spaces_and_platforms(stranger, spaces)
+    assert api.post(f"{platform.path}/leave", caller=stranger).status == 204
+    assert get_statuses(api, stranger, [first.path, last.path]) == [404, 404]
+    assert stored_kinds(stranger) == ["platform.departure", "space.member", "space.member"]
+    await_cleanup()
+    assert stored_kinds(stranger) == []
+    removals = list_entries(api, organization, type="space.member.removed")
+    assert [(e["actor"]["type"], e["data"]["userId"]) for e in removals] == [("system", stranger.id)] * 2
 
 
 @pytest.fixture(params=["joins the platform", "joins a space", "is added to a space", "makes a space"])

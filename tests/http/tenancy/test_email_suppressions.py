@@ -42,36 +42,36 @@ def is_unsubscribed(api, token=None):
     return get_page(api, token).json["unsubscribed"]
 
 
-class TestInvitationEmail:
-    @pytest.mark.parametrize("container_type", ["organization", "platform"])
-    def test_contains_headers_and_a_link_for_unsubscribing(self, api, organization, mailbox, workers, container_type):
-        container = organization if container_type == "organization" else create_platform(api, organization)
-        create_invitation(api, container, EMAIL_ADDRESS)
-        workers.deliver()
-        (email,) = mailbox.received_emails
-        assert email.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-        headers = "".join(f"{name}: {value}\r\n" for name, value in email.headers.items())
-        assert {"List-Unsubscribe", "List-Unsubscribe-Post"} <= {*message_from_string(headers + "\r\n").keys()}
-        (url,) = re.findall(r"^<(http\S+)>$", email.headers["List-Unsubscribe"])
-        assert url in email.email.text
-        assert f'href="{url}"' in email.email.html
-        assert EMAIL_ADDRESS not in url
-        parts = urlsplit(url)
-        assert parts.path == UNSUBSCRIBE_PATH
-        assert unsubscribe(api, parts.query.removeprefix("token=")).json == {"unsubscribed": True}
-        create_invitation(api, create_organization(api, organization.owner), EMAIL_ADDRESS)
-        workers.deliver()
-        assert len(mailbox.received_emails) == 1
+@pytest.mark.parametrize("container_type", ["organization", "platform"])
+def test_the_mail_contains_headers_and_a_link_for_unsubscribing(api, organization, mailbox, workers, container_type):
+    container = organization if container_type == "organization" else create_platform(api, organization)
+    create_invitation(api, container, EMAIL_ADDRESS)
+    workers.deliver()
+    (email,) = mailbox.received_emails
+    assert email.headers["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    headers = "".join(f"{name}: {value}\r\n" for name, value in email.headers.items())
+    assert {"List-Unsubscribe", "List-Unsubscribe-Post"} <= {*message_from_string(headers + "\r\n").keys()}
+    (url,) = re.findall(r"^<(http\S+)>$", email.headers["List-Unsubscribe"])
+    assert url in email.email.text
+    assert f'href="{url}"' in email.email.html
+    assert EMAIL_ADDRESS not in url
+    parts = urlsplit(url)
+    assert parts.path == UNSUBSCRIBE_PATH
+    assert unsubscribe(api, parts.query.removeprefix("token=")).json == {"unsubscribed": True}
+    create_invitation(api, create_organization(api, organization.owner), EMAIL_ADDRESS)
+    workers.deliver()
+    assert len(mailbox.received_emails) == 1
 
-    def test_is_not_sent_to_an_unsubscribed_person(self, api, organization, stranger, mailbox, workers):
-        create_invitation(api, organization, EMAIL_ADDRESS)
-        for address in (EMAIL_ADDRESS, stranger.email):
-            unsubscribe(api, create_token(address))
-        invitation = create_invitation(api, organization, stranger)
-        assert (invitation.record["sentAt"], invitation.record["mailWithheld"]) == (None, True)
-        workers.deliver()
-        assert mailbox.received_emails == []
-        assert accept_invitation(api, invitation, stranger)["status"] == "accepted"
+
+def test_no_mail_is_sent_to_an_unsubscribed_person(api, organization, stranger, mailbox, workers):
+    create_invitation(api, organization, EMAIL_ADDRESS)
+    for address in (EMAIL_ADDRESS, stranger.email):
+        unsubscribe(api, create_token(address))
+    invitation = create_invitation(api, organization, stranger)
+    assert (invitation.record["sentAt"], invitation.record["mailWithheld"]) == (None, True)
+    workers.deliver()
+    assert mailbox.received_emails == []
+    assert accept_invitation(api, invitation, stranger)["status"] == "accepted"
 
 
 class TestOneClick:
@@ -125,40 +125,39 @@ class TestOneClick:
         assert snapshots.items_by_key() == items_before
 
 
-class TestOpeningTheLink:
-    def test_shows_a_page_with_a_working_button_and_changes_nothing(self, api):
-        create_token()
-        items_before = snapshots.items_by_key()
-        assert not is_unsubscribed(api)
-        page = get_page(api, accept=HTML)
-        assert snapshots.items_by_key() == items_before
-        assert (page.status, page.headers["Content-Type"].partition(";")[0]) == (200, "text/html")
-        assert '<form method="post">' in page.text
-        assert 'name="List-Unsubscribe" value="One-Click"' in page.text
-        assert "default-src 'none'" in page.headers["Content-Security-Policy"]
-        assert page.headers["Cache-Control"] == "no-store"
-        assert "You are unsubscribed" in unsubscribe(api, accept=HTML).text
-        assert "<form" not in get_page(api, accept=HTML).text
+def test_the_link_shows_a_page_with_a_working_button_and_changes_nothing(api):
+    create_token()
+    items_before = snapshots.items_by_key()
+    assert not is_unsubscribed(api)
+    page = get_page(api, accept=HTML)
+    assert snapshots.items_by_key() == items_before
+    assert (page.status, page.headers["Content-Type"].partition(";")[0]) == (200, "text/html")
+    assert '<form method="post">' in page.text
+    assert 'name="List-Unsubscribe" value="One-Click"' in page.text
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "You are unsubscribed" in unsubscribe(api, accept=HTML).text
+    assert "<form" not in get_page(api, accept=HTML).text
 
 
-class TestHashKey:
-    def test_is_created_once_and_encrypted(self, aws):
-        email_hashes.reset()
-        first = email_hmac_bytes(EMAIL_ADDRESS)
-        email_hashes.reset()
-        assert email_hmac_bytes(EMAIL_ADDRESS) == first
-        assert email_hmac_bytes(EMAIL_ADDRESS) != email_hmac_bytes(OTHER_ADDRESS)
-        (item,) = snapshots.items_by_key().values()
-        assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
-        assert email_hashes._cached_keys[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
+def test_the_hash_key_is_created_once_and_encrypted(aws):
+    email_hashes.reset()
+    first = email_hmac_bytes(EMAIL_ADDRESS)
+    email_hashes.reset()
+    assert email_hmac_bytes(EMAIL_ADDRESS) == first
+    assert email_hmac_bytes(EMAIL_ADDRESS) != email_hmac_bytes(OTHER_ADDRESS)
+    (item,) = snapshots.items_by_key().values()
+    assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
+    assert email_hashes._cached_keys[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
 
-    def test_survives_a_rotation_of_its_data_key(self, api, configure):
+
+def test_the_hash_key_survives_a_rotation_of_its_data_key(api, configure):
+    email_hashes.reset()
+    hash_before, former_key, new_key = email_hmac_bytes(EMAIL_ADDRESS), settings().data_key, b64encode(b"n" * 32)
+    assert not email_hashes.reencrypt_key_if_outdated()
+    for keys in (f"{new_key.decode()},{former_key}", new_key.decode()):
+        configure(data_key=keys)
+        keyrings._load_listed_key.cache_clear()  # noqa: SLF001 - as a new process
         email_hashes.reset()
-        hash_before, former_key, new_key = email_hmac_bytes(EMAIL_ADDRESS), settings().data_key, b64encode(b"n" * 32)
-        assert not email_hashes.reencrypt_key_if_outdated()
-        for keys in (f"{new_key.decode()},{former_key}", new_key.decode()):
-            configure(data_key=keys)
-            keyrings._load_listed_key.cache_clear()  # noqa: SLF001 - as a new process
-            email_hashes.reset()
-            assert email_hmac_bytes(EMAIL_ADDRESS) == hash_before
-            email_hashes.reencrypt_key_if_outdated()
+        assert email_hmac_bytes(EMAIL_ADDRESS) == hash_before
+        email_hashes.reencrypt_key_if_outdated()

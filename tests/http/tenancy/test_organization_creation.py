@@ -29,27 +29,27 @@ INVALID_EMAILS = ["", "ada", "ada@", "@example.com", "a b@example.com", "ada@exa
 LONG_TEXT = "12 St James's Square\n\tLondon\r\n" + "x" * 3900
 
 
-class TestCreateOrganization:
-    def test_every_field_is_accepted_and_returned(self, api, ada):
-        answer = api.post("/organizations", caller=ada, json=ALL_FIELDS)
-        record = answer.json
-        assert {name: record[name] for name in ALL_FIELDS} == ALL_FIELDS
-        assert (record["status"], record["ownerId"], record["deletionDueAt"]) == ("active", ada.id, None)
-        assert (record["version"], record["createdAt"]) == (1, record["updatedAt"])
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["createdAt"])
-        assert (answer.status, answer.headers["Location"]) == (201, f"/api/organizations/{record['id']}")
-        fetched = api.get(answer.location, caller=ada)
-        assert (fetched.json, fetched.etag) == (record, answer.etag)
-        (owner,) = api.get_items(f"{answer.location}/members", caller=ada)
-        assert (owner["userId"], owner["role"], owner["email"]) == (ada.id, "owner", "ada@example.com")
-        assert re.fullmatch(UUID_7, record["id"])
-        assert record["id"] < create_organization(api, ada).id
+def test_every_field_is_accepted_and_returned(api, ada):
+    answer = api.post("/organizations", caller=ada, json=ALL_FIELDS)
+    record = answer.json
+    assert {name: record[name] for name in ALL_FIELDS} == ALL_FIELDS
+    assert (record["status"], record["ownerId"], record["deletionDueAt"]) == ("active", ada.id, None)
+    assert (record["version"], record["createdAt"]) == (1, record["updatedAt"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["createdAt"])
+    assert (answer.status, answer.headers["Location"]) == (201, f"/api/organizations/{record['id']}")
+    fetched = api.get(answer.location, caller=ada)
+    assert (fetched.json, fetched.etag) == (record, answer.etag)
+    (owner,) = api.get_items(f"{answer.location}/members", caller=ada)
+    assert (owner["userId"], owner["role"], owner["email"]) == (ada.id, "owner", "ada@example.com")
+    assert re.fullmatch(UUID_7, record["id"])
+    assert record["id"] < create_organization(api, ada).id
 
-    @pytest.mark.parametrize("nulls", [{}, dict.fromkeys(ALL_FIELDS)])
-    def test_a_name_suffices_and_absent_fields_are_null(self, api, ada, nulls):
-        record = api.post("/organizations", caller=ada, json={**nulls, "name": "Engines"}).json
-        assert record["slug"] == "engines"
-        assert {record[name] for name in ALL_FIELDS.keys() - {"name", "slug"}} == {None}
+
+@pytest.mark.parametrize("nulls", [{}, dict.fromkeys(ALL_FIELDS)])
+def test_a_name_suffices_and_absent_fields_are_null(api, ada, nulls):
+    record = api.post("/organizations", caller=ada, json={**nulls, "name": "Engines"}).json
+    assert record["slug"] == "engines"
+    assert {record[name] for name in ALL_FIELDS.keys() - {"name", "slug"}} == {None}
 
 
 @pytest.mark.parametrize(
