@@ -9,7 +9,8 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import outbox
 from chalicelib.kernel.work.outbox import Origin
