@@ -10,6 +10,7 @@ from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver
+from tests.harness.record_clients import RecordClient
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,27 @@ class CreatedChannel(CreatedRecord):
     organization: CreatedOrganization
 
     collection_path = "{organization.path}/integration-channels"
+
+
+@dataclass(frozen=True)
+class ChannelClient(RecordClient, CreatedChannel):
+    """An integration channel, and requests about it."""
+
+    def stored(self) -> IntegrationChannel:
+        """Return the channel as it is stored."""
+        return stored_channel(self)
+
+    def messages(self) -> list[ChannelMessage]:
+        """Return the stored messages, in the order of the log."""
+        return stored_messages(self)
+
+    def message_statuses(self) -> list[str]:
+        """Return the statuses of the stored messages, in the order of the log."""
+        return [message.status for message in self.messages()]
+
+    def send_test(self) -> Json:
+        """Send a test message, and return the result."""
+        return send_test_message(self.api, self)
 
 
 def post_channel(api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any) -> ApiResponse:

@@ -8,8 +8,10 @@ from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import ReceivedRequest, Receiver
+from tests.harness.record_clients import RecordClient
 
 LONG_AGO: Final = "2020-01-01T00:00:00Z"
+UPDATED: Final = "organization.updated"
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,33 @@ class CreatedWebhook(CreatedRecord):
     def secret(self) -> str:
         """The secret that its creation returned."""
         return str(self.record["secret"])
+
+
+@dataclass(frozen=True)
+class WebhookClient(RecordClient, CreatedWebhook):
+    """A webhook, and requests about it."""
+
+    def list_deliveries(self, **query: object) -> list[Json]:
+        """List the deliveries, the oldest first."""
+        return list_deliveries(self.api, self, **query)
+
+    def delivery_statuses(self) -> list[str]:
+        """List the statuses of the deliveries, the oldest first."""
+        return [delivery["status"] for delivery in self.list_deliveries()]
+
+    def get_delivery(self, event_type: str = UPDATED) -> Json:
+        """Return the only delivery of an event type."""
+        return get_delivery(self.api, self, event_type)
+
+    def retry(self, delivery: Json, **options: Any) -> ApiResponse:
+        """Ask for another attempt of a delivery, and return the response."""
+        return self.post(f"/deliveries/{delivery['id']}/retry", **options)
+
+    def send_test(self) -> Json:
+        """Send a test message, and return the result."""
+        answer = self.post("/test")
+        assert answer.status == 200, answer.text
+        return answer.json
 
 
 def create_webhook(
@@ -86,6 +115,11 @@ def rename_organization(api: ApiClient, organization: CreatedOrganization, name:
 def received_event_types(receiver: Receiver) -> list[str]:
     """Return the types of the events that a receiver got, in order."""
     return [parse_event(request)["type"] for request in receiver.requests]
+
+
+def received_names(receiver: Receiver) -> list[str]:
+    """Return the organization's name in each event that a receiver got, in order."""
+    return [parse_event(request)["data"]["name"] for request in receiver.requests]
 
 
 def parse_event(request: ReceivedRequest) -> Json:

@@ -14,27 +14,24 @@ from chalicelib.features.notifications.replays.entities import Replay
 from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.work import jobs
+from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws
-from tests.harness.api import ApiClient
 from tests.harness.audit_logs import list_entries
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
     LONG_AGO,
+    UPDATED,
     CreatedWebhook,
-    create_webhook,
+    WebhookClient,
     get_finished_replay,
-    list_deliveries,
+    received_names,
     request_replay,
     start_replay,
-    update_webhook,
 )
-from tests.harness.workers import Workers, queued_bodies
+from tests.harness.workers import queued_bodies
 
 URL = "https://hooks.example.com/atrium"
-UPDATED = "organization.updated"
-REPLAYED = "organization.webhook.replayed"
 
 
 def store_deliveries(
@@ -59,45 +56,47 @@ def store_deliveries(
     return ids
 
 
-def list_pending_ids(api: ApiClient, webhook: CreatedWebhook) -> list[str]:
+def list_pending_ids(webhook: WebhookClient) -> list[str]:
     """Return the ids of the pending deliveries, the oldest first."""
-    return [delivery["id"] for delivery in list_deliveries(api, webhook, status="pending")]
-
-
-def run_replay_without_sending(workers: Workers) -> None:
-    """Run the replay itself as far as it can go, without sending its deliveries."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("chalicelib.kernel.work.queues.enqueue_deliveries", lambda _messages: None)
-        workers.try_deliver()
+    return [delivery["id"] for delivery in webhook.list_deliveries(status="pending")]
 
 
 @pytest.fixture
-def idle_webhook(api: ApiClient, organization: CreatedOrganization, workers: Workers) -> CreatedWebhook:
-    """Return a webhook that subscribes to none of the events that occur here."""
-    webhook = create_webhook(api, organization, URL, events=["organization.purged"])
+def run_without_sending(workers):
+    """A function that runs the replay itself as far as it can go, without sending its deliveries."""
+
+    def run_without_sending() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(queues, "enqueue_deliveries", lambda _messages: None)
+            workers.try_deliver()
+
+    return run_without_sending
+
+
+@pytest.fixture
+def idle_webhook(new_webhook, workers):
+    """A webhook that subscribes to none of the events that occur here."""
+    webhook = new_webhook(URL, events=["organization.purged"])
     workers.deliver()
     return webhook
 
 
 class TestSelection:
-    STATUSES: tuple[DeliveryStatus, ...] = ("succeeded", "failed", "skipped", "failed")
-
-    def test_defaults_to_failed_and_skipped_deliveries(self, api, idle_webhook, workers):
-        delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
-        assert start_replay(api, idle_webhook)["requeued"] == 3
-        run_replay_without_sending(workers)
-        assert list_pending_ids(api, idle_webhook) == delivery_ids[1:]
-
-    @pytest.mark.parametrize(("status", "expected_indexes"), [("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])])
-    def test_filters_by_status(self, api, idle_webhook, workers, status, expected_indexes):
-        delivery_ids = store_deliveries(idle_webhook, self.STATUSES)
+    @pytest.mark.parametrize(
+        ("status", "expected_indexes"),
+        [(None, [1, 2, 3]), ("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])],
+    )
+    def test_replays_failed_and_skipped_deliveries_or_those_of_a_status(
+        self, api, idle_webhook, run_without_sending, status, expected_indexes
+    ):
+        delivery_ids = store_deliveries(idle_webhook, ("succeeded", "failed", "skipped", "failed"))
         replay = start_replay(api, idle_webhook, status=status)
         assert (replay["requeued"], replay["deliveryStatus"]) == (len(expected_indexes), status)
-        run_replay_without_sending(workers)
-        assert list_pending_ids(api, idle_webhook) == [delivery_ids[n] for n in expected_indexes]
+        run_without_sending()
+        assert list_pending_ids(idle_webhook) == [delivery_ids[n] for n in expected_indexes]
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == len(expected_indexes)
 
-    def test_includes_both_ends_of_the_time_range(self, api, idle_webhook, workers, clock):
+    def test_includes_both_ends_of_the_time_range(self, api, idle_webhook, run_without_sending, clock):
         delivery_ids, timestamps = [], []
         clock.freeze()
         for _ in range(5):
@@ -106,72 +105,65 @@ class TestSelection:
             delivery_ids += store_deliveries(idle_webhook, ["failed"], timestamps[-1])
         clock.shift(minutes=1)
         assert start_replay(api, idle_webhook, **{"from": timestamps[1], "to": timestamps[3]})["requeued"] == 3
-        run_replay_without_sending(workers)
-        assert list_pending_ids(api, idle_webhook) == delivery_ids[1:4]
+        run_without_sending()
+        assert list_pending_ids(idle_webhook) == delivery_ids[1:4]
 
-    def test_excludes_pending_and_later_deliveries(self, api, idle_webhook, workers, clock):
+    def test_excludes_pending_and_later_deliveries_and_those_of_other_webhooks(
+        self, api, new_webhook, idle_webhook, run_without_sending, clock
+    ):
+        other = new_webhook(URL, events=["organization.purged"])
         clock.freeze()
         store_deliveries(idle_webhook, ["pending", "succeeded"])
+        store_deliveries(other, ["failed"])
         replay = start_replay(api, idle_webhook)
         clock.shift(seconds=1)
         store_deliveries(idle_webhook, ["failed"], now())
-        run_replay_without_sending(workers)
+        run_without_sending()
         assert (replay["requeued"], get_finished_replay(api, idle_webhook, replay)["requeued"]) == (0, 0)
+        assert other.delivery_statuses() == ["failed"]
 
-    def test_excludes_deliveries_past_their_retention(self, api, idle_webhook, workers, clock):
+    def test_excludes_deliveries_past_their_retention(self, api, idle_webhook, run_without_sending, clock):
         store_deliveries(idle_webhook, ["failed"])
         clock.shift(days=RETENTION_DAYS, seconds=1)
         replay = start_replay(api, idle_webhook)
-        run_replay_without_sending(workers)
+        run_without_sending()
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 0
-
-    def test_excludes_deliveries_of_other_webhooks(self, api, organization, idle_webhook, workers):
-        other = create_webhook(api, organization, URL, events=["organization.purged"])
-        store_deliveries(other, ["failed"])
-        assert start_replay(api, idle_webhook)["requeued"] == 0
-        run_replay_without_sending(workers)
-        assert [delivery["status"] for delivery in list_deliveries(api, other)] == ["failed"]
 
 
 class TestReplayRequest:
-    @pytest.mark.parametrize(
-        ("body", "expected_errors"),
-        [
+    def test_an_invalid_body_is_rejected(self, api, idle_webhook):
+        for body, expected_errors in (
             ({"from": None}, {"/from": "required"}),
             ({"from": "yesterday"}, {"/from": "malformed"}),
             ({"to": "2019-12-31T23:59:59Z"}, {"/from": "out_of_range"}),
             ({"until": LONG_AGO}, {"/until": "unknown_field"}),
             ({"status": "pending"}, {"/status": "not_one_of"}),
             ({"status": "failed,skipped"}, {"/status": "not_one_of"}),
-        ],
-    )
-    def test_an_invalid_body_is_rejected(self, api, idle_webhook, body, expected_errors):
-        answer = request_replay(api, idle_webhook, **body)
-        assert answer.status_and_code == "422 validation_failed"
-        assert answer.errors == expected_errors
+        ):
+            answer = request_replay(api, idle_webhook, **body)
+            assert (answer.status_and_code, answer.errors) == ("422 validation_failed", expected_errors)
 
     def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api, idle_webhook):
-        update_webhook(api, idle_webhook, enabled=False)
+        idle_webhook.update(enabled=False)
         answer = request_replay(api, idle_webhook)
         assert answer.status_and_code == "409 invalid_transition"
         assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_writes_an_entry_about_the_replay(self, api, organization, idle_webhook):
+    def test_the_replay_is_logged_expires_with_the_deliveries_and_belongs_to_its_webhook(
+        self, api, organization, new_webhook, idle_webhook
+    ):
         replay = start_replay(api, idle_webhook, status="failed")
-        (entry,) = list_entries(api, organization, type=REPLAYED)
+        (entry,) = list_entries(api, organization, type="organization.webhook.replayed")
         assert entry["target"] == {"type": "organization.webhook.replay", "id": replay["id"], "name": replay["id"]}
         assert (entry["data"], entry["changes"]) == (replay, [])
+        (item,) = [item for item in memory_aws.all_items() if item.get("id") == replay["id"]]
+        assert item["ttl"] == timestamp_ms(after(replay["createdAt"], days=RETENTION_DAYS)) // 1000
+        assert new_webhook(URL).get(f"/replays/{replay['id']}").status_and_code == "404 not_found"
 
-    def test_does_not_find_a_replay_of_another_webhook(self, api, organization, idle_webhook, ada):
-        replay = start_replay(api, idle_webhook)
-        for other in (create_webhook(api, organization, URL), create_webhook(api, create_organization(api, ada), URL)):
-            assert api.get(f"{other.path}/replays/{replay['id']}", caller=ada).status_and_code == "404 not_found"
-
-    def test_is_rejected_while_too_many_replays_run(self, api, organization, idle_webhook, workers, monkeypatch):
+    def test_is_rejected_while_too_many_replays_run(self, api, new_webhook, idle_webhook, workers, monkeypatch):
         assert Replay.quota.limit == 10
         monkeypatch.setattr(Replay, "quota", replace(Replay.quota, limit=2))
-        other = create_webhook(api, organization, URL)
-        for webhook in (idle_webhook, other):
+        for webhook in (idle_webhook, new_webhook(URL)):
             start_replay(api, webhook)
         assert request_replay(api, idle_webhook).status_and_code == "409 limit_exceeded"
         workers.deliver()
@@ -180,53 +172,53 @@ class TestReplayRequest:
 
 class TestInterruptions:
     @pytest.fixture(autouse=True)
-    def _small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def small_batches(self, monkeypatch):
         monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 2)
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
-    def test_a_long_replay_continues_in_slices(self, api, idle_webhook, workers, monkeypatch):
+    def test_a_long_replay_continues_in_slices(self, api, idle_webhook, run_without_sending, monkeypatch):
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
         delivery_ids = store_deliveries(idle_webhook, ["failed", "succeeded"] * 8)
         replay = start_replay(api, idle_webhook)
         for _ in range(8):
-            run_replay_without_sending(workers)
+            run_without_sending()
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 8)
-        assert list_pending_ids(api, idle_webhook) == delivery_ids[::2]
+        assert list_pending_ids(idle_webhook) == delivery_ids[::2]
 
-    def test_an_interrupted_replay_requeues_no_delivery_twice(self, api, idle_webhook, workers, clock):
+    def test_an_interrupted_replay_requeues_no_delivery_twice(
+        self, api, idle_webhook, workers, run_without_sending, clock
+    ):
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 7)
         replay = start_replay(api, idle_webhook)
-        with inject_fault(
-            Fault.TIMED_OUT, call_name="dynamodb:TransactWriteItems", first_call=6, times=None
-        ) as injected_fault:
-            run_replay_without_sending(workers)
+        fault = inject_fault(Fault.TIMED_OUT, call_name="dynamodb:TransactWriteItems", first_call=6, times=None)
+        with fault as injected_fault:
+            run_without_sending()
         assert injected_fault.failed_call
-        assert 0 < len(list_pending_ids(api, idle_webhook)) < 7
+        assert 0 < len(list_pending_ids(idle_webhook)) < 7
         clock.shift(minutes=4)
         workers.run_sweep()
-        run_replay_without_sending(workers)
+        run_without_sending()
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 7)
-        assert list_pending_ids(api, idle_webhook) == delivery_ids
-        assert {delivery["version"] for delivery in list_deliveries(api, idle_webhook)} == {2}
+        assert list_pending_ids(idle_webhook) == delivery_ids
+        assert {delivery["version"] for delivery in idle_webhook.list_deliveries()} == {2}
 
-    def test_deliveries_that_change_during_the_replay_are_not_requeued(self, api, idle_webhook, workers, monkeypatch):
-        delivery_ids = store_deliveries(idle_webhook, ["failed"] * 4)
+    def test_deliveries_that_change_during_the_replay_are_not_requeued(
+        self, api, idle_webhook, run_without_sending, monkeypatch
+    ):
+        store_deliveries(idle_webhook, ["failed"] * 4)
         replay, requeue = start_replay(api, idle_webhook), tasks._requeue_batch_and_save_position  # noqa: SLF001
 
-        def retry_first_then_requeue(replay: Replay, batch: Any, position: Any) -> Replay:
+        def retry_first_then_requeue(*args: Any) -> Replay:
             monkeypatch.setattr(tasks, "_requeue_batch_and_save_position", requeue)
-            path = f"{idle_webhook.path}/deliveries/{delivery_ids[0]}/retry"
-            assert api.post(path, caller=idle_webhook.organization.owner).status == 202
-            return requeue(replay, batch, position)
+            assert idle_webhook.retry(idle_webhook.list_deliveries()[0]).status == 202
+            return requeue(*args)
 
         monkeypatch.setattr(tasks, "_requeue_batch_and_save_position", retry_first_then_requeue)
-        run_replay_without_sending(workers)
+        run_without_sending()
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
-        assert {
-            delivery["version"] for delivery in list_deliveries(api, idle_webhook) if delivery["id"] != delivery_ids[0]
-        } == {2}
+        assert {delivery["version"] for delivery in idle_webhook.list_deliveries()[1:]} == {2}
 
     def test_the_sweep_redrives_deliveries_whose_messages_were_lost(self, api, idle_webhook, workers, clock):
         store_deliveries(idle_webhook, ["failed"] * 3)
@@ -237,22 +229,20 @@ class TestInterruptions:
         assert queued_bodies("deliveries.fifo") == []
         clock.shift(minutes=6)
         workers.run_until_idle()
-        assert list_pending_ids(api, idle_webhook) == []
+        assert list_pending_ids(idle_webhook) == []
 
     @pytest.mark.parametrize(
-        ("changes", "reason"),
+        ("end", "reason"),
         [
-            ({"enabled": False}, "The webhook is paused: nothing is sent to it any more."),
-            (None, "The webhook was deleted."),
+            (lambda webhook: webhook.update(enabled=False), "The webhook is paused: nothing is sent to it any more."),
+            (lambda webhook: webhook.delete(), "The webhook was deleted."),
         ],
+        ids=["disabled", "deleted"],
     )
-    def test_fails_when_the_webhook_is_disabled_or_deleted(self, api, idle_webhook, workers, changes, reason):
+    def test_fails_when_the_webhook_is_disabled_or_deleted(self, api, idle_webhook, workers, end, reason):
         store_deliveries(idle_webhook, ["failed"] * 3)
         replay = start_replay(api, idle_webhook)
-        if changes:
-            update_webhook(api, idle_webhook, **changes)
-        else:
-            assert api.delete(idle_webhook.path, caller=idle_webhook.organization.owner).status == 204
+        end(idle_webhook)
         workers.deliver()
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["error"], record["requeued"]) == ("failed", reason, 0)
@@ -261,7 +251,7 @@ class TestInterruptions:
         store_deliveries(idle_webhook, ["failed"])
         replay = start_replay(api, idle_webhook)
         with monkeypatch.context() as patch:
-            patch.setattr(tasks, "_process_next_page", _fail)
+            patch.setattr(tasks, "_process_next_page", lambda _replay: 1 / 0)
             for _ in range(jobs.MAX_FAILURES):
                 workers.try_deliver()
                 clock.shift(minutes=4)
@@ -271,16 +261,36 @@ class TestInterruptions:
         assert (record["status"], record["requeued"]) == ("failed", 0)
         assert "start it again" in record["error"]
 
-    def test_expires_with_the_deliveries(self, api, idle_webhook, workers):
-        replay = start_replay(api, idle_webhook)
+
+class TestMissedEvents:
+    def test_are_sent_in_order_and_the_replay_counts_them(self, api, webhook, emit, workers, receiver, monkeypatch):
+        monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 4)
+        missed_names = [f"Missed {n}" for n in range(10)]
+        emit("Heard")
+        webhook.update(enabled=False)
+        emit(*missed_names)
+        webhook.update(enabled=True)
+        answer = request_replay(api, webhook)
+        replay = answer.json
+        assert (answer.status, answer.location) == (202, f"{webhook.path}/replays/{replay['id']}")
+        assert (replay["status"], replay["requeued"], replay["webhookId"]) == ("queued", 10, webhook.id)
+        assert (replay["from"], replay["deliveryStatus"]) == ("2020-01-01T00:00:00.000Z", None)
+        assert replay["createdAt"] == replay["to"]
         workers.deliver()
-        (item,) = [item for item in memory_aws.all_items() if item.get("id") == replay["id"]]
-        assert item["ttl"] == _seconds(after(replay["createdAt"], days=RETENTION_DAYS))
+        record = get_finished_replay(api, webhook, replay)
+        assert (record["status"], record["requeued"], record["error"]) == ("completed", 10, None)
+        assert received_names(receiver) == ["Heard", *missed_names]
+        assert set(webhook.delivery_statuses()) == {"succeeded"}
 
-
-def _fail(_replay: Replay) -> Replay:
-    raise ZeroDivisionError
-
-
-def _seconds(timestamp: str) -> int:
-    return timestamp_ms(timestamp) // 1000
+    def test_are_retried_when_they_fail_again(self, api, webhook, emit, workers, receiver, clock):
+        webhook.update(enabled=False)
+        emit("Missed")
+        webhook.update(enabled=True)
+        receiver.default_reply = Reply(status=500)
+        start_replay(api, webhook)
+        workers.deliver()
+        assert webhook.delivery_statuses() == ["pending"]
+        receiver.default_reply = Reply()
+        clock.shift(seconds=10)
+        workers.run_until_idle()
+        assert webhook.delivery_statuses() == ["succeeded"]

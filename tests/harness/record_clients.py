@@ -1,0 +1,56 @@
+"""Created records with methods that send requests about them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.harness.api import ApiClient, ApiResponse, Json
+from tests.harness.callers import Caller
+from tests.harness.created_record import CreatedRecord
+
+
+@dataclass(frozen=True)
+class RecordClient(CreatedRecord):
+    """A record and requests to its path or to paths below it. `caller` sends those that name no other caller."""
+
+    api: ApiClient = field(kw_only=True, repr=False)
+    caller: Caller = field(kw_only=True)
+
+    def request(self, method: str, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
+        """Send a request, with the options of `ApiClient.request`."""
+        return self.api.request(method, f"{self.path}{path}", json=json, **{"caller": self.caller, **options})
+
+    def get(self, path: str = "", **options: Any) -> ApiResponse:
+        """Send a GET request."""
+        return self.request("GET", path, **options)
+
+    def post(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
+        """Send a POST request."""
+        return self.request("POST", path, json, **options)
+
+    def put(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
+        """Send a PUT request."""
+        return self.request("PUT", path, json, **options)
+
+    def patch(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
+        """Send a PATCH request."""
+        return self.request("PATCH", path, json, **options)
+
+    def delete(self, path: str = "", **options: Any) -> ApiResponse:
+        """Send a DELETE request."""
+        return self.request("DELETE", path, **options)
+
+    def get_items(self, path: str = "", **options: Any) -> list[Json]:
+        """Return the items of all pages of a list."""
+        return self.api.get_items(f"{self.path}{path}", **{"caller": self.caller, **options})
+
+    def read(self) -> Json:
+        """Return the current state of the record."""
+        answer = self.get()
+        assert answer.status == 200, answer.text
+        return answer.json
+
+    def update(self, **fields: Any) -> Json:
+        """Change the record, and return it."""
+        answer = self.patch("", fields)
+        assert answer.status == 200, answer.text
+        return answer.json

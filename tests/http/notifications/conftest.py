@@ -1,0 +1,99 @@
+"""Fixtures of the tests of webhooks and channels."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chalicelib.features.notifications.channels.logic import message_delivery
+from tests.harness.api import ApiClient
+from tests.harness.channels import ChannelClient, create_channel
+from tests.harness.clock import Clock
+from tests.harness.organizations import CreatedOrganization
+from tests.harness.receiver import Receiver
+from tests.harness.webhooks import UPDATED, WebhookClient, create_webhook, rename_organization
+from tests.harness.workers import Workers
+
+NewWebhook = Callable[..., WebhookClient]
+NewChannel = Callable[..., ChannelClient]
+Emit = Callable[..., None]
+
+
+@pytest.fixture
+def new_webhook(api: ApiClient, organization: CreatedOrganization) -> NewWebhook:
+    """A function that creates a webhook, which by default subscribes to changes of Ada's organization."""
+
+    def new_webhook(url: str | Receiver, of: CreatedOrganization = organization, **fields: Any) -> WebhookClient:
+        created = create_webhook(api, of, url, **{"events": [UPDATED], **fields})
+        return WebhookClient(created.record, of, api=api, caller=of.owner)
+
+    return new_webhook
+
+
+@pytest.fixture
+def webhook(
+    private_targets_allowed: None, new_webhook: NewWebhook, workers: Workers, receiver: Receiver
+) -> WebhookClient:
+    """A webhook that subscribes to changes of its organization."""
+    webhook = new_webhook(receiver)
+    workers.deliver()
+    return webhook
+
+
+@pytest.fixture
+def new_channel(api: ApiClient, organization: CreatedOrganization) -> NewChannel:
+    """A function that creates a channel, which by default is of Slack and receives changes of the organization."""
+
+    def new_channel(url: str | Receiver, **fields: Any) -> ChannelClient:
+        created = create_channel(api, organization, url, **{"events": [UPDATED], **fields})
+        return ChannelClient(created.record, organization, api=api, caller=organization.owner)
+
+    return new_channel
+
+
+@pytest.fixture
+def channel(private_targets_allowed: None, new_channel: NewChannel, receiver: Receiver) -> ChannelClient:
+    """A Slack channel that receives every update of the organization."""
+    return new_channel(receiver)
+
+
+@pytest.fixture
+def rename(api: ApiClient, organization: CreatedOrganization) -> Emit:
+    """A function that gives the organization one name after the other. Each change is an event."""
+
+    def rename(*names: str) -> None:
+        for name in names:
+            rename_organization(api, organization, name)
+
+    return rename
+
+
+@pytest.fixture
+def emit(rename: Emit, workers: Workers) -> Emit:
+    """A function that gives the organization one name after the other, and then delivers all events."""
+
+    def emit(*names: str, include_delayed: bool = False) -> None:
+        rename(*names)
+        workers.deliver(include_delayed=include_delayed)
+
+    return emit
+
+
+@pytest.fixture
+def emit_each(rename: Emit, workers: Workers) -> Emit:
+    """A function that gives the organization one name after the other, and delivers each event before the next."""
+
+    def emit_each(*names: str) -> None:
+        for name in names:
+            rename(name)
+            workers.try_deliver()
+
+    return emit_each
+
+
+@pytest.fixture
+def pauses_by_clock(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pauses between the messages to a channel shift the clock, instead of taking time."""
+    sleeper = SimpleNamespace(sleep=lambda seconds: clock.shift(seconds=seconds))
+    monkeypatch.setattr(message_delivery, "time", sleeper)
