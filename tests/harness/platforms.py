@@ -12,6 +12,7 @@ from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
+from tests.harness.record_clients import RecordClient
 from tests.harness.stored_records import new_id_and_time_fields
 
 M = TypeVar("M", PlatformMember, SpaceMember)
@@ -38,6 +39,16 @@ class CreatedSpace(CreatedRecord):
     platform: CreatedPlatform
 
     collection_path = "/spaces"
+
+
+@dataclass(frozen=True)
+class PlatformClient(RecordClient, CreatedPlatform):
+    """A platform, and requests about it."""
+
+
+@dataclass(frozen=True)
+class SpaceClient(RecordClient, CreatedSpace):
+    """A space, and requests about it."""
 
 
 def create_platform(

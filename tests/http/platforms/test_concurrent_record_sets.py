@@ -1,55 +1,46 @@
 """Test concurrent changes of a record set of a space or platform: the result is that of a serial execution."""
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.harness.api import ApiClient, ApiResponse
+from tests.harness.api import ApiResponse, Json
 from tests.harness.audit_logs import list_entries
-from tests.harness.callers import Person
 from tests.harness.invitations import run_before_next_transaction
-from tests.harness.platforms import CreatedSpace
+from tests.harness.platforms import SpaceClient
 
-Request = Callable[[], ApiResponse]
+PATH = "/capabilities"
+
+
+def send_request(space: SpaceClient, name: str) -> ApiResponse:
+    """Send a request such as `put chat polls`, `add maps` or `remove chat`, and return the response."""
+    method, *keys = name.split()
+    capabilities = [{"capabilityKey": key} for key in keys]
+    match method:
+        case "put":
+            return space.put(PATH, {"capabilities": capabilities})
+        case "add":
+            return space.post(PATH, capabilities[0])
+        case _:
+            return space.delete(f"{PATH}/{keys[0]}")
 
 
 @pytest.fixture
-def capabilities_path(api: ApiClient, space: CreatedSpace, ada: Person) -> str:
-    """Return the path of the capabilities of a space that has two of them."""
-    path = f"{space.path}/capabilities"
-    api.put(path, caller=ada, json={"capabilities": [{"capabilityKey": "chat"}, {"capabilityKey": "polls"}]})
-    return path
+def send_second(space, monkeypatch):
+    """A function that sends a request while another changes the same capabilities, and returns the keys after it."""
 
+    def send_second(first: str, second: str) -> tuple[ApiResponse, set[str]]:
+        send_request(space, "put chat polls")
+        run_before_next_transaction(monkeypatch, lambda: send_request(space, first))
+        answer = send_request(space, second)
+        return answer, {item["capabilityKey"] for item in space.get(PATH).json["items"]}
 
-def list_keys(api: ApiClient, path: str, caller: Person) -> set[str]:
-    return {item["capabilityKey"] for item in api.get(path, caller=caller).json["items"]}
-
-
-@pytest.fixture
-def requests_by_name(api: ApiClient, capabilities_path: str, ada: Person) -> dict[str, Request]:
-    """Return the requests that the tests combine."""
-
-    def put_capabilities(*capability_keys: str) -> ApiResponse:
-        return api.put(
-            capabilities_path,
-            caller=ada,
-            json={"capabilities": [{"capabilityKey": capability_key} for capability_key in capability_keys]},
-        )
-
-    return {
-        "put maps": lambda: put_capabilities("maps"),
-        "put chat": lambda: put_capabilities("chat"),
-        "put none": put_capabilities,
-        "add maps": lambda: api.post(capabilities_path, caller=ada, json={"capabilityKey": "maps"}),
-        "remove chat": lambda: api.delete(f"{capabilities_path}/chat", caller=ada),
-    }
+    return send_second
 
 
 @pytest.mark.parametrize(
     ("first", "second", "expected_keys"),
     [
         ("put maps", "put chat", {"chat"}),
-        ("put none", "put maps", {"maps"}),
+        ("put", "put maps", {"maps"}),
         ("add maps", "put chat", {"chat"}),
         ("put chat", "add maps", {"chat", "maps"}),
         ("remove chat", "put chat", {"chat"}),
@@ -57,50 +48,37 @@ def requests_by_name(api: ApiClient, capabilities_path: str, ada: Person) -> dic
     ],
 )
 def test_the_second_request_is_retried_on_the_result_of_the_first(
-    api, organization, capabilities_path, requests_by_name, first, second, expected_keys, monkeypatch
+    api, organization, send_second, first, second, expected_keys
 ):
-    run_before_next_transaction(monkeypatch, requests_by_name[first])
-    assert requests_by_name[second]().status in (200, 201)
-    assert list_keys(api, capabilities_path, organization.owner) == expected_keys
-    later, earlier = (entry for entry in list_entries(api, organization)[:2])
+    answer, keys = send_second(first, second)
+    assert answer.status in (200, 201)
+    assert keys == expected_keys
+    later, earlier = list_entries(api, organization)[:2]
     if earlier["type"] == later["type"]:
         first_result = [item["capabilityKey"] for item in earlier["data"]["items"]]
         assert later["changes"][0]["from"] == first_result
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "code"),
-    [("add maps", "add maps", "409 already_exists"), ("put none", "remove chat", "404 not_found")],
+    ("first", "second", "code", "expected_keys"),
+    [
+        ("add maps", "add maps", "409 already_exists", {"chat", "polls", "maps"}),
+        ("put", "remove chat", "404 not_found", set()),
+    ],
 )
-def test_the_second_request_fails_if_the_first_makes_it_invalid(
-    api, organization, capabilities_path, requests_by_name, first, second, code, monkeypatch
-):
-    run_before_next_transaction(monkeypatch, requests_by_name[first])
-    assert requests_by_name[second]().status_and_code == code
-    assert (
-        list_keys(api, capabilities_path, organization.owner)
-        == {"add maps": {"chat", "polls", "maps"}, "put none": set()}[first]
-    )
+def test_the_second_request_fails_if_the_first_makes_it_invalid(send_second, first, second, code, expected_keys):
+    answer, keys = send_second(first, second)
+    assert (answer.status_and_code, keys) == (code, expected_keys)
 
 
-def test_changes_of_different_modules_both_succeed(api, space, ada, monkeypatch):
-    path = f"{space.platform.path}/modules"
+def test_changes_of_different_modules_and_of_different_settings_both_succeed(platform, monkeypatch):
+    def change(**module: object) -> dict[str, Json]:
+        answer = platform.patch("/modules", {"modules": [module]})
+        assert answer.status == 200, answer.text
+        return {module["moduleId"]: module for module in answer.json["items"]}
 
-    def disable(module_id: str) -> ApiResponse:
-        return api.patch(path, caller=ada, json={"modules": [{"moduleId": module_id, "enabled": False}]})
-
-    run_before_next_transaction(monkeypatch, lambda: disable("feed"))
-    assert disable("jobs").status == 200
-    modules = api.get(path, caller=ada).json["items"]
-    assert [module["moduleId"] for module in modules if not module["enabled"]] == ["feed", "jobs"]
-
-
-def test_changes_of_settings_of_one_module_both_succeed(api, space, ada, monkeypatch):
-    path = f"{space.platform.path}/modules"
-
-    def update_setting(name: str) -> ApiResponse:
-        return api.patch(path, caller=ada, json={"modules": [{"moduleId": "feed", "settings": {name: 1}}]})
-
-    run_before_next_transaction(monkeypatch, lambda: update_setting("a"))
-    (feed,) = (module for module in update_setting("b").json["items"] if module["moduleId"] == "feed")
-    assert feed["settings"] == {"a": 1, "b": 1}
+    run_before_next_transaction(monkeypatch, lambda: change(moduleId="feed", enabled=False))
+    modules = change(moduleId="jobs", enabled=False)
+    assert [name for name, module in modules.items() if not module["enabled"]] == ["feed", "jobs"]
+    run_before_next_transaction(monkeypatch, lambda: change(moduleId="feed", settings={"a": 1}))
+    assert change(moduleId="feed", settings={"b": 1})["feed"]["settings"] == {"a": 1, "b": 1}
