@@ -4,6 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
+from chalicelib.kernel.core.ids import new_id
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
@@ -105,6 +109,29 @@ def get_finished_replay(api: ApiClient, webhook: CreatedWebhook, replay: Json) -
     record = api.get(f"{webhook.path}/replays/{replay['id']}", caller=webhook.organization.owner).json
     assert record["status"] in ("completed", "failed"), record
     return record
+
+
+def store_delivery(
+    webhook: CreatedWebhook,
+    occurred_at: str,
+    status: DeliveryStatus = "succeeded",
+    *,
+    event_type: str = UPDATED,
+    sequence: int = 1,
+) -> str:
+    """Store a delivery of an event with the given timestamp, bypassing HTTP, and return its id."""
+    delivery = WebhookDelivery.create_pending_or_skipped(
+        webhook.id,
+        event_id=new_id(occurred_at),
+        event_type=event_type,
+        organization_id=webhook.organization.id,
+        sequence=sequence,
+        occurred_at=occurred_at,
+        now=occurred_at,
+        attempt_at=occurred_at if status == "pending" else None,
+    )
+    memory_aws.put_item(delivery.replace(status=status).item())
+    return delivery.id
 
 
 def rename_organization(api: ApiClient, organization: CreatedOrganization, name: str) -> None:

@@ -1,17 +1,19 @@
 """Fixtures of the tests of webhooks and channels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from chalicelib.features.notifications.channels.logic import message_delivery
+from chalicelib.kernel.outbound import webhook_client
 from tests.harness.api import ApiClient
 from tests.harness.channels import ChannelClient, create_channel
 from tests.harness.clock import Clock
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.receiver import Receiver
+from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.webhooks import UPDATED, WebhookClient, create_webhook, rename_organization
 from tests.harness.workers import Workers
 
@@ -90,6 +92,21 @@ def emit_each(rename: Emit, workers: Workers) -> Emit:
             workers.try_deliver()
 
     return emit_each
+
+
+@pytest.fixture
+def silence(receiver: Receiver) -> Callable[[], AbstractContextManager[None]]:
+    """A context in which the receiver does not reply to requests to `/`, and webhooks time out soon."""
+
+    @contextmanager
+    def silence() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
+            receiver.replies_by_path["/"] = NO_REPLY
+            yield
+        receiver.replies_by_path["/"] = Reply()
+
+    return silence
 
 
 @pytest.fixture

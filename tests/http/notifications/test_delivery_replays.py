@@ -11,9 +11,7 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.features.notifications.replays import tasks
 from chalicelib.features.notifications.replays.entities import Replay
-from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
-from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
@@ -21,13 +19,13 @@ from tests.harness.faults import Fault, inject_fault
 from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
     LONG_AGO,
-    UPDATED,
     CreatedWebhook,
     WebhookClient,
     get_finished_replay,
     received_names,
     request_replay,
     start_replay,
+    store_delivery,
 )
 from tests.harness.workers import queued_bodies
 
@@ -38,22 +36,11 @@ def store_deliveries(
     webhook: CreatedWebhook, statuses: Iterable[DeliveryStatus], first_at: str | None = None
 ) -> list[str]:
     """Store deliveries to a webhook, one millisecond apart, by default from a second ago; return their ids."""
-    ids: list[str] = []
-    for status in statuses:
-        occurred_at = after(first_at or after(now(), seconds=-1), seconds=len(ids) / 1000)
-        delivery = WebhookDelivery.create_pending_or_skipped(
-            webhook.id,
-            event_id=new_id(occurred_at),
-            event_type=UPDATED,
-            organization_id=webhook.organization.id,
-            sequence=len(ids) + 1,
-            occurred_at=occurred_at,
-            now=occurred_at,
-            attempt_at=None,
-        )
-        memory_aws.put_item(delivery.replace(status=status).item())
-        ids.append(delivery.id)
-    return ids
+    timestamp = first_at or after(now(), seconds=-1)
+    return [
+        store_delivery(webhook, after(timestamp, seconds=n / 1000), status, sequence=n + 1)
+        for n, status in enumerate(statuses)
+    ]
 
 
 def list_pending_ids(webhook: WebhookClient) -> list[str]:

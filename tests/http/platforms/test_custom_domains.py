@@ -15,7 +15,6 @@ from tests.harness.domains import (
     publish_dns_records,
     verify_domain,
 )
-from tests.harness.organizations import create_api_key
 from tests.harness.platforms import PlatformClient
 
 PATH: Final = "/custom-domain"
@@ -37,12 +36,6 @@ def test_a_new_platform_has_no_domain(platform):
     record = {name: platform.record[name] for name in ("id", "createdAt")}
     expected = {**record, "updatedAt": record["createdAt"], "version": 1, **NO_DOMAIN}
     assert platform.get(PATH).json == expected
-
-
-def test_a_key_needs_a_domains_scope_or_a_general_one(api, organization, platform):
-    statuses = {"domains:read": 200, "domains:write": 200, "read": 200, "platforms:read": 403}
-    keys = {scope: create_api_key(api, organization, scope) for scope in statuses}
-    assert {scope: platform.get(PATH, caller=key).status for scope, key in keys.items()} == statuses
 
 
 class TestSetCustomDomain:

@@ -71,11 +71,6 @@ class TestListDomainInventory:
         set_domain_state(new_platform(create_organization(api, ada)), "verified")
         assert list_ids() == list_ids(verificationStatus="verified") == []
 
-    def test_a_key_needs_a_domains_scope_or_a_general_one(self, api, organization, path):
-        statuses = {"domains:read": 200, "domains:write": 200, "read": 200, "platforms:read": 403}
-        keys = {scope: create_api_key(api, organization, scope) for scope in statuses}
-        assert {scope: api.get(path, caller=key).status for scope, key in keys.items()} == statuses
-
 
 class TestFilterByVerificationStatus:
     @pytest.fixture(autouse=True)

@@ -83,8 +83,10 @@ class TestGetPlatformMember:
 
 class TestUsernames:
     def test_a_username_is_unique_in_a_platform_and_the_next_member_gets_a_suffix(
-        self, api, organization, platform, new_platform, mary, namesake
+        self, api, organization, platform, new_platform, issuer, mary, namesake
     ):
+        for name in ("n1", "n2"):
+            assert join(platform, issuer.create_person(name, "X", preferred_username=""))["username"] is None
         join(platform, mary)
         second = join(platform, namesake)
         assert re.fullmatch("MARY-[0-9a-f]{4}", second["username"])
@@ -93,6 +95,9 @@ class TestUsernames:
         for username, person in (("mary", mary), (second["username"].lower(), namesake)):
             assert get_by_username(platform, username).json["userId"] == person.id
         assert join(new_platform(publish=True, joinPolicy="open"), namesake)["username"] == "MARY"
+        for person in (mary, namesake):
+            assert platform.post("/leave", caller=person).status == 204
+        assert join(platform, namesake)["username"] == "MARY"
 
     @pytest.mark.parametrize("case", ["promoted", "invited", "accepts", "has a long name"])
     def test_a_taken_username_prevents_no_membership(self, api, organization, platform, issuer, case):
@@ -138,16 +143,6 @@ class TestUsernames:
             assert set(platform.patch(path, {"username": username}).errors) == {"/username"}
         assert platform.patch(path, {"role": "editor"}).json["username"] == "mary"
         assert platform.patch(path, {"username": None}).json["username"] is None
-
-    def test_a_username_is_free_when_its_member_has_left(self, platform, mary, namesake):
-        join(platform, mary)
-        assert platform.post("/leave", caller=mary).status == 204
-        join(platform, namesake)
-        assert get_by_username(platform, "mary").json["userId"] == namesake.id
-
-    def test_a_person_without_a_username_can_join(self, platform, issuer):
-        for name in ("n1", "n2"):
-            assert join(platform, issuer.create_person(name, "X", preferred_username=""))["username"] is None
 
 
 class TestUpdatePlatformMember:

@@ -85,13 +85,6 @@ class TestListPlatformSpaces:
 
 
 class TestGetSpace:
-    def test_an_open_space_is_visible_to_all_members_of_its_platform(self, platform, space, mary, stranger, issuer):
-        guest = issuer.create_person("guest", "Guest")
-        add_platform_member(platform, guest)
-        for person in (mary, guest):
-            assert space.get(caller=person).json == space.record
-        assert space.get(caller=stranger).status_and_code == "404 not_found"
-
     def test_a_private_space_is_invisible_to_others(self, api, organization, platform, new_space, edith, mary, grace):
         space = new_space(platform, visibility="private")
         add_space_member(space, mary)
