@@ -68,14 +68,14 @@ class TestHostRateLimit:
         webhooks = [new_webhook(URL) for _ in range(3)]
         clock.shift(seconds=1)  # Entries with the same timestamp have no order.
         rename(*(f"Name {n}" for n in range(5)))
-        run_each_second(20)
+        run_each_second(12)
         assert len(targets.sent) == 3 * 5
         assert targets.max_requests_per_second <= 3
         assert {status for webhook in webhooks for status in webhook.delivery_statuses()} == {"succeeded"}
         targets.sent.clear()
         for webhook in webhooks:
             start_replay(api, webhook, status="succeeded")
-        run_each_second(20)
+        run_each_second(12)
         assert len(targets.sent) == 3 * 5
         assert targets.max_requests_per_second <= 3
 
@@ -85,7 +85,7 @@ class TestHostRateLimit:
         for start in (0, 5, 10):
             rename(*(f"Name {n}" for n in range(start, start + 5)))
             run_each_second(2)
-        run_each_second(20)
+        run_each_second(12)
         delivery_ids = [delivery["eventId"] for delivery in webhook.list_deliveries()]
         assert [event_id for _, event_id in targets.sent] == delivery_ids
         assert len(delivery_ids) == 15
@@ -101,7 +101,7 @@ class TestHostRateLimit:
         rename(*(f"Name {n}" for n in range(4)))
         workers.deliver(include_delayed=True)
         assert targets.max_requests_per_second == 3
-        run_each_second(20)
+        run_each_second(12)
         assert len(targets.sent) == 2 + 4
 
     def test_each_organization_and_host_has_its_own_limit(self, api, organization):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.features.platforms.members import tasks
 from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.kernel.execution.context import Context
 from tests.harness import memory_aws
@@ -318,11 +319,12 @@ class TestDepartureOfTheInviter:
 
 
 def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_count(
-    api, organization, platform, other_platform, emmy, stranger, workers, clock
+    api, organization, platform, other_platform, stranger, workers, clock, monkeypatch
 ):
+    monkeypatch.setattr(tasks, "_BATCH_SIZE", 4)
     accept_invitation(api, create_invitation(api, platform, stranger), stranger)
-    for n in range(27):
-        create_invitation(api, platform, f"{n}@example.org", caller=emmy)
+    for n in range(6):
+        create_invitation(api, platform, f"{n}@example.org")
     others = [create_invitation(api, container, SOPHIE_EMAIL).id for container in (organization, other_platform)]
     workers.run_until_idle()
     assert platform.delete().status == 204
