@@ -206,24 +206,22 @@ def test_only_another_url_or_provider_or_enabling_resets_the_need_for_attention(
         assert (changed["status"], changed["lastError"]) == ("active", None), reset
 
 
-class TestErasure:
-    def test_names_and_urls_are_redacted(self, api, organization, new_channel, edith, workers, clock, receiver):
-        url = f"{receiver.url}hooks?for={edith.email}&token=0123456789"
-        channel_with_name = new_channel(SLACK_URL, name=f"Mail to {edith.email}")
-        channel_with_url = new_channel(url, provider="webhook")
-        complete_erasure(api, workers, clock, organization, email=edith.email)
-        record = channel_with_name.read()
-        assert (record["name"], record["status"]) == ("Mail to …", "active")
-        assert channel_with_name.stored().decrypted_url == SLACK_URL
-        assert channel_with_url.stored().decrypted_url == receiver.url
-        record = channel_with_url.read()
-        assert (record["config"], record["status"]) == ({"webhookUrl": f"{receiver.url}…"}, "needs_attention")
-        assert "erased" in record["lastError"]
-
-    def test_stored_responses_are_redacted(self, api, organization, new_channel, edith, workers, clock, receiver):
-        receiver.default_reply = Reply(body=f"thanks, {edith.email}".encode())
-        channel = new_channel(receiver, events=[f"{CHANNEL_EVENT}.created"])
-        workers.deliver()
-        assert channel.messages()[0].attempts[0]["response_body"] == f"thanks, {edith.email}"
-        complete_erasure(api, workers, clock, organization, email=edith.email)
-        assert channel.messages()[0].attempts[0]["response_body"] == "thanks, …"
+def test_an_erasure_redacts_names_urls_and_stored_responses(
+    api, organization, new_channel, edith, workers, clock, receiver
+):
+    receiver.default_reply = Reply(body=f"thanks, {edith.email}".encode())
+    channel = new_channel(receiver, events=[f"{CHANNEL_EVENT}.created"])
+    channel_with_name = new_channel(SLACK_URL, name=f"Mail to {edith.email}")
+    url = f"{receiver.url}hooks?for={edith.email}&token=0123456789"
+    channel_with_url = new_channel(url, provider="webhook")
+    workers.deliver()
+    assert channel.messages()[0].attempts[0]["response_body"] == f"thanks, {edith.email}"
+    complete_erasure(api, workers, clock, organization, email=edith.email)
+    assert channel.messages()[0].attempts[0]["response_body"] == "thanks, …"
+    record = channel_with_name.read()
+    assert (record["name"], record["status"]) == ("Mail to …", "active")
+    assert channel_with_name.stored().decrypted_url == SLACK_URL
+    assert channel_with_url.stored().decrypted_url == receiver.url
+    record = channel_with_url.read()
+    assert (record["config"], record["status"]) == ({"webhookUrl": f"{receiver.url}…"}, "needs_attention")
+    assert "erased" in record["lastError"]

@@ -128,9 +128,8 @@ class TestCaching:
         not_modified = platform.get("/config", caller=None, headers={"If-None-Match": response.etag})
         assert (not_modified.status, not_modified.text, not_modified.etag) == (304, "", response.etag)
         authenticated = platform.get("/config", caller=stranger)
-        assert [each.headers["Cache-Control"] for each in (response, not_modified, authenticated)] == [
-            *("public, max-age=60", "public, max-age=60", "private, no-cache")
-        ]
+        assert response.headers["Cache-Control"] == not_modified.headers["Cache-Control"] == "public, max-age=60"
+        assert authenticated.headers["Cache-Control"] == "private, no-cache"
         assert response.headers["Vary"] == authenticated.headers["Vary"] == "Authorization"
         configure(cors_origins="https://app.example")
         response = platform.get("/config", caller=None, headers={"Origin": "https://app.example"})
