@@ -10,7 +10,7 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tests.harness import rfc6962, snapshots
-from tests.harness.api import Json
+from tests.harness.api import ApiResponse, Json
 
 PUBLIC_KEY: Final = base64.b64encode(
     Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
@@ -55,6 +55,17 @@ def load_entries(items: Items | None = None) -> list[StoredEntry]:
     items = snapshots.items_by_key() if items is None else items
     loaded = [_stored_entry(item, items) for item in items.values() if item.get("kind") == "entry"]
     return sorted(loaded, key=lambda entry: (entry.log, entry.sequence or float("inf"), entry.id))
+
+
+def entries_of_request(answer: ApiResponse) -> list[Json]:
+    """Return the entries that a request has written."""
+    return [entry.json for entry in load_entries() if entry.json["context"]["requestId"] == answer.request_id]
+
+
+def entry_of_request(answer: ApiResponse) -> Json:
+    """Return the only entry that a request has written."""
+    (entry,) = entries_of_request(answer)
+    return entry
 
 
 def _stored_entry(item: Json, items: Items) -> StoredEntry:

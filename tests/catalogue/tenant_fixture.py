@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
 from tests.harness import callers, research_records
 from tests.harness.api import ApiClient
@@ -201,6 +202,10 @@ class PopulatedOrganization(CreatedOrganization):
         }
 
 
+_cached_ancestors: Final[dict[str, Mapping[ItemKey, Mapping[str, str]]]] = {}
+"""The cached ancestors by tenant. Later tests take them from here instead of sending the requests again."""
+
+
 @dataclass
 class TenantFixture:
     """An organization with a member of each role, and a rivals' organization. Both were created some minutes ago."""
@@ -281,11 +286,15 @@ class TenantFixture:
 
     def warm_caches(self) -> None:
         """Fill the caches of the process with the ancestors of all containers and of records with global ids."""
-        nodes = (self.organization.node, self.organization.attachment.node)
-        container_paths = (self.platform.path, self.space.path, self.open_platform.path, self.site.path)
-        for path in (*container_paths, *(node.path for node in nodes)):
-            assert self.api.get(path, caller=self.people.owner).status == 200
-        assert self.api.get("/sites/resolve", query={"host": self.site.record["host"]}).status == 200
+        if self.id not in _cached_ancestors:
+            nodes = (self.organization.node, self.organization.attachment.node)
+            container_paths = (self.platform.path, self.space.path, self.open_platform.path, self.site.path)
+            for path in (*container_paths, *(node.path for node in nodes)):
+                assert self.api.get(path, caller=self.people.owner).status == 200
+            assert self.api.get("/sites/resolve", query={"host": self.site.record["host"]}).status == 200
+            _cached_ancestors[self.id] = dict(ancestor_cache._cached_ids)  # noqa: SLF001
+        for key, ancestor_ids in _cached_ancestors[self.id].items():
+            ancestor_cache.store(key, ancestor_ids)
 
     def get_rivals_parameter(self, parameter: str) -> str:
         """Return the value of a path parameter that names a record of the rivals."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from local.paths import ROOT
 
 BANNED_WORDS: Final = {
@@ -79,23 +77,10 @@ def test_no_identifier_contains_a_banned_word():
     assert findings == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def said(): ...",
-        "class KeptThing: ...",
-        "def read(*, beside): ...",
-        "what_was_told = 1",
-        "self._purse = 1",
-        "for moment in (): ...",
-        "SEAT = 1",
-    ],
-)
-def test_a_banned_word_is_found_wherever_a_name_is_defined(source):
-    assert len(banned_words_in(source)) == 1
-
-
-def test_a_word_that_only_begins_like_a_banned_one_is_not_found():
+def test_a_banned_word_is_found_wherever_a_name_is_defined():
+    functions = ("def said(): ...", "class KeptThing: ...", "def read(*, beside): ...")
+    for source in (*functions, "what_was_told = 1", "self._purse = 1", "for moment in (): ...", "SEAT = 1"):
+        assert len(banned_words_in(source)) == 1, source
     assert banned_words_in("seating_plan = unsaid = keptness = 1") == []
 
 

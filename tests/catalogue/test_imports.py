@@ -1,17 +1,14 @@
 """Cold start: `app` imports only what most requests need, and a request imports its own feature."""
 
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from chalicelib.entrypoints.catalogue import FEATURES
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.storage.entity import KINDS
-from tests.catalogue.examples.registry import call_operation
 from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
 from tests.harness.fresh_process import run_in_fresh_process
-from tests.harness.parametrize_operations import parametrize_operations
 
 LAZY_MODULES: Final = (
     *("cryptography", "jwt", "dns", "jinja2", "markdown", "markdown_it", "nh3", "idna", "tzdata", "httpx", "requests"),
@@ -24,38 +21,21 @@ LAZY_MODULES: Final = (
         "chalicelib.kernel.audit_log.ledger",
     ),
 )
-"""Modules that few requests need, which are modules_after_import where they are used."""
+"""Modules that few requests need, which are imported where they are used."""
 
 
-@pytest.fixture(scope="module")
-def modules_after_import() -> dict[str, Any]:
-    """The modules and AWS clients of a new process after importing `app`."""
+def test_importing_app_imports_no_feature_and_none_of_these_packages_and_creates_no_client():
     program = """
 import json, sys
 import app
 from chalicelib.kernel.core import aws
 print(json.dumps({"modules": sorted(sys.modules), "clients": aws._client.cache_info().currsize}))
 """
-    result: dict[str, Any] = run_in_fresh_process(program)
-    return result
-
-
-def modules_of_package(package: str, modules: list[str]) -> list[str]:
-    return [module for module in modules if module == package or module.startswith(f"{package}.")]
-
-
-@pytest.mark.parametrize("package", LAZY_MODULES)
-def test_importing_app_does_not_import(package, modules_after_import):
-    assert modules_of_package(package, modules_after_import["modules"]) == []
-
-
-def test_importing_app_imports_no_feature(modules_after_import):
-    declared = {"chalicelib.features", "chalicelib.features.declarations"}
-    assert {*modules_of_package("chalicelib.features", modules_after_import["modules"])} == declared
-
-
-def test_importing_app_creates_no_client(modules_after_import):
-    assert modules_after_import["clients"] == 0
+    imported = run_in_fresh_process(program)
+    assert {*imported["modules"]} & {*LAZY_MODULES} == set()
+    features = {name for name in imported["modules"] if f"{name}.".startswith("chalicelib.features.")}
+    assert features == {"chalicelib.features", "chalicelib.features.declarations"}
+    assert imported["clients"] == 0
 
 
 @pytest.mark.usefixtures("aws")  # For its settings. An anonymous caller is rejected before any call to AWS.
@@ -70,13 +50,6 @@ operations = [name for name in sys.modules if name.endswith(".operations") and "
 print(json.dumps({"status": answer.status_code, "operations": operations}))
 """
     assert run_in_fresh_process(program) == {"status": 401, "operations": ["chalicelib.features.audit.log.operations"]}
-
-
-@parametrize_operations()
-def test_the_first_request_of_a_process_finds_records_of_every_kind(operation, tenant, monkeypatch):
-    for name in list(KINDS):
-        monkeypatch.delitem(KINDS, name)
-    assert call_operation(operation, tenant).status == operation.success
 
 
 def test_every_feature_is_reached_by_a_route():

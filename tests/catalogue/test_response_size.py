@@ -8,7 +8,7 @@ from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.api import ApiResponse
-from tests.harness.parametrize_operations import parametrize_operations
+from tests.harness.parametrize_operations import parametrize_operations, parametrize_representatives
 
 _NO_CONTENT = 204
 
@@ -22,7 +22,17 @@ def read_list(operation: Operation, world: TenantFixture) -> tuple[list[Any], li
     return [item for answer in answers for item in answer.json["items"]], answers
 
 
-@parametrize_operations(lambda o: o.success != _NO_CONTENT)
+@parametrize_representatives(
+    lambda o: (
+        o.method,
+        o.is_list,
+        o.emits_events,
+        o.has_external_effects,
+        o.alternative,
+        o.response_or_item_model is None,
+    ),
+    lambda o: o.success != _NO_CONTENT,
+)
 def test_a_response_that_is_too_large_is_rejected_and_changes_nothing(operation, tenant, monkeypatch):
     with monkeypatch.context() as context:
         context.setattr(envelope, "MAX_ENVELOPE_BYTES", 0)

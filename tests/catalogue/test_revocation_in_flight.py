@@ -1,6 +1,6 @@
 """Operations that grant access commit only if the caller is still authorized at the commit, not only at the check."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.aws_calls import Call
 from tests.harness.callers import Caller, Person
-from tests.harness.parametrize_operations import parametrize_operations
+from tests.harness.parametrize_operations import parametrize_access_rules, parametrize_operations
 
 GRANTING_AREAS: Final = ("api-keys", "channels", "domains", "members", "webhooks")
 """The scope areas of operations that grant access or send data to others."""
@@ -54,36 +54,34 @@ KINDS_THAT_GRANT_ACCESS: Final = {
     "platform.custom_domain",
 }
 
-for_granting_operations = parametrize_operations(lambda o: o.grants_access)
-by_role = parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
-by_higher_role = parametrize_operations(
-    lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role and o.access.role != Role.MEMBER
-)
-by_key = parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.scope)
+
+def grants_access_by_role(operation: Operation) -> bool:
+    return operation.grants_access and isinstance(operation.access, RequireRole) and operation.access.role is not None
+
 
 Keys = set[ItemKey]
 
 
-def run_before_commit(
+def revoke_before_commit(
     operation: Operation,
     world: TenantFixture,
+    caller: Caller | None,
     monkeypatch: pytest.MonkeyPatch,
-    intervene: Callable[[], ApiResponse],
-    **options: Any,
+    revoke: Callable[[TenantFixture, Caller | None], ApiResponse],
 ) -> tuple[ApiResponse, Keys]:
-    """Run an action before the commit of an operation. Return the response, and the keys that changed after it."""
+    """Revoke the rights of a caller before the commit. Return the response, and the keys that changed after that."""
     write, before = table.write_transaction, dict[ItemKey, Item]()
 
-    def write_after_action(writes: Sequence[writes.Write]) -> None:
+    def write_after_revocation(writes: Sequence[writes.Write]) -> None:
         if len(writes) > 1:  # A single write only records something, such as the use of a key.
             monkeypatch.setattr(table, "write_transaction", write)
-            intervention = intervene()
+            intervention = revoke(world, caller)
             assert intervention.status in (200, 204), intervention.text
             before.update(snapshots.items_by_key())
         write(writes)
 
-    monkeypatch.setattr(table, "write_transaction", write_after_action)
-    answer = call_operation(operation, world, **options)
+    monkeypatch.setattr(table, "write_transaction", write_after_revocation)
+    answer = call_operation(operation, world, caller=caller)
     assert before, "the operation did not commit"
     return answer, changed_since(before)
 
@@ -102,7 +100,7 @@ def authorized_caller(operation: Operation, world: TenantFixture) -> Person:
     return world.people.owner if requires_owner else world.people.admin
 
 
-def demote(world: TenantFixture, person: Person) -> ApiResponse:
+def demote(world: TenantFixture, person: Caller) -> ApiResponse:
     """Lower the role of a person: the owner becomes an admin, others become members."""
     path, people = world.organization.path, world.people
     if person is people.owner:
@@ -110,7 +108,7 @@ def demote(world: TenantFixture, person: Person) -> ApiResponse:
     return world.api.patch(f"{path}/members/{person.id}", caller=people.owner, json={"role": "member"})
 
 
-def remove(world: TenantFixture, person: Person) -> ApiResponse:
+def remove(world: TenantFixture, person: Caller) -> ApiResponse:
     """Remove a person from the organization."""
     remover = world.people.owner
     if person is remover:
@@ -119,42 +117,35 @@ def remove(world: TenantFixture, person: Person) -> ApiResponse:
     return world.api.delete(f"{world.organization.path}/members/{person.id}", caller=remover)
 
 
-@by_role
-def test_a_caller_who_is_removed_before_the_commit_changes_nothing(operation, tenant, monkeypatch):
-    caller = authorized_caller(operation, tenant)
-    answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: remove(tenant, caller), caller=caller)
-    assert (answer.status_and_code, changed) == ("404 not_found", set())
+def revoke_key(world: TenantFixture, key: Caller) -> ApiResponse:
+    return world.api.delete(f"{world.organization.api_keys_path}/{key.id}", caller=world.people.owner)
 
 
-@by_higher_role
-def test_a_caller_who_is_demoted_before_the_commit_changes_nothing(operation, tenant, monkeypatch):
-    caller = authorized_caller(operation, tenant)
-    answer, changed = run_before_commit(operation, tenant, monkeypatch, lambda: demote(tenant, caller), caller=caller)
-    assert (answer.status_and_code, changed) == ("403 insufficient_role", set())
+def delete_organization(world: TenantFixture, _caller: Caller) -> ApiResponse:
+    return world.api.delete(world.organization.path, caller=world.people.owner)
 
 
-@by_key
-def test_a_key_that_is_revoked_before_the_commit_changes_nothing(operation, tenant, monkeypatch):
-    key = tenant.create_api_key("admin")
-    (path,) = [
-        f"{tenant.organization.path}/api-keys/{listed['id']}"
-        for listed in tenant.api.get_items(f"{tenant.organization.path}/api-keys", caller=tenant.people.owner)
-        if listed["scopes"] == ["admin"]
-    ]
-    intervene = lambda: tenant.api.delete(path, caller=tenant.people.owner)  # noqa: E731 - defined where it is used
-    answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=key)
-    assert (answer.status_and_code, changed) == ("401 api_key_revoked", set())
+def list_revocations(operation: Operation, world: TenantFixture) -> Iterator[tuple[Any, Caller | None, str]]:
+    """Yield what can happen to the caller of an operation before its commit, the caller, and the expected problem."""
+    yield delete_organization, get_caller(operation, world), "404 not_found"
+    role = operation.access.role if isinstance(operation.access, RequireRole) else None
+    if role:
+        yield remove, authorized_caller(operation, world), "404 not_found"
+    if role not in (None, Role.MEMBER):
+        yield demote, authorized_caller(operation, world), "403 insufficient_role"
+    if operation.scope and isinstance(operation.access, RequireRole):
+        yield revoke_key, world.create_api_key("admin"), "401 api_key_revoked"
 
 
-@for_granting_operations
-def test_nothing_changes_in_an_organization_that_is_deleted_before_the_commit(operation, tenant, monkeypatch):
-    intervene = lambda: tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)  # noqa: E731 - as above
-    caller: Caller | None = get_caller(operation, tenant)
-    answer, changed = run_before_commit(operation, tenant, monkeypatch, intervene, caller=caller)
-    assert (answer.status_and_code, changed) == ("404 not_found", set())
+@parametrize_access_rules(lambda o: o.grants_access)
+def test_a_caller_whose_rights_end_before_the_commit_changes_nothing(operation, tenant, restore_tenant, monkeypatch):
+    for revoke, caller, problem in list_revocations(operation, tenant):
+        answer, changed = revoke_before_commit(operation, tenant, caller, monkeypatch, revoke)
+        assert (answer.status_and_code, changed) == (problem, set()), revoke
+        restore_tenant()
 
 
-@by_role
+@parametrize_access_rules(grants_access_by_role)
 def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation, tenant, monkeypatch):
     caller, get_all = authorized_caller(operation, tenant), table.get_all
 
@@ -176,7 +167,7 @@ def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation,
     assert changed_since(before) == set()
 
 
-@for_granting_operations
+@parametrize_operations(lambda o: o.grants_access)
 def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(operation, tenant):
     answer = call_operation(operation, tenant)
     assert answer.status == operation.success
@@ -220,7 +211,9 @@ def test_these_kinds_of_records_grant_access():
     assert {kind.kind for kind in list_record_types() if kind.gives_access} == KINDS_THAT_GRANT_ACCESS
 
 
-@parametrize_operations(lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects)
+@parametrize_access_rules(
+    lambda o: o.grants_access and isinstance(o.access, RequireRole) and not o.has_external_effects
+)
 def test_an_operation_without_its_declaration_fails(operation, tenant, monkeypatch):
     from chalicelib.kernel.execution import pipeline
 

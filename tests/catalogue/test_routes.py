@@ -3,15 +3,16 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Final
 
 from chalicelib.entrypoints.catalogue import FEATURES, all_operations
 from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, all_scopes
 from local.generators import generate
-from tests.harness.parametrize_operations import parametrize_operations
 
 IRREGULAR_PARTICIPLES: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdrawn", "begun"})
 """Past participles that do not end with -ed."""
@@ -52,46 +53,63 @@ def test_no_two_paths_differ_only_by_parameter_names():
     assert {shape: paths for shape, paths in shapes.items() if len(paths) > 1} == {}
 
 
-@parametrize_operations()
-class TestEveryOperation:
-    def test_has_a_path_of_lower_case_words_and_named_parameters(self, operation):
-        assert re.fullmatch(r"(/([a-z][a-z0-9.-]*|{[a-z]+(_[a-z]+)*}))+", operation.path)
+def find_exceptions(follows_rule: Callable[[Operation], object]) -> list[str]:
+    """Return the operations that do not follow a rule."""
+    return [operation.id for operation in all_operations() if not follows_rule(operation)]
 
-    def test_has_a_sentence_as_its_summary(self, operation):
-        assert re.fullmatch(r"[A-Z][^\n]+\.", operation.summary)
-        assert len(operation.summary) <= 120
 
-    def test_takes_every_parameter_of_its_path(self, operation):
-        used_parameters = {record.parameter for record in operation.record_types_by_parameter.values()} | set(
-            operation.text_path_parameters
-        )
-        if isinstance(operation.access, RequireRole) and not operation.access.in_body:
-            used_parameters.add(operation.access.container_or_record_parameter)
-        assert used_parameters == set(operation.path_parameter_names)
+def test_every_path_consists_of_lower_case_words_and_named_parameters():
+    pattern = r"(/([a-z][a-z0-9.-]*|{[a-z]+(_[a-z]+)*}))+"
+    assert find_exceptions(lambda o: re.fullmatch(pattern, o.path)) == []
 
-    def test_emits_an_event_if_it_can_write(self, operation):
-        if operation.method in ("PUT", "PATCH", "DELETE") or (operation.scope or "").endswith(":write"):
-            assert operation.emits_events
 
-    def test_names_its_events_by_subject_and_past_participle(self, operation):
-        for event in operation.emits:
-            assert re.fullmatch(r"[a-z]+(_[a-z]+)*(\.[a-z]+(_[a-z]+)*)+", event)
-            participle = re.split(r"[._]", event)[-1]
-            assert participle.endswith("ed") or participle in IRREGULAR_PARTICIPLES
+def test_every_summary_is_a_sentence():
+    assert find_exceptions(lambda o: re.fullmatch(r"[A-Z][^\n]+\.", o.summary) and len(o.summary) <= 120) == []
 
-    def test_has_a_scope_that_an_api_key_can_hold(self, operation):
-        assert operation.scope is None or operation.scope in all_scopes()
 
-    def test_has_no_scope_where_api_keys_are_rejected_anyway(self, operation):
-        is_for_owners = isinstance(operation.access, RequireRole) and operation.access.role is Role.OWNER
-        if is_for_owners or operation.allows_anonymous or operation.access in (Caller.USER, Caller.OPERATOR):
-            assert operation.scope is None
+def test_every_operation_takes_every_parameter_of_its_path():
+    def used_parameters(operation: Operation) -> set[str]:
+        records = {record.parameter for record in operation.record_types_by_parameter.values()}
+        rule, own = operation.access, {*records, *operation.text_path_parameters}
+        if isinstance(rule, RequireRole) and not rule.in_body:
+            own.add(rule.container_or_record_parameter)
+        return own
 
-    def test_has_a_read_scope_if_its_method_is_get(self, operation):
-        if operation.method == "GET" and operation.scope:
-            assert operation.scope.endswith(":read")
+    assert find_exceptions(lambda o: used_parameters(o) == {*o.path_parameter_names}) == []
 
-    def test_belongs_to_a_feature_or_to_the_documentation(self, operation):
-        features = {f"chalicelib.features.{feature}.operations" for feature in FEATURES}
-        documentation_modules = {f"chalicelib.entrypoints.{module}" for module in ("documentation", "event_types")}
-        assert operation.function.__module__ in features | documentation_modules
+
+def test_every_operation_that_can_write_emits_an_event():
+    writes = [o for o in all_operations() if o.method in ("PUT", "PATCH", "DELETE") or is_scope(o, ":write")]
+    assert [operation.id for operation in writes if not operation.emits_events] == []
+
+
+def is_scope(operation: Operation, verb: str) -> bool:
+    return (operation.scope or "").endswith(verb)
+
+
+def test_every_event_is_named_by_its_subject_and_a_past_participle():
+    events = {event for operation in all_operations() for event in operation.emits}
+    assert [e for e in events if not re.fullmatch(r"[a-z]+(_[a-z]+)*(\.[a-z]+(_[a-z]+)*)+", e)] == []
+    participles = {re.split(r"[._]", event)[-1] for event in events}
+    assert {each for each in participles if not each.endswith("ed")} <= IRREGULAR_PARTICIPLES
+
+
+def test_every_scope_can_be_held_by_an_api_key_and_fits_the_method():
+    assert {operation.scope for operation in all_operations() if operation.scope} <= {*all_scopes()}
+    with_scope = [operation for operation in all_operations() if operation.scope]
+    assert [o.id for o in with_scope if o.method == "GET" and not is_scope(o, ":read")] == []
+
+
+def test_no_operation_has_a_scope_where_api_keys_are_rejected_anyway():
+    def rejects_keys(operation: Operation) -> bool:
+        rule = operation.access
+        is_for_owners = isinstance(rule, RequireRole) and rule.role is Role.OWNER
+        return is_for_owners or operation.allows_anonymous or rule in (Caller.USER, Caller.OPERATOR)
+
+    assert find_exceptions(lambda o: o.scope is None or not rejects_keys(o)) == []
+
+
+def test_every_operation_belongs_to_a_feature_or_to_the_documentation():
+    features = {f"chalicelib.features.{feature}.operations" for feature in FEATURES}
+    known = {*features, "chalicelib.entrypoints.documentation", "chalicelib.entrypoints.event_types"}
+    assert find_exceptions(lambda o: o.function.__module__ in known) == []

@@ -1,9 +1,11 @@
-"""Responses for foreign and missing records are equal byte for byte, after the same AWS calls."""
+"""Responses for foreign, missing and malformed ids are equal byte for byte, after the same AWS calls."""
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.examples.example import Example
 from tests.catalogue.examples.registry import call_operation, get_example
@@ -11,12 +13,17 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Caller
-from tests.harness.parametrize_operations import parametrize_operations
+from tests.harness.parametrize_operations import access_rule_of, parametrize_access_rules, parametrize_representatives
 
 IDEMPOTENCY_HEADERS: Final = {"Idempotency-Key": "3f0c"}
 EXEMPT_OPERATIONS: Final = ("join_platform", "leave_platform", "leave_space")
 """Operations for callers without a role, which check visibility themselves. They make one read less if the process has
 the container cached."""
+
+
+def records_and_access_rule_of(operation: Operation) -> Hashable:
+    """Return the access rule of an operation with the types of the records in its path."""
+    return *operation.record_types_by_parameter.values(), access_rule_of(operation)
 
 
 def create_keys(world: TenantFixture) -> list[Caller]:
@@ -38,55 +45,65 @@ def comparable(response: ApiResponse) -> tuple[Any, ...]:
     return response.status, headers, text
 
 
-def request_both(
-    operation: Operation, world: TenantFixture, foreign: Example, missing: Example, caller: Caller | None
-) -> tuple[ApiResponse, ApiResponse]:
-    """Return the responses for a foreign and for a missing record."""
-    headers = IDEMPOTENCY_HEADERS if operation.method == "POST" else None
-    return (
-        call_operation(operation, world, foreign, caller=caller, headers=headers),
-        call_operation(operation, world, missing, caller=caller, headers=headers),
-    )
-
-
 def call_names(response: ApiResponse) -> list[str]:
     return sorted(response.calls.call_names)
 
 
-@parametrize_operations(lambda o: isinstance(o.access, RequireRole) and not is_public(o))
+def request(operation: Operation, world: TenantFixture, example: Example, caller: Caller) -> ApiResponse:
+    """Call an operation, with an idempotency key if it takes one."""
+    headers = IDEMPOTENCY_HEADERS if operation.method == "POST" else None
+    return call_operation(operation, world, example, caller=caller, headers=headers)
+
+
+@parametrize_access_rules(lambda o: isinstance(o.access, RequireRole) and not is_public(o))
 def test_foreign_container_is_indistinguishable_from_a_missing_one(operation, tenant, restore_tenant):
-    assert isinstance(operation.access, RequireRole)
     example, rule = get_example(operation, tenant), operation.access
-    foreign, missing = (
-        example.in_container(rule, tenant.get_rivals_parameter(rule.container_or_record_parameter)),
-        example.in_container(rule),
-    )
+    foreign_id = tenant.get_rivals_parameter(rule.container_or_record_parameter)
+    examples = [example.in_container(rule, container) for container in (foreign_id, None, "NO PLACE/AT:ALL")]
     for caller in callers_without_access(operation, tenant, restore_tenant):
-        foreign_response, missing_response = request_both(operation, tenant, foreign, missing, caller)
-        repeated_response = call_operation(operation, tenant, foreign, caller=caller, headers=IDEMPOTENCY_HEADERS)
-        assert foreign_response.status in (403, 404)
-        assert comparable(foreign_response) == comparable(missing_response) == comparable(repeated_response)
-        assert (
-            call_names(foreign_response) == call_names(repeated_response) == call_names(missing_response)
-            or operation.id in EXEMPT_OPERATIONS
-        )
+        foreign, missing, malformed = (request(operation, tenant, each, caller) for each in examples)
+        repeated = call_operation(operation, tenant, examples[0], caller=caller, headers=IDEMPOTENCY_HEADERS)
+        is_denied = caller is tenant.people.operator and foreign.status == 403
+        assert foreign.status_and_code == "404 not_found" or is_denied
+        assert comparable(foreign) == comparable(missing) == comparable(repeated)
+        if not rule.in_body:
+            assert malformed.comparable_problem == missing.comparable_problem
+        elif not is_denied:
+            assert malformed.errors == {f"/{rule.container_id_body_field}": "malformed"}
+        is_exempt = operation.id in EXEMPT_OPERATIONS
+        assert call_names(foreign) == call_names(repeated) == call_names(missing) or is_exempt
 
 
 # A PUT creates missing records.
-@parametrize_operations(
-    lambda o: o.record_types_by_parameter and isinstance(o.access, RequireRole) and o.method != "PUT"
+@parametrize_representatives(
+    records_and_access_rule_of,
+    lambda o: o.record_types_by_parameter and isinstance(o.access, RequireRole) and o.method != "PUT",
 )
 def test_foreign_record_is_indistinguishable_from_a_missing_one(operation, tenant):
     example = get_example(operation, tenant)
     tenant.warm_caches()
     for record in operation.record_types_by_parameter.values():
         name = record.parameter
-        foreign, missing = (
-            example.with_parameters(**{name: tenant.get_rivals_parameter(name)}),
-            example.with_unknown(name),
-        )
+        foreign_example = example.with_parameters(**{name: tenant.get_rivals_parameter(name)})
         for caller in (tenant.people.owner, tenant.people.member):
-            foreign_response, missing_response = request_both(operation, tenant, foreign, missing, caller)
-            assert foreign_response.status in (403, 404)
-            assert comparable(foreign_response) == comparable(missing_response)
-            assert call_names(foreign_response) == call_names(missing_response)
+            foreign = request(operation, tenant, foreign_example, caller)
+            missing = request(operation, tenant, example.with_unknown(name), caller)
+            malformed = request(operation, tenant, example.with_parameters(**{name: "#"}), caller)
+            assert foreign.status_and_code == "404 not_found"
+            assert comparable(foreign) == comparable(missing)
+            assert call_names(foreign) == call_names(missing)
+            assert malformed.comparable_problem == missing.comparable_problem
+
+
+@parametrize_access_rules(
+    lambda o: (
+        o.record_types_by_parameter
+        and isinstance(o.access, RequireRole)
+        and o.access.role is not Role.MEMBER
+        and o.method != "PUT"
+    )
+)
+def test_missing_record_is_reported_before_an_insufficient_role(operation, tenant):
+    missing = get_example(operation, tenant).with_unknown(operation.path_parameter_names[-1])
+    answer = call_operation(operation, tenant, missing, caller=tenant.people.member)
+    assert answer.status_and_code == "404 not_found"

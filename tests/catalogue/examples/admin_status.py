@@ -9,10 +9,7 @@ from tests.catalogue.tenant_fixture import TenantFixture, put_items
 from tests.harness.pending_entries import build_pending_items
 from tests.harness.sample_operations import build_notice_event
 
-EXAMPLES: Final[ExampleFactories] = {
-    "get_status": lambda _: example(),
-    "list_system_audit_log": lambda _: example(),
-}
+EXAMPLES: Final[ExampleFactories] = {"get_status": lambda _: example(), "list_system_audit_log": lambda _: example()}
 
 
 def add_neighbours(_world: TenantFixture, count: int) -> None:

@@ -27,8 +27,7 @@ EXAMPLES: Final[ExampleFactories] = {
     ),
     "get_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
     "update_taxonomy_node": lambda world: example(
-        {"name": "Jacquard looms", "slug": "jacquard-looms", "position": 3},
-        taxonomy_node_id=world.organization.node.id,
+        {"name": "Jacquard looms", "slug": "jacquard-looms", "position": 3}, taxonomy_node_id=world.organization.node.id
     ),
     "delete_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
 }
