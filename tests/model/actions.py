@@ -38,7 +38,13 @@ ACTION_GROUPS: Final = (
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")
 
 record_index: Final = st.sampled_from([*[0] * 9, 1, 1, 2, DELETED_INDEX])
-"""Draw the index of a record, counted from the newest, or the index that selects a deleted one."""
+"""Draw the index of a record, counted from the newest, or the index that selects a deleted one.
+
+The function of an action gets the record itself as its third argument. Without such a record it is not called.
+"""
+
+positions: Final = st.sampled_from([*[0] * 9, 1, 1, 2, DELETED_INDEX])
+"""Draw the index of anything else."""
 
 slugs: Final = st.sampled_from(["loom", "mill", "engine", "wheel"])
 names: Final = st.sampled_from(["Looms", "Mills", "Engines", "Wheels and cogs", "Łódź & Ёлка"])
@@ -69,6 +75,17 @@ class Action:
     argument_strategies: dict[str, SearchStrategy[Any]]
     weight: int = 4
 
+    def run(self, run: Any, arguments: dict[str, Any]) -> None:
+        """Run the action with these arguments, unless it is about a record and there is none."""
+        positional = [arguments.pop("by")] if "by" in arguments else []
+        selected = [name for name, strategy in self.argument_strategies.items() if strategy is record_index]
+        positional += [run.model.pick(_KINDS_BY_ARGUMENT.get(name, name), arguments.pop(name)) for name in selected]
+        if None not in positional:
+            self.function(run, *positional, **arguments)
+
+
+_KINDS_BY_ARGUMENT: Final = {"place": "organization", "key": "api_key"}
+
 
 _ACTIONS: Final[dict[str, Action]] = {}
 
@@ -76,7 +93,10 @@ _ACTIONS: Final[dict[str, Action]] = {}
 def action(
     *, weight: int = 4, **argument_strategies: SearchStrategy[Any]
 ) -> Callable[[ActionFunction], ActionFunction]:
-    """Register a function as an action. It receives the run, `by` (but for faults) and the drawn arguments."""
+    """Register a function as an action.
+
+    It receives the run, `by` (but for faults), the record that it is about, and the other drawn arguments.
+    """
 
     def declare(function: ActionFunction) -> ActionFunction:
         group = function.__module__.rpartition(".")[2]

@@ -27,15 +27,7 @@ _FIELDS_CHANGED_BY_OTHERS: Final = {
     "platform": ("home", "warnings"),
     "site": ("homePageId", "host"),
     "node": ("path", "depth", "parentId", "position"),
-    "page": (
-        "path",
-        "isHome",
-        "status",
-        "publishAt",
-        "hasUnpublishedChanges",
-        "publishedRevisionId",
-        "publishedAt",
-    ),
+    "page": ("path", "isHome", "status", "publishAt", "hasUnpublishedChanges", "publishedRevisionId", "publishedAt"),
     "menu": ("items",),
 }
 """Fields of a record that changes of other records change."""

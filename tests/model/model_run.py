@@ -79,7 +79,7 @@ class ModelRun:
             argument: self._resolve_sender(**value) if argument == "by" else value
             for argument, value in arguments_as_json.items()
         }
-        all_actions()[name].function(self, **arguments)
+        all_actions()[name].run(self, arguments)
 
     def pass_time(self, *, seconds: float = 0, days: float = 0) -> None:
         """Move the clock forward."""

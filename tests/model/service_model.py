@@ -65,6 +65,12 @@ class ModelRecord:
         return str(self.fields["id"])
 
     @property
+    def parent(self) -> "ModelRecord":
+        """The container, for records that always have one."""
+        assert self.container
+        return self.container
+
+    @property
     def self_and_containers(self) -> "Iterator[ModelRecord]":
         """The record and its containers, the nearest first."""
         yield self

@@ -24,10 +24,9 @@ scopes = st.sampled_from(
 
 
 @action(place=record_index, name=names, scopes=scopes, days=st.none() | st.sampled_from([1, 40]))
-def create_api_key(run: ModelRun, by: Sender, place: int, name: str, scopes: list[str], days: int | None) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def create_api_key(
+    run: ModelRun, by: Sender, organization: ModelRecord, name: str, scopes: list[str], days: int | None
+) -> None:
     parent, expires_at_seconds = (
         run.resolve_caller(by.caller_name)[0].key,
         run.elapsed_seconds + days * _DAY if days else None,
@@ -117,25 +116,19 @@ def _exceeds_caller_scopes(run: ModelRun, by: Sender, scopes: list[str]) -> bool
 
 
 @action(weight=1, key=record_index)
-def revoke_api_key(run: ModelRun, by: Sender, key: int) -> None:
-    record = run.model.pick("api_key", key)
-    if record and run.request(by, "revoke_api_key", record.container, record) and not record.internal.get("is_revoked"):
+def revoke_api_key(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "revoke_api_key", record.parent, record) and not record.internal.get("is_revoked"):
         record.internal["is_revoked"] = True
         record.fields["status"], record.has_unseen_version = "revoked", True
-        if record.container:
-            revoked_keys = revoke_dependent_keys(
-                record.container, run.model.list_existing("api_key"), record.id, "parent_revoked", set()
-            )
-            record.fields["revokedKeys"] = revoked_keys
+        keys = run.model.list_existing("api_key")
+        revoked_keys = revoke_dependent_keys(record.parent, keys, record.id, "parent_revoked", set())
+        record.fields["revokedKeys"] = revoked_keys
         run.expect_entry(by, "revoke_api_key", record)
         record.fields["revokedKeys"] = None
 
 
 @action(key=record_index, hours=st.sampled_from([0, 24]))
-def rotate_api_key(run: ModelRun, by: Sender, key: int, hours: int) -> None:
-    record = run.model.pick("api_key", key)
-    if record is None:
-        return
+def rotate_api_key(run: ModelRun, by: Sender, record: ModelRecord, hours: int) -> None:
     refusal = None
     if record.fields["status"] != "active":
         refusal = "409 invalid_transition"
@@ -147,7 +140,7 @@ def rotate_api_key(run: ModelRun, by: Sender, key: int, hours: int) -> None:
         refusal = "403 forbidden"
     elif hours and record.internal.get("rotation_count", 0) >= _MAX_SECRETS - 1:
         return
-    response = run.request(by, "rotate_api_key", record.container, record, {"graceHours": hours}, refusal=refusal)
+    response = run.request(by, "rotate_api_key", record.parent, record, {"graceHours": hours}, refusal=refusal)
     if response:
         record.internal["rotation_count"] = record.internal.get("rotation_count", 0) + 1
         former_secret, caller = record.internal["key"], run.resolve_caller(by.caller_name)[0]
@@ -158,7 +151,7 @@ def rotate_api_key(run: ModelRun, by: Sender, key: int, hours: int) -> None:
         last_used = {"lastUsedAt": response.json["lastUsedAt"]}
         run.apply_change(record, response, {"hint": response.json["hint"], **last_used}, key=True)
         assert record.internal["key"] != former_secret
-        path = record.container.path if record.container else ""
+        path = record.parent.path
         assert (run.api.get(path, caller=former_secret).status == 401) == (hours == 0)
         run.expect_entry(by, "rotate_api_key", record)
 
@@ -167,9 +160,8 @@ _MAX_SECRETS = 5
 
 
 @action(place=record_index)
-def list_api_keys(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "list_api_keys", organization, query={"limit": 100})):
+def list_api_keys(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "list_api_keys", organization, query={"limit": 100}):
         keys = run.model.list_existing("api_key", organization)
         assert [(item["id"], item["status"], item["scopes"], item["key"]) for item in response.json["items"]] == [
             (key.id, key.fields["status"], key.fields["scopes"], None) for key in keys

@@ -15,10 +15,7 @@ domains = st.sampled_from(["engines.example.com", "looms.example.org", "mills.ex
 
 
 @action(platform=record_index, domain=domains)
-def set_custom_domain(run: ModelRun, by: Sender, platform: int, domain: str) -> None:
-    record = run.model.pick("platform", platform)
-    if record is None:
-        return
+def set_custom_domain(run: ModelRun, by: Sender, record: ModelRecord, domain: str) -> None:
     claimed_domain, domain_status = record.internal.get("domain"), record.internal.get("domain_status")
     repeat_status = 200 if claimed_domain == domain and domain_status == "pending" else None
     response = run.request(
@@ -36,11 +33,8 @@ def set_custom_domain(run: ModelRun, by: Sender, platform: int, domain: str) -> 
 
 
 @action(platform=record_index)
-def verify_custom_domain(run: ModelRun, by: Sender, platform: int) -> None:
+def verify_custom_domain(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     """Verify a domain whose DNS records do not exist."""
-    record = run.model.pick("platform", platform)
-    if record is None:
-        return
     refusal = None if record.internal.get("domain") else "409 invalid_transition"
     if response := run.request(Sender(by.caller_name), "verify_custom_domain", record, refusal=refusal):
         assert (response.json["status"], response.json["lastError"]) == ("pending", "TXT_NOT_FOUND")
@@ -50,17 +44,15 @@ def verify_custom_domain(run: ModelRun, by: Sender, platform: int) -> None:
 
 
 @action(weight=2, platform=record_index)
-def remove_custom_domain(run: ModelRun, by: Sender, platform: int) -> None:
-    record = run.model.pick("platform", platform)
-    if record and run.request(Sender(by.caller_name), "remove_custom_domain", record) and record.internal.get("domain"):
+def remove_custom_domain(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(Sender(by.caller_name), "remove_custom_domain", record) and record.internal.get("domain"):
         record.internal |= {"domain": None, "domain_status": None}
         run.expect_entry(by, "remove_custom_domain", record)
 
 
 @action(place=record_index)
-def list_domain_inventory(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "list_domain_inventory", organization, query={"limit": 100})):
+def list_domain_inventory(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "list_domain_inventory", organization, query={"limit": 100}):
         listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]
         assert listed == [
             (p.id, p.internal.get("domain"), p.internal.get("domain_status") or "none")

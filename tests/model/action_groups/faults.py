@@ -10,7 +10,7 @@ from chalicelib.kernel.core.problems import Problem
 from tests.harness import memory_aws, snapshots
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.model.action_groups import domains, invitations, pages
-from tests.model.actions import action, record_index
+from tests.model.actions import action, positions
 from tests.model.fake_endpoints import STATES
 from tests.model.model_run import ModelRun
 
@@ -102,7 +102,7 @@ def endpoints_become(run: ModelRun, state: str) -> None:
     run.endpoints.state = state
 
 
-@action(sent=record_index)
+@action(sent=positions)
 def repeat_request(run: ModelRun, sent: int) -> None:
     """Repeat a request that had an `Idempotency-Key`."""
     if run.keyed_requests:

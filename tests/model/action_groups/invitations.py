@@ -30,9 +30,10 @@ def status(run: ModelRun, invitation: ModelRecord) -> str:
 
 
 @action(place=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))
-def invite_to_organization(run: ModelRun, by: Sender, place: int, whom: str, role: str, days: int) -> None:
-    if organization := run.model.pick("organization", place):
-        create_invitation(run, by, "invite_to_organization", organization, whom, {"role": role, "expiresInDays": days})
+def invite_to_organization(
+    run: ModelRun, by: Sender, organization: ModelRecord, whom: str, role: str, days: int
+) -> None:
+    create_invitation(run, by, "invite_to_organization", organization, whom, {"role": role, "expiresInDays": days})
 
 
 def create_invitation(
@@ -120,10 +121,7 @@ def is_inviter_entitled(run: ModelRun, invitation: ModelRecord) -> bool:
 
 
 @action(invitation=record_index)
-def resend_invitation(run: ModelRun, by: Sender, invitation: int) -> None:
-    record = run.model.pick("invitation", invitation)
-    if record is None:
-        return
+def resend_invitation(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     caller = run.resolve_caller(by.caller_name)[0]
     refusal = None
     if status(run, record) != "pending":
@@ -153,10 +151,7 @@ def resend_invitation(run: ModelRun, by: Sender, invitation: int) -> None:
 
 
 @action(weight=1, invitation=record_index)
-def revoke_invitation(run: ModelRun, by: Sender, invitation: int) -> None:
-    record = run.model.pick("invitation", invitation)
-    if record is None:
-        return
+def revoke_invitation(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     current_status = status(run, record)
     refusal = _NOT_PENDING if current_status not in ("pending", "revoked") else None
     container = record.internal["container"]
@@ -171,23 +166,21 @@ def revoke_invitation(run: ModelRun, by: Sender, invitation: int) -> None:
 @action(
     invitation=record_index, decision=st.sampled_from(["accept", "accept", "decline"]), link_choice=st.integers(0, 4)
 )
-def respond_as_invitee(run: ModelRun, by: Sender, invitation: int, decision: str, link_choice: int) -> None:
+def respond_as_invitee(run: ModelRun, by: Sender, record: ModelRecord, decision: str, link_choice: int) -> None:
     """Let the invited person respond, mostly by the latest link."""
-    if record := run.model.pick("invitation", invitation):
-        whom = next(name for name, p in run.people.items() if p.email == record.fields["email"])
-        submit_response(
-            run,
-            Sender(whom, idempotency_number=by.idempotency_number),
-            record,
-            decision,
-            uses_latest_token=link_choice > 0,
-        )
+    whom = next(name for name, p in run.people.items() if p.email == record.fields["email"])
+    submit_response(
+        run,
+        Sender(whom, idempotency_number=by.idempotency_number),
+        record,
+        decision,
+        uses_latest_token=link_choice > 0,
+    )
 
 
 @action(invitation=record_index, decision=st.sampled_from(["accept", "decline"]))
-def respond_to_invitation(run: ModelRun, by: Sender, invitation: int, decision: str) -> None:
-    if record := run.model.pick("invitation", invitation):
-        submit_response(run, Sender(by.caller_name), record, decision, uses_latest_token=True)
+def respond_to_invitation(run: ModelRun, by: Sender, record: ModelRecord, decision: str) -> None:
+    submit_response(run, Sender(by.caller_name), record, decision, uses_latest_token=True)
 
 
 def submit_response(run: ModelRun, by: Sender, record: ModelRecord, decision: str, *, uses_latest_token: bool) -> None:
@@ -252,9 +245,8 @@ def _apply_response(run: ModelRun, by: Sender, record: ModelRecord, response: Ap
 
 
 @action(place=record_index)
-def list_invitations(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None or not run.model.list_existing("organization"):
+def list_invitations(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if not run.model.list_existing("organization"):
         return
     caller = run.resolve_caller(by.caller_name)[0]
     if caller.kind == "user" and not role_suffices(run.model.effective_role(caller, organization), "admin"):

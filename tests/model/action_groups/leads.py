@@ -36,10 +36,9 @@ def create_public_lead(run: ModelRun, by: Sender, name: str, message: str | None
 
 
 @action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), sender_choice=st.integers(0, 4))
-def change_marketing_lead_status(run: ModelRun, by: Sender, lead: int, status: str, sender_choice: int) -> None:
-    record = run.model.pick("lead", lead)
-    if record is None:
-        return
+def change_marketing_lead_status(
+    run: ModelRun, by: Sender, record: ModelRecord, status: str, sender_choice: int
+) -> None:
     by = by if sender_choice == 0 else Sender("operator", by.if_match)
     current = record.fields["status"]
     refusal = None if status == current or _can_transition(current, status) else "409 invalid_transition"
@@ -56,10 +55,9 @@ def _apply_status(run: ModelRun, by: Sender, operation: str, lead: ModelRecord, 
 
 
 @action(lead=record_index, with_token=st.booleans())
-def get_public_lead(run: ModelRun, by: Sender, lead: int, with_token: bool) -> None:  # noqa: FBT001 - passed by name
+def get_public_lead(run: ModelRun, by: Sender, record: ModelRecord, with_token: bool) -> None:  # noqa: FBT001 - passed by name
     """Read a lead with its token or without one."""
-    record = run.model.pick("lead", lead)
-    if record is None or run.resolve_caller(by.caller_name)[0].key:
+    if run.resolve_caller(by.caller_name)[0].key:
         return
     headers = {"Lead-Token": record.internal["leadToken"]} if with_token else {}
     response = run.api.get(f"/public/leads/{record.id}", caller=run.resolve_caller(by.caller_name)[1], headers=headers)
@@ -71,9 +69,8 @@ def get_public_lead(run: ModelRun, by: Sender, lead: int, with_token: bool) -> N
 
 
 @action(lead=record_index)
-def list_marketing_leads(run: ModelRun, by: Sender, lead: int) -> None:
-    record = run.model.pick("lead", lead)
-    if record and (response := run.request(by, "list_marketing_leads", query={"email": record.fields["contactEmail"]})):
+def list_marketing_leads(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "list_marketing_leads", query={"email": record.fields["contactEmail"]}):
         assert [(item["id"], item["status"]) for item in response.json["items"]] == [
             (record.id, record.fields["status"])
         ]

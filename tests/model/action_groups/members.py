@@ -30,10 +30,9 @@ def redact_for(run: ModelRun, caller: Caller, container: ModelRecord, member: Js
 
 
 @action(place=record_index, whom=people, role=st.sampled_from(["member", "editor", "admin", "admin", "owner"]))
-def update_organization_member(run: ModelRun, by: Sender, place: int, whom: str, role: str) -> None:
-    organization = run.model.pick("organization", place)
-    member = organization and _latest_membership(run, organization, whom)
-    if not (organization and member):
+def update_organization_member(run: ModelRun, by: Sender, organization: ModelRecord, whom: str, role: str) -> None:
+    member = _latest_membership(run, organization, whom)
+    if member is None:
         return
     is_owner, caller = member.fields["role"] == "owner", run.resolve_caller(by.caller_name)[0]
     refusal = None
@@ -80,10 +79,9 @@ def _latest_membership(run: ModelRun, container: ModelRecord, whom: str) -> Mode
 
 
 @action(weight=1, place=record_index, whom=people)
-def remove_organization_member(run: ModelRun, by: Sender, place: int, whom: str) -> None:
-    organization = run.model.pick("organization", place)
-    member = organization and _latest_membership(run, organization, whom)
-    if organization and member:
+def remove_organization_member(run: ModelRun, by: Sender, organization: ModelRecord, whom: str) -> None:
+    member = _latest_membership(run, organization, whom)
+    if member:
         refusal = OWNER_STAYS if member.fields["role"] == "owner" else None
         if run.request(by, "remove_organization_member", organization, member, refusal=refusal):
             member.fields["revokedKeys"] = revoke_keys_of_member(run, member, "member_removed", set())
@@ -92,10 +90,7 @@ def remove_organization_member(run: ModelRun, by: Sender, place: int, whom: str)
 
 
 @action(weight=1, place=record_index)
-def leave_organization(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def leave_organization(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
     member = run.model.membership(organization, run.resolve_caller(by.caller_name)[0].id)
     refusal = OWNER_STAYS if member and member.fields["role"] == "owner" else None
     if run.request(by, "leave_organization", organization, refusal=refusal) and member:
@@ -125,10 +120,7 @@ def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
 
 
 @action(place=record_index, to=people)
-def transfer_ownership(run: ModelRun, by: Sender, place: int, to: str) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def transfer_ownership(run: ModelRun, by: Sender, organization: ModelRecord, to: str) -> None:
     successor = run.model.membership(organization, run.people[to].id)
     owner = run.model.membership(organization, organization.fields["ownerId"])
     refusal = None if successor else "422 validation_failed"
@@ -143,9 +135,8 @@ def transfer_ownership(run: ModelRun, by: Sender, place: int, to: str) -> None:
 
 
 @action(place=record_index)
-def list_organization_members(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "list_organization_members", organization, query={"limit": 100})):
+def list_organization_members(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "list_organization_members", organization, query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
         members = run.model.list_existing("member", organization)
         assert response.json["items"] == [redact_for(run, caller, organization, member.fields) for member in members]

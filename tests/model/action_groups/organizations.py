@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.model.actions import action, names, optional_fields, optional_texts, record_index, slugs
+from tests.model.actions import action, names, optional_fields, optional_texts, positions, record_index, slugs
 from tests.model.model_run import ModelRun, Sender
 from tests.model.service_model import Json, Model, ModelRecord
 
@@ -50,27 +50,26 @@ def add_membership(run: ModelRun, container: ModelRecord, user_id: str, role: st
 
 
 @action(place=record_index, fields=_fields)
-def update_organization(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
-    if organization := run.model.pick("organization", place):
-        refusal = slug_refusal(run.model, fields.get("slug"), organization)
-        response = run.request(by, "update_organization", organization, body=fields, refusal=refusal)
-        if response:
-            former = organization.fields["slug"]
-            if run.apply_change(organization, response, fields):
-                run.model.former_slugs[f"organization/{former}"] = organization.id
-                run.model.former_slugs.pop(f"organization/{organization.fields['slug']}", None)
-                run.expect_entry(by, "update_organization", organization)
+def update_organization(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
+    refusal = slug_refusal(run.model, fields.get("slug"), organization)
+    response = run.request(by, "update_organization", organization, body=fields, refusal=refusal)
+    if response:
+        former = organization.fields["slug"]
+        if run.apply_change(organization, response, fields):
+            run.model.former_slugs[f"organization/{former}"] = organization.id
+            run.model.former_slugs.pop(f"organization/{organization.fields['slug']}", None)
+            run.expect_entry(by, "update_organization", organization)
 
 
 @action(weight=1, place=record_index)
-def delete_organization(run: ModelRun, by: Sender, place: int) -> None:
-    if (organization := run.model.pick("organization", place)) and run.request(by, "delete_organization", organization):
+def delete_organization(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if run.request(by, "delete_organization", organization):
         organization.fields |= {"status": "pending_deletion"}
         organization.has_unseen_version = True
         run.expect_entry(by, "delete_organization", organization)
 
 
-@action(place=record_index)
+@action(place=positions)
 def restore_organization(run: ModelRun, by: Sender, place: int) -> None:
     """Restore a deleted organization. Only its owner can see it."""
     deleted_organizations = [
@@ -99,9 +98,8 @@ def restore(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
 
 
 @action(place=record_index)
-def get_organization(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "get_organization", organization)):
+def get_organization(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "get_organization", organization):
         assert response.json == organization.fields or organization.has_unseen_version
 
 
@@ -121,9 +119,8 @@ def list_organizations(run: ModelRun, by: Sender) -> None:
 
 
 @action(place=record_index)
-def list_audit_log(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "list_audit_log", organization, query={"limit": 1})):
+def list_audit_log(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "list_audit_log", organization, query={"limit": 1}):
         request_entries = [entry for entry in response.json["items"] if entry["actor"]["type"] != "system"]
         newest_entry = run.model.expected_entries[organization.id][-1]
         assert [(entry["type"], entry["target"]["id"]) for entry in request_entries] in (

@@ -17,10 +17,7 @@ _POSITION_REFUSALS = (*_SLUG_REFUSALS, "409 cycle", "409 limit_exceeded")
 
 
 @action(weight=8, site=record_index, slug=slugs, parent=parents, home=st.sampled_from([False, False, False, True]))
-def create_page(run: ModelRun, by: Sender, site: int, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
-    record = run.model.pick("site", site)
-    if record is None:
-        return
+def create_page(run: ModelRun, by: Sender, record: ModelRecord, slug: str, parent: int | None, home: bool) -> None:  # noqa: FBT001
     parent_page = run.model.pick("page", parent, record) if parent is not None else None
     body = {"title": _title(run), "slug": slug, "parentId": parent_page.id if parent_page else None, "isHome": home}
     refusal = "422 validation_failed" if parent_page and not parent_page.exists else None
@@ -44,22 +41,21 @@ def _title(run: ModelRun) -> str:
 
 
 @action(weight=6, page=record_index, slug=st.none() | slugs, moves=st.booleans(), parent=parents)
-def edit_page(run: ModelRun, by: Sender, page: int, slug: str | None, moves: bool, parent: int | None) -> None:  # noqa: FBT001
-    record = run.model.pick("page", page)
-    if record is None or record.container is None:
-        return
-    parent_page = run.model.pick("page", parent, record.container) if parent is not None else None
+def edit_page(
+    run: ModelRun, by: Sender, record: ModelRecord, slug: str | None, parent: int | None, *, moves: bool
+) -> None:
+    parent_page = run.model.pick("page", parent, record.parent) if parent is not None else None
     body: Json = {"title": _title(run)} | ({"slug": slug} if slug else {})
     body |= {"parentId": parent_page.id if parent_page else None} if moves else {}
     refusal = "422 validation_failed" if moves and parent_page and not parent_page.exists else None
-    before = _public(run, record.container)
+    before = _public(run, record.parent)
     response = run.request(
-        by, "update_page", record.container, record, body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
+        by, "update_page", record.parent, record, body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
     )
     if response:
         _apply_revision(record, response)
         assert response.json["title"] == body["title"]
-        assert _public(run, record.container) == before, "an edit of a draft changed the published page"
+        assert _public(run, record.parent) == before, "an edit of a draft changed the published page"
         run.expect_entry(by, "update_page", record)
 
 
@@ -91,18 +87,15 @@ def visit(run: ModelRun, site: ModelRecord, path: str) -> ApiResponse:
 
 
 @action(weight=6, page=record_index, earlier=st.integers(0, 3))
-def publish_page(run: ModelRun, by: Sender, page: int, earlier: int) -> None:
+def publish_page(run: ModelRun, by: Sender, record: ModelRecord, earlier: int) -> None:
     """Publish the draft, or an earlier revision."""
-    record = run.model.pick("page", page)
-    if record is None or record.container is None:
-        return
-    body, page_state = {}, publication_of(record.container).pages.get(record.id)
+    body, page_state = {}, publication_of(record.parent).pages.get(record.id)
     if page_state and earlier < len(page_state.revisions) - 1:
         body = {"revisionId": [*page_state.revisions][earlier]}
     possible_refusals = (*_POSITION_REFUSALS, "422 validation_failed", "409 invalid_transition")
-    if response := run.request(by, "publish_page", record.container, record, body, possible_refusals=possible_refusals):
+    if response := run.request(by, "publish_page", record.parent, record, body, possible_refusals=possible_refusals):
         before = record.fields
-        publication_of(record.container).publish(record.id, response.json["publishedRevisionId"])
+        publication_of(record.parent).publish(record.id, response.json["publishedRevisionId"])
         assert response.json["status"] == "published"
         record.fields = response.json
         if response.json["version"] > before["version"]:
@@ -110,43 +103,37 @@ def publish_page(run: ModelRun, by: Sender, page: int, earlier: int) -> None:
 
 
 @action(weight=2, page=record_index)
-def unpublish_page(run: ModelRun, by: Sender, page: int) -> None:
-    record = run.model.pick("page", page)
-    if record and record.container:
-        was_published = record.exists and publication_of(record.container).pages[record.id].public_title is not None
-        response = run.request(by, "update_page", record.container, record, {"unpublishAt": PAST})
-        if response and response.json["version"] > record.fields["version"]:
-            if was_published:
-                publication_of(record.container).unpublish(record.id)
-            record.fields = response.json
-            run.expect_entry(by, "update_page", record, "page.unpublished" if was_published else None)
+def unpublish_page(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    was_published = record.exists and publication_of(record.parent).pages[record.id].public_title is not None
+    response = run.request(by, "update_page", record.parent, record, {"unpublishAt": PAST})
+    if response and response.json["version"] > record.fields["version"]:
+        if was_published:
+            publication_of(record.parent).unpublish(record.id)
+        record.fields = response.json
+        run.expect_entry(by, "update_page", record, "page.unpublished" if was_published else None)
 
 
 @action(page=record_index)
-def make_page_home(run: ModelRun, by: Sender, page: int) -> None:
-    record = run.model.pick("page", page)
-    if record and record.container:
-        response = run.request(
-            by, "update_page", record.container, record, {"isHome": True}, possible_refusals=_POSITION_REFUSALS
-        )
-        if response and response.json["version"] > record.fields["version"]:
-            publication_of(record.container).make_home(record.id)
-            record.fields = response.json
-            run.expect_entry(by, "update_page", record)
-            for other in run.model.list_existing("page", record.container):
-                other.has_unseen_version = True
+def make_page_home(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    response = run.request(
+        by, "update_page", record.parent, record, {"isHome": True}, possible_refusals=_POSITION_REFUSALS
+    )
+    if response and response.json["version"] > record.fields["version"]:
+        publication_of(record.parent).make_home(record.id)
+        record.fields = response.json
+        run.expect_entry(by, "update_page", record)
+        for other in run.model.list_existing("page", record.parent):
+            other.has_unseen_version = True
 
 
 @action(page=record_index, hours=st.sampled_from([3, 30]))
-def schedule_page(run: ModelRun, by: Sender, page: int, hours: int) -> None:
+def schedule_page(run: ModelRun, by: Sender, record: ModelRecord, hours: int) -> None:
     """Schedule the publication of a page. The schedule may fail when it runs."""
-    record = run.model.pick("page", page)
-    if record and record.container:
-        body = {"publishAt": after(now(), hours=hours)}
-        if response := run.request(by, "update_page", record.container, record, body):
-            replace_fields(record, response.json)
-            record.internal["publish_at_seconds"] = run.elapsed_seconds + hours * 3600
-            run.expect_entry(by, "update_page", record)
+    body = {"publishAt": after(now(), hours=hours)}
+    if response := run.request(by, "update_page", record.parent, record, body):
+        replace_fields(record, response.json)
+        record.internal["publish_at_seconds"] = run.elapsed_seconds + hours * 3600
+        run.expect_entry(by, "update_page", record)
 
 
 def apply_schedule(run: ModelRun, page: ModelRecord) -> None:
@@ -173,49 +160,42 @@ def apply_schedule(run: ModelRun, page: ModelRecord) -> None:
 
 
 @action(page=record_index, earlier=st.integers(0, 3))
-def restore_page_revision(run: ModelRun, by: Sender, page: int, earlier: int) -> None:
-    record = run.model.pick("page", page)
-    page_state = record and record.container and publication_of(record.container).pages.get(record.id)
-    if not (record and record.container and page_state):
+def restore_page_revision(run: ModelRun, by: Sender, record: ModelRecord, earlier: int) -> None:
+    page_state = publication_of(record.parent).pages.get(record.id)
+    if page_state is None:
         return
-    before, revisions = _public(run, record.container), [*page_state.revisions]
+    before, revisions = _public(run, record.parent), [*page_state.revisions]
     revision_id = revisions[earlier % len(revisions)]
     if response := run.request(
         by,
         "restore_page_revision",
-        record.container,
+        record.parent,
         record,
         possible_refusals=_POSITION_REFUSALS,
         revision_id=revision_id,
     ):
         assert response.json["title"] == page_state.revisions[revision_id][0]
         _apply_revision(record, response)
-        assert _public(run, record.container) == before, "a restored draft changed the published page"
+        assert _public(run, record.parent) == before, "a restored draft changed the published page"
         run.expect_entry(by, "restore_page_revision", record)
 
 
 @action(weight=2, page=record_index, cascade=st.booleans())
-def delete_page(run: ModelRun, by: Sender, page: int, cascade: bool) -> None:  # noqa: FBT001 - passed by name
-    record = run.model.pick("page", page)
-    if record is None or record.container is None:
-        return
+def delete_page(run: ModelRun, by: Sender, record: ModelRecord, cascade: bool) -> None:  # noqa: FBT001 - passed by name
     query = {"strategy": "cascade"} if cascade else None
     possible_refusals = ("409 limit_exceeded",) if cascade else ("409 not_empty",)
-    if run.request(by, "delete_page", record.container, record, possible_refusals=possible_refusals, query=query):
-        publication = publication_of(record.container)
+    if run.request(by, "delete_page", record.parent, record, possible_refusals=possible_refusals, query=query):
+        publication = publication_of(record.parent)
         publication.delete(record.id)
         run.expect_entry(by, "delete_page", record)
-        for page_record in run.model.list_existing("page", record.container):
+        for page_record in run.model.list_existing("page", record.parent):
             page_record.is_deleted = page_record.id not in publication.pages
             page_record.has_unseen_version = True
 
 
 @action(weight=6, site=record_index, path=st.lists(slugs, max_size=2).map(lambda slugs: "/" + "/".join(slugs)))
-def get_page_by_path(run: ModelRun, by: Sender, site: int, path: str) -> None:
+def get_page_by_path(run: ModelRun, by: Sender, record: ModelRecord, path: str) -> None:
     """Visit a path. Every caller gets the published page, a redirect or *not found*, never a draft."""
-    record = run.model.pick("site", site)
-    if record is None:
-        return
     public = {page_path: page for page, page_path in publication_of(record).public_paths.items()}
     possible_refusals = () if path in public else ("301", "302", "307", "308", "404 not_found")
     if response := run.request(
@@ -228,30 +208,26 @@ def get_page_by_path(run: ModelRun, by: Sender, site: int, path: str) -> None:
 
 
 @action(site=record_index)
-def list_pages(run: ModelRun, by: Sender, site: int) -> None:
-    record = run.model.pick("site", site)
-    if record and (response := run.request(by, "list_pages", record, query={"limit": 100})):
+def list_pages(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "list_pages", record, query={"limit": 100}):
         assert {item["id"]: item["path"] for item in response.json["items"]} == publication_of(record).draft_paths
 
 
 @action(page=record_index)
-def list_page_revisions(run: ModelRun, by: Sender, page: int) -> None:
-    record = run.model.pick("page", page)
-    if record and record.container:
-        response = run.request(by, "list_page_revisions", record.container, record, query={"limit": 100})
-        if response:
-            drafts = publication_of(record.container).pages[record.id].revisions
-            assert [(item["id"], item["title"]) for item in response.json["items"]] == [
-                (revision, title) for revision, (title, _) in [*drafts.items()][::-1]
-            ]
+def list_page_revisions(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    response = run.request(by, "list_page_revisions", record.parent, record, query={"limit": 100})
+    if response:
+        drafts = publication_of(record.parent).pages[record.id].revisions
+        assert [(item["id"], item["title"]) for item in response.json["items"]] == [
+            (revision, title) for revision, (title, _) in [*drafts.items()][::-1]
+        ]
 
 
 @action(page=record_index)
-def preview_page(run: ModelRun, by: Sender, page: int) -> None:
+def preview_page(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     """Create a preview link, which shows the draft to everyone who has it."""
-    record = run.model.pick("page", page)
-    if record and record.container and (response := run.request(by, "preview_page", record.container, record)):
-        page_state = publication_of(record.container).pages[record.id]
+    if response := run.request(by, "preview_page", record.parent, record):
+        page_state = publication_of(record.parent).pages[record.id]
         path = f"{record.path}/preview-public"
         preview = run.api.get(path, query={"token": response.json["token"]})
         assert (preview.status, preview.json["page"]["title"]) == (

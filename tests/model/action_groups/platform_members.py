@@ -13,16 +13,12 @@ from tests.model.service_model import NOT_FOUND, Caller, ModelRecord
 
 
 @action(platform=record_index, whom=people, role=roles, days=st.sampled_from([1, 7]))
-def invite_to_platform(run: ModelRun, by: Sender, platform: int, whom: str, role: str, days: int) -> None:
-    if container := run.model.pick("platform", platform):
-        create_invitation(run, by, "invite_to_platform", container, whom, {"role": role, "expiresInDays": days})
+def invite_to_platform(run: ModelRun, by: Sender, container: ModelRecord, whom: str, role: str, days: int) -> None:
+    create_invitation(run, by, "invite_to_platform", container, whom, {"role": role, "expiresInDays": days})
 
 
 @action(platform=record_index)
-def join_platform(run: ModelRun, by: Sender, platform: int) -> None:
-    container = run.model.pick("platform", platform)
-    if container is None:
-        return
+def join_platform(run: ModelRun, by: Sender, container: ModelRecord) -> None:
     caller = run.resolve_caller(by.caller_name)[0]
     member = run.model.membership(container, caller.id)
     invitation = _pending_invitation(run, caller, container)
@@ -54,10 +50,7 @@ def _pending_invitation(run: ModelRun, caller: Caller, container: ModelRecord) -
 
 
 @action(platform=record_index)
-def leave_platform(run: ModelRun, by: Sender, platform: int) -> None:
-    container = run.model.pick("platform", platform)
-    if container is None:
-        return
+def leave_platform(run: ModelRun, by: Sender, container: ModelRecord) -> None:
     member = run.model.membership(container, run.resolve_caller(by.caller_name)[0].id)
     if run.request(by, "leave_platform", container, refusal=None if member else NOT_FOUND) and member:
         run.expect_entry(by, "leave_platform", member)
@@ -65,35 +58,29 @@ def leave_platform(run: ModelRun, by: Sender, platform: int) -> None:
 
 
 @action(platform=record_index, whom=people, role=roles)
-def update_platform_member(run: ModelRun, by: Sender, platform: int, whom: str, role: str) -> None:
-    if container := run.model.pick("platform", platform):
-        set_role(run, by, "update_platform_member", container, whom, role)
+def update_platform_member(run: ModelRun, by: Sender, container: ModelRecord, whom: str, role: str) -> None:
+    set_role(run, by, "update_platform_member", container, whom, role)
 
 
 @action(weight=1, platform=record_index, whom=people)
-def remove_platform_member(run: ModelRun, by: Sender, platform: int, whom: str) -> None:
-    container = run.model.pick("platform", platform)
-    member = container and run.model.membership(container, run.people[whom].id)
-    if container and member and run.request(by, "remove_platform_member", container, member):
+def remove_platform_member(run: ModelRun, by: Sender, container: ModelRecord, whom: str) -> None:
+    member = run.model.membership(container, run.people[whom].id)
+    if member and run.request(by, "remove_platform_member", container, member):
         run.expect_entry(by, "remove_platform_member", member)
         end_membership(run, member)
 
 
 @action(platform=record_index)
-def list_platform_members(run: ModelRun, by: Sender, platform: int) -> None:
-    container = run.model.pick("platform", platform)
-    if container and (response := run.request(by, "list_platform_members", container, query={"limit": 100})):
+def list_platform_members(run: ModelRun, by: Sender, container: ModelRecord) -> None:
+    if response := run.request(by, "list_platform_members", container, query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
         members = run.model.list_existing("platform_member", container)
         assert response.json["items"] == [redact_for(run, caller, container, member.fields) for member in members]
 
 
 @action(platform=record_index, whom=people, by_name=st.booleans())
-def find_platform_member(run: ModelRun, by: Sender, platform: int, whom: str, by_name: bool) -> None:  # noqa: FBT001
+def find_platform_member(run: ModelRun, by: Sender, container: ModelRecord, whom: str, by_name: bool) -> None:  # noqa: FBT001
     """Get a member by user id, or by username in upper case."""
-    container = run.model.pick("platform", platform)
-    if container is None:
-        return
     person = run.people[whom]
     member = run.model.membership(container, person.id)
     refusal = None if member else NOT_FOUND

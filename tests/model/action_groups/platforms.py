@@ -25,10 +25,7 @@ def _slug_refusal(model: Model, kind: str, slug: str | None, owner: ModelRecord 
 @action(
     place=record_index, fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "joinPolicy": policies})
 )
-def create_platform(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def create_platform(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
     refusal = _slug_refusal(run.model, "platform", fields.get("slug"))
     body = {"organizationId": organization.id, **fields}
     if response := run.request(by, "create_platform", organization, body=body, refusal=refusal):
@@ -40,10 +37,7 @@ def create_platform(run: ModelRun, by: Sender, place: int, fields: Json) -> None
 
 
 @action(platform=record_index, fields=_fields)
-def update_platform(run: ModelRun, by: Sender, platform: int, fields: Json) -> None:
-    record = run.model.pick("platform", platform)
-    if record is None:
-        return
+def update_platform(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
     refusal = _slug_refusal(run.model, "platform", fields.get("slug"), record) if "slug" in fields else None
     if response := run.request(by, "update_platform", record, body=fields, refusal=refusal):
         derived = {"subdomain": response.json["subdomain"]} if "slug" in fields else {}
@@ -52,9 +46,8 @@ def update_platform(run: ModelRun, by: Sender, platform: int, fields: Json) -> N
 
 
 @action(weight=1, platform=record_index)
-def delete_platform(run: ModelRun, by: Sender, platform: int) -> None:
-    record = run.model.pick("platform", platform)
-    if record and run.request(by, "delete_platform", record):
+def delete_platform(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "delete_platform", record):
         run.expect_entry(by, "delete_platform", record)
         record.is_deleted = True
         for invitation in run.model.list_existing("invitation"):
@@ -63,9 +56,8 @@ def delete_platform(run: ModelRun, by: Sender, platform: int) -> None:
 
 
 @action(platform=record_index, published=st.sampled_from([True, True, False]))
-def publish_platform(run: ModelRun, by: Sender, platform: int, published: bool) -> None:  # noqa: FBT001 - passed by name
-    record = run.model.pick("platform", platform)
-    if record and (response := run.request(by, "publish_platform", record, body={"published": published})):
+def publish_platform(run: ModelRun, by: Sender, record: ModelRecord, published: bool) -> None:  # noqa: FBT001 - passed by name
+    if response := run.request(by, "publish_platform", record, body={"published": published}):
         status = "published" if published else "draft"
         published_at = (
             response.json["publishedAt"] if status != record.fields["status"] else record.fields["publishedAt"]
@@ -77,19 +69,17 @@ def publish_platform(run: ModelRun, by: Sender, platform: int, published: bool) 
 
 
 @action(platform=record_index, theme=_theme)
-def update_platform_theme(run: ModelRun, by: Sender, platform: int, theme: Json) -> None:
-    record = run.model.pick("platform", platform)
-    if record and (response := run.request(by, "update_platform_theme", record, body=theme)):
+def update_platform_theme(run: ModelRun, by: Sender, record: ModelRecord, theme: Json) -> None:
+    if response := run.request(by, "update_platform_theme", record, body=theme):
         _apply_appearance_change(
             run, by, "update_platform_theme", record, response.json, theme={**record.fields["theme"], **theme}
         )
 
 
 @action(platform=record_index, items=_items)
-def update_platform_navigation(run: ModelRun, by: Sender, platform: int, items: list[str]) -> None:
-    record = run.model.pick("platform", platform)
+def update_platform_navigation(run: ModelRun, by: Sender, record: ModelRecord, items: list[str]) -> None:
     items_sent = [{"id": item, "label": item.title(), "type": "group"} for item in items]
-    if record and (response := run.request(by, "update_platform_navigation", record, body={"items": items_sent})):
+    if response := run.request(by, "update_platform_navigation", record, body={"items": items_sent}):
         stored_items: list[Json] = [{**item, "target": None, "children": []} for item in items_sent]
         _apply_appearance_change(
             run, by, "update_platform_navigation", record, response.json, navigation={"items": stored_items}
@@ -97,10 +87,7 @@ def update_platform_navigation(run: ModelRun, by: Sender, platform: int, items: 
 
 
 @action(platform=record_index, layout=st.none() | names, space=st.none() | record_index)
-def update_platform_home(run: ModelRun, by: Sender, platform: int, layout: str | None, space: int | None) -> None:
-    record = run.model.pick("platform", platform)
-    if record is None:
-        return
+def update_platform_home(run: ModelRun, by: Sender, record: ModelRecord, layout: str | None, space: int | None) -> None:
     home_space = run.model.pick("space", space, record) if space is not None else None
     before = record.fields["home"]["spaceId"]
     caller = run.resolve_caller(by.caller_name)[0]
@@ -145,10 +132,7 @@ def _apply_appearance_change(
         st.sampled_from(_module_ids), optional_fields(enabled=st.booleans(), locked=st.booleans()), max_size=2
     ),
 )
-def update_platform_modules(run: ModelRun, by: Sender, platform: int, module_changes: dict[str, Json]) -> None:
-    record = run.model.pick("platform", platform)
-    if record is None:
-        return
+def update_platform_modules(run: ModelRun, by: Sender, record: ModelRecord, module_changes: dict[str, Json]) -> None:
     body = {"modules": [{"moduleId": module, **fields} for module, fields in module_changes.items()]}
     if response := run.request(by, "update_platform_modules", record, body=body):
         before = dict(record.internal["modules"])
@@ -179,9 +163,8 @@ def apply_set_change(run: ModelRun, by: Sender, operation: str, container: Model
 
 
 @action(platform=record_index)
-def get_platform(run: ModelRun, by: Sender, platform: int) -> None:
-    record = run.model.pick("platform", platform)
-    if record and (response := run.request(by, "get_platform", record)):
+def get_platform(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "get_platform", record):
         stable_fields = {
             name: value for name, value in record.fields.items() if name not in ("home", "version", "updatedAt")
         }

@@ -31,10 +31,7 @@ def _slug_refusal(run: ModelRun, slug: str | None, site: ModelRecord | None = No
     place=record_index,
     fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "description": optional_texts}),
 )
-def create_site(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def create_site(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
     refusal = _slug_refusal(run, fields.get("slug"))
     if response := run.request(by, "create_site", organization, body=fields, refusal=refusal):
         expected = {"description": None, "status": "draft", "platformId": None, "homePageId": None, **fields}
@@ -44,10 +41,7 @@ def create_site(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
 
 
 @action(site=record_index, fields=_fields)
-def update_site(run: ModelRun, by: Sender, site: int, fields: Json) -> None:
-    record = run.model.pick("site", site)
-    if record is None:
-        return
+def update_site(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
     refusal = _slug_refusal(run, fields["slug"], record) if "slug" in fields else None
     if response := run.request(by, "update_site", record, body=fields, refusal=refusal):
         former_slug = record.fields["slug"]
@@ -59,9 +53,8 @@ def update_site(run: ModelRun, by: Sender, site: int, fields: Json) -> None:
 
 
 @action(site=record_index, status=_statuses)
-def publish_site(run: ModelRun, by: Sender, site: int, status: str) -> None:
-    record = run.model.pick("site", site)
-    if record and (response := run.request(by, "update_site", record, body={"status": status})):
+def publish_site(run: ModelRun, by: Sender, record: ModelRecord, status: str) -> None:
+    if response := run.request(by, "update_site", record, body={"status": status}):
         record.fields |= {name: response.json[name] for name in ("homePageId", "publishedAt")}
         assert (record.fields["publishedAt"] is None) == (status == "draft")
         if run.apply_change(record, response, {"status": status}):
@@ -71,34 +64,28 @@ def publish_site(run: ModelRun, by: Sender, site: int, status: str) -> None:
 
 
 @action(weight=1, site=record_index)
-def delete_site(run: ModelRun, by: Sender, site: int) -> None:
-    record = run.model.pick("site", site)
-    if record and run.request(by, "delete_site", record):
+def delete_site(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "delete_site", record):
         run.expect_entry(by, "delete_site", record)
         record.is_deleted = True
 
 
 @action(site=record_index)
-def get_site(run: ModelRun, by: Sender, site: int) -> None:
-    record = run.model.pick("site", site)
-    if record and (response := run.request(by, "get_site", record)):
+def get_site(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "get_site", record):
         assert {n: v for n, v in record.fields.items() if n != "homePageId"}.items() <= response.json.items()
 
 
 @action(place=record_index)
-def list_sites(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "list_sites", organization, query={"limit": 100})):
+def list_sites(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "list_sites", organization, query={"limit": 100}):
         assert [item["id"] for item in response.json["items"]] == [
             s.id for s in run.model.list_existing("site", organization)
         ]
 
 
 @action(site=record_index, source=_source_paths, target=_targets)
-def create_redirect(run: ModelRun, by: Sender, site: int, source: str, target: str) -> None:
-    record = run.model.pick("site", site)
-    if record is None:
-        return
+def create_redirect(run: ModelRun, by: Sender, record: ModelRecord, source: str, target: str) -> None:
     redirects_from_source = [r for r in run.model.list_existing("redirect", record) if r.fields["fromPath"] == source]
     refusal = "409 already_exists" if redirects_from_source else None
     body = {"fromPath": source, "toPath": target, "statusCode": 302}
@@ -113,10 +100,7 @@ def create_redirect(run: ModelRun, by: Sender, site: int, source: str, target: s
 
 
 @action(redirect=record_index, fields=optional_fields(enabled=st.booleans(), statusCode=st.sampled_from([301, 308])))
-def update_redirect(run: ModelRun, by: Sender, redirect: int, fields: Json) -> None:
-    record = run.model.pick("redirect", redirect)
-    if record is None:
-        return
+def update_redirect(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
     possible_refusals = ("409 redirect_loop",) if fields.get("enabled") else ()
     response = run.request(by, "update_redirect", record.container, record, fields, possible_refusals=possible_refusals)
     if response and run.apply_change(record, response, fields):
@@ -124,18 +108,14 @@ def update_redirect(run: ModelRun, by: Sender, redirect: int, fields: Json) -> N
 
 
 @action(weight=2, redirect=record_index)
-def delete_redirect(run: ModelRun, by: Sender, redirect: int) -> None:
-    record = run.model.pick("redirect", redirect)
-    if record and run.request(by, "delete_redirect", record.container, record):
+def delete_redirect(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "delete_redirect", record.container, record):
         run.expect_entry(by, "delete_redirect", record)
         record.is_deleted = True
 
 
 @action(site=record_index, menu=st.sampled_from(["main", "foot"]), name=names, page=st.none() | record_index)
-def put_navigation_menu(run: ModelRun, by: Sender, site: int, menu: str, name: str, page: int | None) -> None:
-    record = run.model.pick("site", site)
-    if record is None:
-        return
+def put_navigation_menu(run: ModelRun, by: Sender, record: ModelRecord, menu: str, name: str, page: int | None) -> None:
     site_pages = run.model.list_existing("page", record)
     linked_page = site_pages[-1 - page % len(site_pages)] if page is not None and site_pages else None
     items = [{"id": "first", "label": "First", "type": "group"}]
@@ -167,9 +147,8 @@ def _item_summaries(menu: Json) -> list[tuple[str, str, str | None]]:
 
 
 @action(site=record_index)
-def list_navigation_menus(run: ModelRun, by: Sender, site: int) -> None:
-    record = run.model.pick("site", site)
-    if record and (response := run.request(by, "list_navigation_menus", record, query={"limit": 100})):
+def list_navigation_menus(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "list_navigation_menus", record, query={"limit": 100}):
         assert [item["id"] for item in response.json["items"]] == [
             m.id for m in run.model.list_existing("menu", record)
         ]

@@ -29,10 +29,7 @@ def _slug_refusal(
 
 
 @action(platform=record_index, fields=_new)
-def create_space(run: ModelRun, by: Sender, platform: int, fields: Json) -> None:
-    container = run.model.pick("platform", platform)
-    if container is None:
-        return
+def create_space(run: ModelRun, by: Sender, container: ModelRecord, fields: Json) -> None:
     caller = run.resolve_caller(by.caller_name)[0]
     cannot_see_private = caller.key and not {"admin", "spaces:read", "spaces:write"} & {*caller.key.fields["scopes"]}
     refusal = _slug_refusal(run.model, container, fields.get("slug"))
@@ -52,34 +49,29 @@ def create_space(run: ModelRun, by: Sender, platform: int, fields: Json) -> None
 
 
 @action(space=record_index, fields=_fields)
-def update_space(run: ModelRun, by: Sender, space: int, fields: Json) -> None:
-    record = run.model.pick("space", space)
-    if record and record.container:
-        refusal = _slug_refusal(run.model, record.container, fields.get("slug"), record) if "slug" in fields else None
-        response = run.request(by, "update_space", record, body=fields, refusal=refusal)
-        if response and run.apply_change(record, response, fields):
-            run.expect_entry(by, "update_space", record)
+def update_space(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
+    refusal = _slug_refusal(run.model, record.parent, fields.get("slug"), record) if "slug" in fields else None
+    response = run.request(by, "update_space", record, body=fields, refusal=refusal)
+    if response and run.apply_change(record, response, fields):
+        run.expect_entry(by, "update_space", record)
 
 
 @action(weight=1, space=record_index)
-def delete_space(run: ModelRun, by: Sender, space: int) -> None:
-    record = run.model.pick("space", space)
-    if record and run.request(by, "delete_space", record):
+def delete_space(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "delete_space", record):
         run.expect_entry(by, "delete_space", record)
         record.is_deleted = True
 
 
 @action(space=record_index)
-def get_space(run: ModelRun, by: Sender, space: int) -> None:
-    record = run.model.pick("space", space)
-    if record and (response := run.request(by, "get_space", record)):
+def get_space(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "get_space", record):
         assert response.json == record.fields or record.has_unseen_version
 
 
 @action(platform=record_index)
-def list_platform_spaces(run: ModelRun, by: Sender, platform: int) -> None:
-    container = run.model.pick("platform", platform)
-    if container and (response := run.request(by, "list_platform_spaces", container, query={"limit": 100})):
+def list_platform_spaces(run: ModelRun, by: Sender, container: ModelRecord) -> None:
+    if response := run.request(by, "list_platform_spaces", container, query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
         visible_spaces = [s for s in run.model.list_existing("space", container) if run.model.effective_role(caller, s)]
         expected = [s.id for s in sorted(visible_spaces, key=lambda s: (s.fields["position"], s.id))]
@@ -87,10 +79,7 @@ def list_platform_spaces(run: ModelRun, by: Sender, platform: int) -> None:
 
 
 @action(space=record_index)
-def join_space(run: ModelRun, by: Sender, space: int) -> None:
-    record = run.model.pick("space", space)
-    if record is None:
-        return
+def join_space(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     caller = run.resolve_caller(by.caller_name)[0]
     if run.request(by, "join_space", record) and not run.model.membership(record, caller.id):
         member = add_membership(run, record, caller.id, "member")
@@ -98,10 +87,7 @@ def join_space(run: ModelRun, by: Sender, space: int) -> None:
 
 
 @action(space=record_index)
-def leave_space(run: ModelRun, by: Sender, space: int) -> None:
-    record = run.model.pick("space", space)
-    if record is None:
-        return
+def leave_space(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     member = run.model.membership(record, run.resolve_caller(by.caller_name)[0].id)
     if run.request(by, "leave_space", record, refusal=None if member else NOT_FOUND) and member:
         run.expect_entry(by, "leave_space", member)
@@ -109,9 +95,8 @@ def leave_space(run: ModelRun, by: Sender, space: int) -> None:
 
 
 @action(space=record_index, whom=people, role=roles)
-def update_space_member(run: ModelRun, by: Sender, space: int, whom: str, role: str) -> None:
-    if record := run.model.pick("space", space):
-        set_role(run, by, "update_space_member", record, whom, role)
+def update_space_member(run: ModelRun, by: Sender, record: ModelRecord, whom: str, role: str) -> None:
+    set_role(run, by, "update_space_member", record, whom, role)
 
 
 def set_role(run: ModelRun, by: Sender, operation: str, container: ModelRecord, whom: str, role: str) -> None:
@@ -141,28 +126,23 @@ def set_role(run: ModelRun, by: Sender, operation: str, container: ModelRecord, 
 
 
 @action(weight=1, space=record_index, whom=people)
-def remove_space_member(run: ModelRun, by: Sender, space: int, whom: str) -> None:
-    record = run.model.pick("space", space)
-    member = record and run.model.membership(record, run.people[whom].id)
-    if record and member and run.request(by, "remove_space_member", record, member):
+def remove_space_member(run: ModelRun, by: Sender, record: ModelRecord, whom: str) -> None:
+    member = run.model.membership(record, run.people[whom].id)
+    if member and run.request(by, "remove_space_member", record, member):
         run.expect_entry(by, "remove_space_member", member)
         member.is_deleted = True
 
 
 @action(space=record_index)
-def list_space_members(run: ModelRun, by: Sender, space: int) -> None:
-    record = run.model.pick("space", space)
-    if record and (response := run.request(by, "list_space_members", record, query={"limit": 100})):
+def list_space_members(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "list_space_members", record, query={"limit": 100}):
         caller = run.resolve_caller(by.caller_name)[0]
         members = run.model.list_existing("space_member", record)
         assert response.json["items"] == [redact_for(run, caller, record, member.fields) for member in members]
 
 
 @action(space=record_index, key=module_keys, settings=settings)
-def add_space_capability(run: ModelRun, by: Sender, space: int, key: str, settings: Json) -> None:
-    record = run.model.pick("space", space)
-    if record is None:
-        return
+def add_space_capability(run: ModelRun, by: Sender, record: ModelRecord, key: str, settings: Json) -> None:
     refusal = "409 already_exists" if key in record.internal["capabilities"] else None
     body = {"capabilityKey": key, "settings": settings}
     if response := run.request(by, "add_space_capability", record, body=body, refusal=refusal):
@@ -172,27 +152,24 @@ def add_space_capability(run: ModelRun, by: Sender, space: int, key: str, settin
 
 
 @action(space=record_index, keys=_key_lists)
-def replace_space_capabilities(run: ModelRun, by: Sender, space: int, keys: list[str]) -> None:
-    record = run.model.pick("space", space)
+def replace_space_capabilities(run: ModelRun, by: Sender, record: ModelRecord, keys: list[str]) -> None:
     body = {"capabilities": [{"capabilityKey": key} for key in keys]}
-    if record and (response := run.request(by, "replace_space_capabilities", record, body=body)):
+    if response := run.request(by, "replace_space_capabilities", record, body=body):
         record.internal["capabilities"] = {key: {} for key in keys}
         assert sorted(item["capabilityKey"] for item in response.json["items"]) == sorted(keys)
         apply_set_change(run, by, "replace_space_capabilities", record)
 
 
 @action(space=record_index)
-def list_space_capabilities(run: ModelRun, by: Sender, space: int) -> None:
-    record = run.model.pick("space", space)
-    if record and (response := run.request(by, "list_space_capabilities", record)):
+def list_space_capabilities(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "list_space_capabilities", record):
         listed = {item["capabilityKey"]: item["settings"] for item in response.json["items"]}
         assert listed == record.internal["capabilities"]
 
 
 @action(space=record_index, key=module_keys, enabled=st.booleans())
-def set_module_override(run: ModelRun, by: Sender, space: int, key: str, enabled: bool) -> None:  # noqa: FBT001 - passed by name
-    record = run.model.pick("space", space)
-    if record is None or key in record.internal["overrides"]:
+def set_module_override(run: ModelRun, by: Sender, record: ModelRecord, key: str, enabled: bool) -> None:  # noqa: FBT001 - passed by name
+    if key in record.internal["overrides"]:
         return
     body = {"moduleId": key, "enabled": enabled}
     if response := run.request(by, "set_module_override", record, body=body):
@@ -202,24 +179,18 @@ def set_module_override(run: ModelRun, by: Sender, space: int, key: str, enabled
 
 
 @action(space=record_index, keys=_key_lists, enabled=st.booleans())
-def replace_module_overrides(run: ModelRun, by: Sender, space: int, keys: list[str], enabled: bool) -> None:  # noqa: FBT001
-    record = run.model.pick("space", space)
+def replace_module_overrides(run: ModelRun, by: Sender, record: ModelRecord, keys: list[str], enabled: bool) -> None:  # noqa: FBT001
     body = {"overrides": [{"moduleId": key, "enabled": enabled} for key in keys]}
-    if record and run.request(by, "replace_module_overrides", record, body=body):
+    if run.request(by, "replace_module_overrides", record, body=body):
         record.internal["overrides"] = dict.fromkeys(keys, enabled)
         apply_set_change(run, by, "replace_module_overrides", record)
 
 
 @action(space=record_index)
-def list_effective_modules(run: ModelRun, by: Sender, space: int) -> None:
+def list_effective_modules(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     """Check the modules of a space: overrides replace the platform's setting unless that is locked or missing."""
-    record = run.model.pick("space", space)
-    if (
-        record
-        and record.container
-        and (response := run.request(by, "list_effective_modules", record, query={"limit": 100}))
-    ):
-        platform_modules, overrides = record.container.internal["modules"], record.internal["overrides"]
+    if response := run.request(by, "list_effective_modules", record, query={"limit": 100}):
+        platform_modules, overrides = record.parent.internal["modules"], record.internal["overrides"]
         for item in response.json["items"]:
             module = item["moduleId"]
             state = platform_modules.get(module, {"enabled": module != "chat", "locked": False})

@@ -29,10 +29,7 @@ def _check_change(run: ModelRun, by: Sender, record: ModelRecord | None, fields:
 
 
 @action(place=record_index, fields=_webhook_fields)
-def create_webhook(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def create_webhook(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
     body = {"url": f"https://hooks.example.com/{len(run.model.records)}", **fields}
     refusal, areas = _check_events(run, by, body.get("events", ["*"]))
     if response := run.request(by, "create_webhook", organization, body=body, refusal=refusal):
@@ -50,10 +47,9 @@ def create_webhook(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
 
 
 @action(webhook=record_index, fields=_webhook_fields)
-def update_webhook(run: ModelRun, by: Sender, webhook: int, fields: Json) -> None:
-    record = run.model.pick("webhook", webhook)
+def update_webhook(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
     refusal, areas = _check_change(run, by, record, fields)
-    if record and (response := run.request(by, "update_webhook", record.container, record, fields, refusal=refusal)):
+    if response := run.request(by, "update_webhook", record.container, record, fields, refusal=refusal):
         status = "active" if {**record.fields, **fields}["enabled"] else "paused"
         record.fields["failingSince"] = response.json["failingSince"]
         if run.apply_change(record, response, {**fields, **areas, "status": status}):
@@ -61,17 +57,15 @@ def update_webhook(run: ModelRun, by: Sender, webhook: int, fields: Json) -> Non
 
 
 @action(weight=1, webhook=record_index)
-def delete_webhook(run: ModelRun, by: Sender, webhook: int) -> None:
-    record = run.model.pick("webhook", webhook)
-    if record and run.request(by, "delete_webhook", record.container, record):
+def delete_webhook(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "delete_webhook", record.container, record):
         run.expect_entry(by, "delete_webhook", record)
         record.is_deleted = True
 
 
 @action(webhook=record_index)
-def rotate_webhook_secret(run: ModelRun, by: Sender, webhook: int) -> None:
-    record = run.model.pick("webhook", webhook)
-    if record and (response := run.request(by, "rotate_webhook_secret", record.container, record, {"graceHours": 0})):
+def rotate_webhook_secret(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "rotate_webhook_secret", record.container, record, {"graceHours": 0}):
         record.fields["failingSince"] = response.json["failingSince"]
         former_secret = record.internal["secret"]
         run.apply_change(record, response, {}, secret=True)
@@ -80,18 +74,16 @@ def rotate_webhook_secret(run: ModelRun, by: Sender, webhook: int) -> None:
 
 
 @action(webhook=record_index)
-def test_webhook(run: ModelRun, by: Sender, webhook: int) -> None:
-    record = run.model.pick("webhook", webhook)
-    if record and (response := run.request(by, "test_webhook", record.container, record)):
+def test_webhook(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if response := run.request(by, "test_webhook", record.container, record):
         assert response.json["delivered"] == (run.endpoints.state == "well")
         record.has_unseen_version = True
         run.expect_entry(by, "test_webhook", record)
 
 
 @action(place=record_index)
-def list_webhooks(run: ModelRun, by: Sender, place: int) -> None:
-    organization = run.model.pick("organization", place)
-    if organization and (response := run.request(by, "list_webhooks", organization, query={"limit": 100})):
+def list_webhooks(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
+    if response := run.request(by, "list_webhooks", organization, query={"limit": 100}):
         listed = [(item["id"], item["url"], item["events"], item["secret"]) for item in response.json["items"]]
         assert listed == [
             (webhook.id, webhook.fields["url"], webhook.fields["events"], None)
@@ -100,10 +92,7 @@ def list_webhooks(run: ModelRun, by: Sender, place: int) -> None:
 
 
 @action(place=record_index, fields=_channel_fields)
-def create_integration_channel(run: ModelRun, by: Sender, place: int, fields: Json) -> None:
-    organization = run.model.pick("organization", place)
-    if organization is None:
-        return
+def create_integration_channel(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
     url = f"https://rooms.example.com/{len(run.model.records)}/of-which-nobody-knows"
     body = {"provider": "webhook", "name": "Room", "config": {"webhookUrl": url}, **fields}
     refusal, areas = _check_events(run, by, body.get("events", ["*"]))
@@ -118,10 +107,7 @@ def create_integration_channel(run: ModelRun, by: Sender, place: int, fields: Js
 
 
 @action(channel=record_index, fields=_channel_fields)
-def update_integration_channel(run: ModelRun, by: Sender, channel: int, fields: Json) -> None:
-    record = run.model.pick("channel", channel)
-    if record is None:
-        return
+def update_integration_channel(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
     refusal, areas = _check_change(run, by, record, fields)
     response = run.request(by, "update_integration_channel", record.container, record, fields, refusal=refusal)
     if response and run.apply_change(record, response, {**fields, **areas}):
@@ -129,8 +115,7 @@ def update_integration_channel(run: ModelRun, by: Sender, channel: int, fields: 
 
 
 @action(weight=1, channel=record_index)
-def delete_integration_channel(run: ModelRun, by: Sender, channel: int) -> None:
-    record = run.model.pick("channel", channel)
-    if record and run.request(by, "delete_integration_channel", record.container, record):
+def delete_integration_channel(run: ModelRun, by: Sender, record: ModelRecord) -> None:
+    if run.request(by, "delete_integration_channel", record.container, record):
         run.expect_entry(by, "delete_integration_channel", record)
         record.is_deleted = True
