@@ -52,10 +52,7 @@ ALLOWED_REJECTIONS: Final = (
         {"moduleId": "looms", "settings": {"text": "x" * 66_000}},
     ),
     AllowedRejection(
-        "read_only",
-        "a status may be repeated, but not changed",
-        "update_organization",
-        {"status": "pending_deletion"},
+        "read_only", "a status may be repeated, but not changed", "update_organization", {"status": "pending_deletion"}
     ),
     AllowedRejection(
         "repeated",

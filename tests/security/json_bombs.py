@@ -32,6 +32,15 @@ INVALID_BODIES: Final[Mapping[str, bytes]] = {
 }
 """Bodies that every operation rejects."""
 
+REJECTIONS: Final[Mapping[str, str]] = {
+    "more than 1 MiB": "413 payload_too_large",
+    "many members": "422 validation_failed",
+    "a very long name": "422 validation_failed",
+    "a name that is a control character": "422 validation_failed",
+    "names with a special meaning": "422 validation_failed",
+}
+"""The problems of invalid bodies that are not `400 malformed_json`."""
+
 INVALID_VALUES: Final[Mapping[str, bytes]] = {
     "nested lists": b"[" * 150 + b"]" * 150,
     "nested objects": b'{"a":' * 150 + b"1" + b"}" * 150,

@@ -1,29 +1,21 @@
-"""Shared caches may only store responses that are equal for all callers, or vary by a listed header."""
+"""Shared caches may only store responses that are equal for all callers, or vary by a listed header.
 
-import re
+`tests/catalogue/test_responses.py` checks that they store neither secrets nor responses that require access.
+"""
+
 from typing import Final
 
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation
-from tests.catalogue.secret_fields import secret_fields_of
 from tests.catalogue.test_permissions import is_public
+from tests.catalogue.test_responses import is_publicly_cacheable
 from tests.harness.api import ApiResponse
 from tests.harness.conformance import openapi_document
-from tests.harness.parametrize_operations import parametrize_operations
+from tests.harness.parametrize_operations import parametrize_operations, parametrize_request_rules
 
 HTML: Final = {"Accept": "text/html"}
 STRICT: Final = ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'")
-
-
-def is_publicly_cacheable(response: ApiResponse) -> bool:
-    """Return whether a shared cache may store a response."""
-    cache_control = response.headers.get("Cache-Control", "")
-    return (
-        "public" in cache_control
-        or "s-maxage" in cache_control
-        or (not re.search("private|no-store|no-cache", cache_control) and "max-age" in cache_control)
-    )
 
 
 def documented_media_types(operation: Operation) -> set[str]:
@@ -38,34 +30,17 @@ def vary_headers(response: ApiResponse) -> set[str]:
     return {name.strip().lower() for name in response.headers.get("Vary", "").split(",")}
 
 
-@parametrize_operations(lambda o: o.method == "GET")
+@parametrize_operations(lambda o: o.method == "GET" and is_public(o))
 def test_publicly_cacheable_responses_are_equal_for_all_callers(operation, tenant):
-    anonymous, owner, outsider = (
-        call_operation(operation, tenant, caller=caller)
-        for caller in (None, tenant.people.owner, tenant.people.outsider)
-    )
-    for response in (anonymous, owner, outsider):
-        if is_publicly_cacheable(response):
-            assert response.status in (200, 301, 304)
-            other_bodies = [
-                other_response.text
-                for other_response in (anonymous, owner, outsider)
-                if other_response.status == response.status
-            ]
-            assert "authorization" in vary_headers(response) or set(other_bodies) == {response.text}
+    callers = (None, tenant.people.owner, tenant.people.outsider)
+    responses = [call_operation(operation, tenant, caller=caller) for caller in callers]
+    for response in filter(is_publicly_cacheable, responses):
+        assert response.status in (200, 301, 304)
+        bodies = {other.text for other in responses if other.status == response.status}
+        assert "authorization" in vary_headers(response) or bodies == {response.text}
 
 
-@parametrize_operations(lambda o: o.method == "GET" and not is_public(o))
-def test_authenticated_responses_are_not_publicly_cacheable(operation, tenant):
-    assert not is_publicly_cacheable(call_operation(operation, tenant))
-
-
-@parametrize_operations(lambda o: o.method == "POST" and secret_fields_of(o))
-def test_responses_with_secrets_are_not_cacheable(operation, tenant):
-    assert call_operation(operation, tenant).headers["Cache-Control"] == "no-store"
-
-
-@parametrize_operations(lambda o: isinstance(o.access, RequireRole) and o.method == "GET")
+@parametrize_request_rules(lambda o: isinstance(o.access, RequireRole) and o.method == "GET")
 def test_rejections_are_not_cacheable(operation, tenant):
     response = call_operation(operation, tenant, caller="nonsense")
     assert response.headers["Cache-Control"] == "no-store"

@@ -4,95 +4,62 @@ The harness rejects keys that DynamoDB rejects (`tests/harness/key_size_limits.p
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
+
+import pytest
 
 from chalicelib.features.sites.models.url_paths import ancestor_paths
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
-from tests.harness.parametrize_operations import parametrize_operations
+from tests.harness.api import ApiResponse
+from tests.harness.parametrize_operations import parametrize_operations, parametrize_request_rules
+from tests.security.hostile_values import Path, find_texts, replace_at, send_in_query, send_until_not_rejected
 
-LENGTHS: Final = (1, 300, 1_100, 2_100, 9_000)
-UNUSUAL_TEXTS: Final = (
-    "\x00",
-    "a\x00b",
-    "a/b",
-    "../..",
-    "%2f",
-    "%",
-    "#",
-    "a#b",
-    "?",
-    " ",
-    "\n",
-    "ß",
-    "\u212a",
-    "\u0131",
-    "\u202eabc",
-    "\U0001f4a9" * 300,
-    "\u0627\u0644",
-    "\ufdfa" * 200,
-    "\u0390" * 255,
-    "e\u0301" * 500,
-    "*",
-    "{id}",
-    "\ufeff",
-    "\x7f",
+LONG_TEXTS: Final = tuple("a" * length for length in (1, 300, 1_100, 2_100, 9_000))
+FEW_VALUES: Final = (*LONG_TEXTS, "a\x00b", "#", "\u212a", "\U0001f4a9" * 300, "\ufdfa" * 200, "\u202eabc")
+VALUES: Final = (
+    *FEW_VALUES,
+    *("\x00", "a/b", "../..", "%2f", "%", "a#b", "?", " ", "\n", "*", "{id}", "\ufeff", "\x7f"),
+    *("ß", "\u0131", "\u0627\u0644", "\u0390" * 255, "e\u0301" * 500),
 )
-LONG_TEXTS: Final = tuple("a" * length for length in LENGTHS)
-VALUES: Final = (*LONG_TEXTS, *UNUSUAL_TEXTS)
-BODY_VALUES: Final = (*LONG_TEXTS, "a\x00b", "#", "\u212a", "\U0001f4a9" * 300, "\ufdfa" * 200, "\u202eabc")
+for_few_and_all_values: Final = pytest.mark.parametrize(
+    "values", [pytest.param(FEW_VALUES, id="few"), pytest.param(VALUES, id="all", marks=pytest.mark.exhaustive)]
+)
 JSON: Final = {"Content-Type": "application/json"}
 LONE_SURROGATE: Final = b'"\\ud800"'
 
 
 @parametrize_operations(lambda o: o.path_parameter_names)
-class TestPathParameters:
-    def test_unknown_values_are_not_found(self, operation, tenant):
-        example, caller = get_example(operation, tenant), get_caller(operation, tenant)
-        for name in operation.path_parameter_names:
-            for value in VALUES:
-                response = call_operation(operation, tenant, example.with_parameters(**{name: value}), caller=caller)
-                assert response.status == 404 or (len(value) == 1 and response.status < 500), (name, value[:20])
-
-    def test_each_parameter_has_a_maximum_length(self, operation):
-        for name in operation.path_parameter_names:
-            assert not operation.has_valid_path_parameters(
-                {**dict.fromkeys(operation.path_parameter_names, "a"), name: "a" * 300}
-            )
-            assert not operation.has_valid_path_parameters(
-                {**dict.fromkeys(operation.path_parameter_names, "a"), name: ""}
-            )
-
-    def test_overlong_value_is_rejected_without_reads(self, operation, tenant):
-        example = get_example(operation, tenant)
-        (first, *_) = operation.path_parameter_names
-        response = call_operation(
-            operation, tenant, example.with_parameters(**{first: "a" * 9_000}), caller=get_caller(operation, tenant)
-        )
-        assert response.calls.call_list == []
+def test_path_parameters_have_a_pattern_with_a_maximum_length_and_unknown_values_are_not_found(operation, tenant):
+    example, caller = get_example(operation, tenant), get_caller(operation, tenant)
+    for name in operation.path_parameter_names:
+        valid = [v for v in VALUES if operation.has_valid_path_parameters({**example.parameters, name: v})]
+        assert max(map(len, valid), default=0) < 300
+        assert not operation.has_valid_path_parameters({**example.parameters, name: ""})
+        for value in valid:
+            response = call_operation(operation, tenant, example.with_parameters(**{name: value}), caller=caller)
+            assert response.status == 404 or (len(value) == 1 and response.status < 500), (name, value)
 
 
-@parametrize_operations(lambda o: o.query_model)
-def test_query_values_cause_no_server_error(operation, tenant):
-    assert operation.query_model
-    names = [field.alias or name for name, field in operation.query_model.model_fields.items()]
-    for name in names:
+@parametrize_request_rules(lambda o: o.path_parameter_names)
+def test_malformed_path_parameters_are_not_found_without_reads(operation, tenant):
+    example, caller = get_example(operation, tenant), get_caller(operation, tenant)
+    for name in operation.path_parameter_names:
         for value in VALUES:
-            for caller in (get_caller(operation, tenant), None):
-                assert call_operation(operation, tenant, caller=caller, query={name: value}).status < 500
+            if not operation.has_valid_path_parameters({**example.parameters, name: value}):
+                response = call_operation(operation, tenant, example.with_parameters(**{name: value}), caller=caller)
+                assert (response.status, response.calls.call_list) == (404, []), (name, value[:20])
 
 
-def bodies_with_value(body: Any, value: Any) -> Iterator[Any]:
-    """Yield copies of a body in which one text has the given value."""
-    if isinstance(body, dict):
-        for name, member in body.items():
-            yield from ({**body, name: item} for item in bodies_with_value(member, value))
-    elif isinstance(body, list):
-        for at, member in enumerate(body):
-            yield from ([*body[:at], item, *body[at + 1 :]] for item in bodies_with_value(member, value))
-    elif isinstance(body, str) or body is None:
-        yield value
+@for_few_and_all_values
+@parametrize_operations(lambda o: o.query_model)
+def test_query_values_cause_no_server_error(operation, values, tenant):
+    names = [field.alias or name for name, field in operation.query_model.model_fields.items()]
+    for value in values:
+        assert all(response.status < 500 for response in send_in_query(operation, tenant, names, value))
+        assert call_operation(operation, tenant, caller=None, query=dict.fromkeys(names, value)).status < 500
 
 
 def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
@@ -102,19 +69,28 @@ def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
     return {**dict.fromkeys(names), **(body or {})}
 
 
+@for_few_and_all_values
 @parametrize_operations(lambda o: o.body_model)
-def test_body_values_cause_no_server_error(operation, tenant):
+def test_body_values_cause_no_server_error(operation, values, tenant):
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
     full_body = with_all_fields(operation, example.body)
-    for value in BODY_VALUES:
-        for body in bodies_with_value(full_body, value):
-            sent_body = {name: item for name, item in body.items() if item is not None}
-            assert call_operation(operation, tenant, caller=caller, json=sent_body).status < 500
-    raw_bodies = [
-        json.dumps(body).encode().replace(b'"HALF"', LONE_SURROGATE) for body in bodies_with_value(full_body, "HALF")
-    ]
-    for body in raw_bodies:
-        response = call_operation(operation, tenant, caller=caller, json=None, body=body, headers=JSON)
+    texts = [*find_texts(full_body)]
+
+    def send(paths: Sequence[Path], value: str) -> ApiResponse:
+        body = replace_at(full_body, paths, value)
+        sent_body = {name: item for name, item in body.items() if item is not None}
+        return call_operation(operation, tenant, caller=caller, json=sent_body)
+
+    for value in values:
+        responses = send_until_not_rejected(texts, partial(send, value=value))
+        assert all(response.status < 500 for response in responses), value
+    if values is VALUES:
+        for path in texts:
+            for value in values:
+                assert send([path], value).status < 500
+    raw_body = json.dumps(replace_at(full_body, texts, "HALF")).encode().replace(b'"HALF"', LONE_SURROGATE)
+    if texts:
+        response = call_operation(operation, tenant, caller=caller, json=None, body=raw_body, headers=JSON)
         assert response.status_and_code in ("400 malformed_json", "429 rate_limited")
 
 

@@ -11,44 +11,20 @@ from chalicelib.kernel.permissions.roles import Role
 from tests.catalogue.examples.registry import call_operation, get_example, read_with_full_access
 from tests.harness import snapshots
 from tests.harness.external_servers import forbid_deliveries
-from tests.harness.parametrize_operations import changes_a_record, parametrize_operations
+from tests.harness.parametrize_operations import changes_a_record, parametrize_access_rules, parametrize_operations
 
 FORBIDDEN_FIELDS: Final[dict[str, Any]] = {
-    "id": str(uuid4()),
-    "organizationId": str(uuid4()),
-    "organization_id": str(uuid4()),
-    "platformId": str(uuid4()),
-    "ownerId": str(uuid4()),
-    "userId": str(uuid4()),
-    "createdAt": "2020-01-01T00:00:00.000Z",
-    "createdBy": "me",
-    "updatedAt": "2020-01-01T00:00:00.000Z",
-    "version": 99,
-    "status": "root",
-    "role": Role.OWNER.value,
+    **dict.fromkeys(("id", "organizationId", "organization_id", "platformId", "ownerId", "userId"), str(uuid4())),
+    **dict.fromkeys(("createdAt", "updatedAt"), "2020-01-01T00:00:00.000Z"),
+    **dict.fromkeys(("createdBy", "status", "role", "secretHash", "kind", "Name", "name "), Role.OWNER.value),
+    **dict.fromkeys(("pk", "sk", "index1pk", "duepk"), "O#1"),
+    **dict.fromkeys(("version", "sequence", "ttl", "email_verified", "operator"), 99),
+    **{key: {} for key in ("digests", "__class__", "constructor", "$set", "body", "ctx")},
     "scopes": ["admin"],
-    "email_verified": True,
     "groups": ["operators"],
-    "operator": True,
     "actor": {"type": "system"},
-    "sequence": 1,
     "integrity": None,
-    "pk": "O#1",
-    "sk": "#",
-    "index1pk": "O#1",
-    "duepk": "D",
-    "ttl": 1,
-    "kind": "e",
-    "digests": {},
-    "Name": "x",
-    "name ": "x",
-    "__class__": {},
     "__proto__": {"role": "owner"},
-    "constructor": {},
-    "$set": {},
-    "secretHash": "x",
-    "body": {},
-    "ctx": {},
 }
 """Fields that attackers try: of other records, the table, tokens and programming languages."""
 
@@ -77,7 +53,7 @@ def test_unknown_fields_are_rejected_without_a_change(operation, tenant):
     assert snapshots.items_by_key() == before
 
 
-@parametrize_operations(lambda o: o.body_model)
+@parametrize_access_rules(lambda o: o.body_model)
 def test_single_unknown_field_is_rejected(operation, tenant):
     example = get_example(operation, tenant)
     before = snapshots.items_by_key()
@@ -91,14 +67,12 @@ def test_single_unknown_field_is_rejected(operation, tenant):
     lambda o: o.body_model and issubclass(o.body_model, Patch) and not o.body_model.part and changes_a_record(o)
 )
 def test_patch_may_repeat_read_only_fields(operation, tenant):
-    response_fields = read_with_full_access(
-        operation, tenant, get_example(operation, tenant).get_target_path(operation)
-    ).json
-    repeated = {name: value for name, value in response_fields.items() if name not in field_names(operation)}
+    path = get_example(operation, tenant).get_target_path(operation)
+    shown = read_with_full_access(operation, tenant, path).json
+    repeated = {name: value for name, value in shown.items() if name not in field_names(operation)}
     before = snapshots.items_without_rate_limits()
     response = call_operation(operation, tenant, json=repeated)
     assert response.status == operation.success, response.text
+    changed = call_operation(operation, tenant, json={name: f"{value}!" for name, value in repeated.items()})
+    assert changed.errors == {f"/{name}": "read_only" for name in repeated}
     assert snapshots.items_without_rate_limits() == before
-    for name, value in repeated.items():
-        changed_response = call_operation(operation, tenant, json={name: f"{value}!"})
-        assert changed_response.errors == {f"/{name}": "read_only"}

@@ -33,11 +33,12 @@ QUICK_SETTINGS: Final[Mapping[str, Any]] = {
 GROUPS: Final = sorted({operation.group for operation in all_operations()})
 
 
+@pytest.mark.parametrize("examples", [2, pytest.param(4, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("group", GROUPS)
-def test_schemathesis_finds_no_failures(group, tenant):
-    failures = run_schemathesis(
-        tenant, [operation for operation in all_operations() if operation.group == group], QUICK_SETTINGS
-    )
+def test_schemathesis_finds_no_failures(group, examples, tenant):
+    operations = [operation for operation in all_operations() if operation.group == group]
+    settings = {**QUICK_SETTINGS, "generation": {**QUICK_SETTINGS["generation"], "max-examples": examples}}
+    failures = run_schemathesis(tenant, operations, settings)
     assert [each for each in failures if not is_allowed(each)] == []
 
 

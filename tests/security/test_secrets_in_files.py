@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -84,13 +85,20 @@ def is_excluded(path: Path, patterns: tuple[str, ...]) -> bool:
 
 def find_secrets(paths: Iterable[Path], root: Path = ROOT, excluded_detectors: tuple[str, ...] = ()) -> list[str]:
     """Return the unknown strings in files that look like secrets."""
-    kinds = [kind for kind in DETECTORS if kind.__name__ not in (KEYWORD_DETECTOR, *excluded_detectors)]
-    # Scanning line by line is slow, and most files have no candidates.
-    detectors = [kind() for kind in kinds]
-    texts = {path: (root / path).read_text(encoding="utf-8", errors="replace") for path in paths}
-    candidates = [path for path, text in texts.items() if any(has_candidate(detector, text) for detector in detectors)]
-    with transient_settings({"plugins_used": [{"name": kind.__name__} for kind in kinds]}):
-        findings = [(path, finding) for path in candidates for finding in scan_file(str(root / path))]
+    detectors = [kind() for kind in DETECTORS if kind.__name__ not in (KEYWORD_DETECTOR, *excluded_detectors)]
+    # Scanning line by line is slow, and most files have candidates of few detectors.
+    paths_by_detectors = defaultdict(list)
+    for path in paths:
+        text = (root / path).read_text(encoding="utf-8", errors="replace")
+        names = (type(detector).__name__ for detector in detectors if has_candidate(detector, text))
+        paths_by_detectors[tuple(names)].append(path)
+    findings = []
+    for detector_names, candidates in paths_by_detectors.items():
+        with transient_settings({"plugins_used": [{"name": name} for name in detector_names]}):
+            found = [
+                (path, finding) for path in candidates if detector_names for finding in scan_file(str(root / path))
+            ]
+            findings.extend(found)
     return [
         f"{path}:{finding.line_number}: {finding.type}"
         for path, finding in findings
