@@ -21,25 +21,27 @@ from tests.model.state_machine import create_state_machine
 Begin = Callable[[], ModelRun]
 
 REPRODUCIBLE: Final = settings(
-    max_examples=25, stateful_step_count=35, deadline=None, derandomize=True, database=None, print_blob=False
+    max_examples=6, stateful_step_count=35, deadline=None, derandomize=True, database=None, print_blob=False
 )
+THOROUGH: Final = settings(REPRODUCIBLE, max_examples=25)
 RANDOM: Final = settings(REPRODUCIBLE, max_examples=20, derandomize=False)
 
 REGRESSIONS: Final = sorted((Path(__file__).parent / "regressions").glob("*.json"))
 
 
-def settings_of_rounds() -> Iterator[settings]:
+def settings_of_rounds(reproducible: settings) -> Iterator[settings]:
     """Yield reproducible settings once, or random ones for `EXPLORE_MINUTES`, as `make explore` does."""
     minutes = float(os.environ.get("EXPLORE_MINUTES", "0"))
     if not minutes:
-        yield REPRODUCIBLE
+        yield reproducible
     end_at = time.monotonic() + 60 * minutes
     while time.monotonic() < end_at:
         yield RANDOM
 
 
-def test_service_matches_the_model(begin_run):
-    for round_settings in settings_of_rounds():
+@pytest.mark.parametrize("reproducible", [REPRODUCIBLE, pytest.param(THOROUGH, marks=pytest.mark.exhaustive)])
+def test_service_matches_the_model(begin_run, reproducible):
+    for round_settings in settings_of_rounds(reproducible):
         run_state_machine_as_test(create_state_machine(begin_run), settings=round_settings)
 
 

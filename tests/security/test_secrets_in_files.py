@@ -92,13 +92,11 @@ def find_secrets(paths: Iterable[Path], root: Path = ROOT, excluded_detectors: t
         text = (root / path).read_text(encoding="utf-8", errors="replace")
         names = (type(detector).__name__ for detector in detectors if has_candidate(detector, text))
         paths_by_detectors[tuple(names)].append(path)
+    paths_by_detectors.pop((), None)
     findings = []
     for detector_names, candidates in paths_by_detectors.items():
         with transient_settings({"plugins_used": [{"name": name} for name in detector_names]}):
-            found = [
-                (path, finding) for path in candidates if detector_names for finding in scan_file(str(root / path))
-            ]
-            findings.extend(found)
+            findings += [(path, finding) for path in candidates for finding in scan_file(str(root / path))]
     return [
         f"{path}:{finding.line_number}: {finding.type}"
         for path, finding in findings

@@ -10,7 +10,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from random import Random
+from types import ModuleType
 from typing import Any, Final
 from uuid import UUID
 
@@ -75,8 +77,12 @@ def run_deterministically(label: str, timestamp: str) -> Iterator[Clock]:
 
 def _replace(patched: pytest.MonkeyPatch, original: object, replacement: object) -> None:
     """Replace a function in every module of the service that imports it by name."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("chalicelib."):
-            for attribute, value in list(vars(module).items()):
-                if value is original:
-                    patched.setattr(module, attribute, replacement)
+    for module, attribute in _find_uses(original, len(sys.modules)):
+        patched.setattr(module, attribute, replacement)
+
+
+@cache
+def _find_uses(function: object, _module_count: int) -> list[tuple[ModuleType, str]]:
+    """Return the modules of the service that import a function by name. More may do so once more are imported."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("chalicelib.")]
+    return [(module, name) for module in modules for name, value in vars(module).items() if value is function]

@@ -8,7 +8,6 @@ from typing import Any, Final
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3.models import s3_backends
 
-from chalicelib.kernel.core import aws
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from tests.harness import memory_aws, snapshots
 
@@ -91,7 +90,7 @@ def _files() -> dict[str, str]:
 def _put_files(files: dict[str, str]) -> None:
     for name, content in files.items():
         bucket, _, key = name.partition("/")
-        aws.client("s3").put_object(Bucket=bucket, Key=key, Body=base64.b64decode(content))
+        s3_backends[DEFAULT_ACCOUNT_ID]["global"].put_object(bucket, key, base64.b64decode(content))
 
 
 def _buckets() -> Any:

@@ -1,15 +1,7 @@
 """Examples of the operations on migrations."""
 
-from typing import Final
-
 from chalicelib.features.admin.migrations.entities import MigrationRecord
-from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
-
-EXAMPLES: Final[ExampleFactories] = {
-    "get_migrations_health": lambda _: example(),
-    "get_migrations_status": lambda _: example(),
-}
 
 
 def add_neighbours(_world: TenantFixture, count: int) -> None:

@@ -1,15 +1,10 @@
 """Examples of the operations on the service itself."""
 
-from typing import Final
-
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
-from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
 from tests.harness.pending_entries import build_pending_items
 from tests.harness.sample_operations import build_notice_event
-
-EXAMPLES: Final[ExampleFactories] = {"get_status": lambda _: example(), "list_system_audit_log": lambda _: example()}
 
 
 def add_neighbours(_world: TenantFixture, count: int) -> None:

@@ -7,11 +7,7 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "export_audit_log": lambda world: example(organization_id=world.id),
-    "start_audit_export": lambda world: example(
-        {"format": "csv", "filters": {"type": "organization.member.*"}}, organization_id=world.id
-    ),
-    "get_audit_export": lambda world: example(organization_id=world.id, export_id=world.organization.export_id),
+    "start_audit_export": lambda _: example({"format": "csv", "filters": {"type": "organization.member.*"}})
 }
 
 

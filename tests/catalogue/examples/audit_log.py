@@ -1,19 +1,11 @@
 """Examples of the operations on an organization's log."""
 
-from typing import Final
-
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id
-from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
 from tests.harness.pending_entries import build_pending_items
-
-EXAMPLES: Final[ExampleFactories] = {
-    "list_audit_log": lambda world: example(organization_id=world.id),
-    "verify_audit_integrity": lambda world: example(organization_id=world.id),
-}
 
 
 def add_neighbours(world: TenantFixture, count: int) -> None:

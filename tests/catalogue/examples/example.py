@@ -1,7 +1,7 @@
 """Examples: successful calls of operations. Each feature has a file with its examples in this folder."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -72,27 +72,10 @@ ExampleFactories = Mapping[str, Callable[[TenantFixture], Example]]
 """The examples of a feature by operation id."""
 
 
-def example(
-    body: Any = None,
-    *,
-    query: Mapping[str, Any] | None = None,
-    only_caller: Person | None = None,
-    subject_path: str | None = None,
-    target_path: str | None = None,
-    revokes_own_access: bool = False,
-    is_open_to_all_users: bool = False,
-    headers: Mapping[str, str] | None = None,
-    **parameters: str,
-) -> Example:
-    """Return an example with these path parameters."""
-    return Example(
-        parameters,
-        body,
-        query or {},
-        only_caller,
-        subject_path,
-        target_path,
-        revokes_own_access,
-        is_open_to_all_users,
-        headers or {},
-    )
+_OPTIONS: Final = {each.name for each in fields(Example)}
+
+
+def example(body: Any = None, **values: Any) -> Example:
+    """Return an example. Its options are the fields of `Example`, other values are path parameters."""
+    options = {name: value for name, value in values.items() if name in _OPTIONS}
+    return Example({name: value for name, value in values.items() if name not in _OPTIONS}, body, **options)

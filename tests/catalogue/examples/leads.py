@@ -1,6 +1,5 @@
 """Examples of the operations on leads."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 from chalicelib.features.leads.entities import Lead
@@ -10,27 +9,21 @@ from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, pu
 _BODY: Final = {"contactName": "Mary Shelley", "contactEmail": "mary@example.org", "message": "It lives."}
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_marketing_leads": lambda _: example(),
     "create_marketing_lead": lambda _: example(_BODY),
-    "get_marketing_lead": lambda world: example(lead_id=world.lead.id),
     "change_marketing_lead_status": lambda world: example(
-        {"status": "withdrawn"}, subject_path=world.lead.operator_path, lead_id=world.lead.id
+        {"status": "withdrawn"}, subject_path=world.lead.operator_path
     ),
-    "list_marketing_lead_statuses": lambda _: example(),
     "list_public_leads": lambda world: example(headers=world.lead.headers),
     # The address has a lead already. The new one is merged into it.
-    "create_public_lead": lambda world: replace(
-        example({**_BODY, "contactEmail": world.lead.record["contactEmail"]}, subject_path=world.lead.operator_path),
+    "create_public_lead": lambda world: example(
+        {**_BODY, "contactEmail": world.lead.record["contactEmail"]},
+        subject_path=world.lead.operator_path,
         merges_into_subject=True,
     ),
-    "get_public_lead": lambda world: example(headers=world.lead.headers, lead_id=world.lead.id),
+    "get_public_lead": lambda world: example(headers=world.lead.headers),
     "change_public_lead_status": lambda world: example(
-        {"status": "withdrawn"},
-        headers=world.lead.headers,
-        subject_path=world.lead.operator_path,
-        lead_id=world.lead.id,
+        {"status": "withdrawn"}, headers=world.lead.headers, subject_path=world.lead.operator_path
     ),
-    "list_public_lead_statuses": lambda _: example(),
 }
 
 

@@ -9,30 +9,15 @@ from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, pu
 URL: Final = "https://discord.com/api/webhooks/1100000000000000000/token-of-the-room"
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_integration_channels": lambda world: example(organization_id=world.id),
-    "create_integration_channel": lambda world: example(
+    "create_integration_channel": lambda _: example(
         {
             "provider": "discord",
             "name": "#looms",
             "events": ["organization.member.*", "platform.*"],
             "config": {"webhookUrl": URL},
-        },
-        organization_id=world.id,
+        }
     ),
-    "get_integration_channel": lambda world: example(
-        organization_id=world.id, channel_id=world.organization.channel_id
-    ),
-    "update_integration_channel": lambda world: example(
-        {"provider": "discord", "config": {"webhookUrl": URL}},
-        organization_id=world.id,
-        channel_id=world.organization.channel_id,
-    ),
-    "delete_integration_channel": lambda world: example(
-        organization_id=world.id, channel_id=world.organization.channel_id
-    ),
-    "test_integration_channel": lambda world: example(
-        organization_id=world.id, channel_id=world.organization.channel_id
-    ),
+    "update_integration_channel": lambda _: example({"provider": "discord", "config": {"webhookUrl": URL}}),
 }
 
 

@@ -14,9 +14,6 @@ def _delivery_example(world: TenantFixture) -> Example:
 
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_webhook_deliveries": lambda world: example(
-        organization_id=world.id, webhook_id=world.organization.webhook_id
-    ),
     "get_webhook_delivery": _delivery_example,
     "retry_webhook_delivery": _delivery_example,
 }

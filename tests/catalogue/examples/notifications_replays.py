@@ -8,14 +8,7 @@ from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, pu
 
 SINCE: Final = "2026-01-01T00:00:00.000Z"
 
-EXAMPLES: Final[ExampleFactories] = {
-    "replay_webhook_deliveries": lambda world: example(
-        {"from": SINCE}, organization_id=world.id, webhook_id=world.organization.webhook_id
-    ),
-    "get_webhook_replay": lambda world: example(
-        organization_id=world.id, webhook_id=world.organization.webhook_id, replay_id=world.organization.replay_id
-    ),
-}
+EXAMPLES: Final[ExampleFactories] = {"replay_webhook_deliveries": lambda _: example({"from": SINCE})}
 
 
 def add_neighbours(world: TenantFixture, count: int) -> None:

@@ -7,30 +7,19 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_platforms": lambda _: example(),
     "create_platform": lambda world: example(
         {"organizationId": world.id, "name": "Analytical Engines", "slug": "analytical-platform"}
     ),
-    "get_platform": lambda world: example(platform_id=world.platform.id),
-    "update_platform": lambda world: example(
-        {"name": "Difference Engines", "slug": "difference-engines"}, platform_id=world.platform.id
-    ),
-    "delete_platform": lambda world: example(platform_id=world.platform.id),
-    "publish_platform": lambda world: example({}, platform_id=world.platform.id, subject_path=world.platform.path),
+    "update_platform": lambda _: example({"name": "Difference Engines", "slug": "difference-engines"}),
+    "publish_platform": lambda world: example({}, subject_path=world.platform.path),
     "update_platform_home": lambda world: example(
-        {"layout": "wide", "blocks": [{"id": "hello", "type": "hero"}]},
-        platform_id=world.platform.id,
-        subject_path=world.platform.path,
+        {"layout": "wide", "blocks": [{"id": "hello", "type": "hero"}]}, subject_path=world.platform.path
     ),
     "update_platform_navigation": lambda world: example(
-        {"items": [{"id": "start", "label": "Start", "type": "url", "target": "/"}]},
-        platform_id=world.platform.id,
-        subject_path=world.platform.path,
+        {"items": [{"id": "start", "label": "Start", "type": "url", "target": "/"}]}, subject_path=world.platform.path
     ),
     "update_platform_theme": lambda world: example(
-        {"colors": {"text": "#222222", "background": "#ffffff"}},
-        platform_id=world.platform.id,
-        subject_path=world.platform.path,
+        {"colors": {"text": "#222222", "background": "#ffffff"}}, subject_path=world.platform.path
     ),
 }
 

@@ -7,20 +7,10 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_space_capabilities": lambda world: example(space_id=world.space.id),
-    "add_space_capability": lambda world: example(
-        {"capabilityKey": "polls", "settings": {"most": 3}}, space_id=world.space.id
-    ),
+    "add_space_capability": lambda _: example({"capabilityKey": "polls", "settings": {"most": 3}}),
     "replace_space_capabilities": lambda world: example(
         {"capabilities": [{"capabilityKey": "polls"}, {"capabilityKey": "video-calls"}]},
         subject_path=f"{world.space.path}/capabilities",
-        space_id=world.space.id,
-    ),
-    "get_space_capability": lambda world: example(
-        space_id=world.space.id, capability_key=world.organization.capability_key
-    ),
-    "remove_space_capability": lambda world: example(
-        space_id=world.space.id, capability_key=world.organization.capability_key
     ),
 }
 

@@ -9,17 +9,11 @@ from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, pu
 from tests.harness.domains import custom_domain_path
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_domain_inventory": lambda world: example(organization_id=world.id),
-    "get_custom_domain": lambda world: example(platform_id=world.platform.id),
     "set_custom_domain": lambda world: example(
-        {"domain": "engines.example.com"}, platform_id=world.platform.id, target_path=custom_domain_path(world.platform)
+        {"domain": "engines.example.com"}, target_path=custom_domain_path(world.platform)
     ),
-    "remove_custom_domain": lambda world: example(
-        platform_id=world.platform.id, target_path=custom_domain_path(world.platform)
-    ),
-    "verify_custom_domain": lambda world: example(
-        {}, platform_id=world.platform.id, target_path=custom_domain_path(world.platform)
-    ),
+    "remove_custom_domain": lambda world: example(target_path=custom_domain_path(world.platform)),
+    "verify_custom_domain": lambda world: example({}, target_path=custom_domain_path(world.platform)),
 }
 
 

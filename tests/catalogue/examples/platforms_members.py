@@ -12,17 +12,13 @@ def _editor_example(world: TenantFixture, body: dict[str, str] | None = None) ->
 
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_platform_members": lambda world: example(platform_id=world.platform.id),
     "get_platform_member": _editor_example,
     "get_platform_member_by_user": _editor_example,
-    "get_platform_member_by_username": lambda world: example(
-        platform_id=world.platform.id, username=world.people.editor.username.upper()
-    ),
+    "get_platform_member_by_username": lambda world: example(username=world.people.editor.username.upper()),
     "update_platform_member": lambda world: _editor_example(world, {"role": "member"}),
     "remove_platform_member": _editor_example,
-    "invite_to_platform": lambda world: example(
-        {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3},
-        platform_id=world.platform.id,
+    "invite_to_platform": lambda _: example(
+        {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
     ),
     "join_platform": lambda world: example(
         subject_path=f"{world.open_platform.path}/members/{world.people.member.id}",
@@ -30,9 +26,7 @@ EXAMPLES: Final[ExampleFactories] = {
         platform_id=world.open_platform.id,
     ),
     "leave_platform": lambda world: example(
-        only_caller=world.people.editor,
-        subject_path=f"{world.platform.path}/members/{world.people.editor.id}",
-        platform_id=world.platform.id,
+        only_caller=world.people.editor, subject_path=f"{world.platform.path}/members/{world.people.editor.id}"
     ),
 }
 

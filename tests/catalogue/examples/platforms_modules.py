@@ -8,24 +8,15 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_platform_modules": lambda world: example(platform_id=world.platform.id),
     "update_platform_modules": lambda world: example(
         {"modules": [{"moduleId": "events", "enabled": False}, {"moduleId": "looms", "settings": {"columns": 2}}]},
         subject_path=f"{world.platform.path}/modules",
-        platform_id=world.platform.id,
     ),
-    "list_effective_modules": lambda world: example(space_id=world.space.id),
-    "list_module_overrides": lambda world: example(space_id=world.space.id),
-    "set_module_override": lambda world: example(
-        {"moduleId": "looms", "enabled": False, "settings": {"columns": 2}}, space_id=world.space.id
-    ),
+    "set_module_override": lambda _: example({"moduleId": "looms", "enabled": False, "settings": {"columns": 2}}),
     "replace_module_overrides": lambda world: example(
         {"overrides": [{"moduleId": "research"}, {"moduleId": "feed", "enabled": False}]},
         subject_path=f"{world.space.path}/module-overrides",
-        space_id=world.space.id,
     ),
-    "get_module_override": lambda world: example(space_id=world.space.id, module_id=world.organization.module_id),
-    "remove_module_override": lambda world: example(space_id=world.space.id, module_id=world.organization.module_id),
 }
 
 

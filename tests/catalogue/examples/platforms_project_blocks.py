@@ -8,13 +8,10 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_project_blocks": lambda world: example(platform_id=world.platform.id),
     "update_project_blocks": lambda world: example(
         {"projectBlocks": [{"projectBlockId": "gallery"}, {"projectBlockId": "showcase", "enabled": False}]},
         subject_path=f"{world.platform.path}/project-blocks",
-        platform_id=world.platform.id,
-    ),
-    "list_project_block_platforms": lambda world: example(project_block_id=world.organization.project_block_id),
+    )
 }
 
 

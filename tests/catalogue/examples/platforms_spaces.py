@@ -12,20 +12,12 @@ def _editor_example(world: TenantFixture, body: dict[str, str] | None = None) ->
 
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_platform_spaces": lambda world: example(platform_id=world.platform.id),
     "create_space": lambda world: example({"platformId": world.platform.id, "name": "Mills", "slug": "mills"}),
-    "get_space": lambda world: example(space_id=world.space.id),
-    "update_space": lambda world: example({"name": "Jacquard looms", "position": 7}, space_id=world.space.id),
-    "delete_space": lambda world: example(space_id=world.space.id),
-    "join_space": lambda world: example(
-        subject_path=f"{world.space.path}/members/{world.people.member.id}", space_id=world.space.id
-    ),
+    "update_space": lambda _: example({"name": "Jacquard looms", "position": 7}),
+    "join_space": lambda world: example(subject_path=f"{world.space.path}/members/{world.people.member.id}"),
     "leave_space": lambda world: example(
-        only_caller=world.people.editor,
-        subject_path=f"{world.space.path}/members/{world.people.editor.id}",
-        space_id=world.space.id,
+        only_caller=world.people.editor, subject_path=f"{world.space.path}/members/{world.people.editor.id}"
     ),
-    "list_space_members": lambda world: example(space_id=world.space.id),
     "get_space_member": _editor_example,
     "update_space_member": lambda world: _editor_example(world, {"role": "member"}),
     "remove_space_member": _editor_example,

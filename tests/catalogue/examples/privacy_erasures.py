@@ -6,10 +6,7 @@ from chalicelib.features.privacy.erasures.entities import Erasure
 from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
-EXAMPLES: Final[ExampleFactories] = {
-    "erase_person": lambda world: example({"email": "gone@example.org"}, organization_id=world.id),
-    "get_erasure": lambda world: example(organization_id=world.id, erasure_id=world.organization.erasure_id),
-}
+EXAMPLES: Final[ExampleFactories] = {"erase_person": lambda _: example({"email": "gone@example.org"})}
 
 
 def add_neighbours(world: TenantFixture, count: int) -> None:

@@ -1,27 +1,30 @@
 """Finds and calls the examples of all operations."""
 
+from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
+from importlib.util import find_spec
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.example import Example
+from tests.catalogue.examples.example import Example, example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Person
 
 
 def get_example(operation: Operation, world: TenantFixture) -> Example:
-    """Return the example of an operation for a tenant."""
-    name = get_feature(operation)
-    create_example = _module(name).EXAMPLES.get(operation.id)
-    assert create_example, (
-        f"{operation.id} has no example: add one to tests/catalogue/examples/{name.replace('.', '_')}.py"
-    )
-    example: Example = create_example(world)
-    return example
+    """Return the example of an operation for a tenant.
+
+    Path parameters that an example omits name the records of the tenant's organization. Without an example, the call
+    has nothing but these.
+    """
+    create_example = _definitions(get_feature(operation)).get("EXAMPLES", {}).get(operation.id)
+    created: Example = create_example(world) if create_example else example()
+    known = world.organization.path_parameters
+    defaults = {name: known[name] for name in operation.path_parameter_names if name in known}
+    return created.with_parameters(**{**defaults, **created.parameters})
 
 
 def get_caller(operation: Operation, world: TenantFixture) -> Person | None:
@@ -60,8 +63,9 @@ def add_neighbours(world: TenantFixture, count: int) -> None:
 
 
 def add_feature_neighbours(feature: str, world: TenantFixture, count: int) -> None:
-    """Add neighbours to the records that the examples of a feature read."""
-    _module(feature).add_neighbours(world, count)
+    """Add neighbours to the records that the examples of a feature read, unless their number is fixed."""
+    if add := _definitions(feature).get("add_neighbours"):
+        add(world, count)
 
 
 def get_feature(operation: Operation) -> str:
@@ -69,5 +73,7 @@ def get_feature(operation: Operation) -> str:
     return operation.function.__module__.removeprefix("chalicelib.").partition(".")[2].removesuffix(".operations")
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"tests.catalogue.examples.{name.replace('.', '_')}")
+def _definitions(feature: str) -> Mapping[str, Any]:
+    """Return the names that a feature's file of examples defines, if it has one."""
+    module = f"tests.catalogue.examples.{feature.replace('.', '_')}"
+    return vars(import_module(module)) if find_spec(module) else {}

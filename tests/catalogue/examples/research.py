@@ -9,15 +9,12 @@ from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, pu
 from tests.harness import research_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_artefacts": lambda _: example(),
     "get_artefact": lambda _: example(artefact_id=research_records.ARTEFACT_ID),
     "backfill_venue_edition": lambda _: example(venue_edition="neurips-2025"),
     "import_research": lambda _: example({"researcherId": "0000-0002-1825-0097"}),
     "get_research_job": lambda world: example(job_id=research_records.JOB_ID, only_caller=world.people.owner),
-    "list_outputs": lambda _: example(),
     "get_output": lambda _: example(output_id=research_records.OUTPUT_ID),
     "reconcile_research": lambda _: example({}),
-    "list_venues": lambda _: example(),
 }
 
 

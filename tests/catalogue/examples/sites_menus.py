@@ -8,16 +8,12 @@ from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, pu
 from tests.harness.menus import group_item, page_item, url_item
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_navigation_menus": lambda world: example(site_id=world.site.id),
-    "get_navigation_menu": lambda world: example(site_id=world.site.id, navigation_id=world.organization.navigation_id),
     "put_navigation_menu": lambda world: example(
         {
             "name": "Main menu",
             "items": [page_item(world.page), group_item("More", url_item("https://example.com/spindles", "Spindles"))],
-        },
-        site_id=world.site.id,
-        navigation_id=world.organization.navigation_id,
-    ),
+        }
+    )
 }
 
 

@@ -9,33 +9,16 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_items
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_pages": lambda world: example(site_id=world.site.id),
     "create_page": lambda world: example(
         {
             "title": "Spindles",
             "parentId": world.page.id,
             "blocks": [{"id": "intro", "type": "text", "text": "They **turn**."}],
-        },
-        site_id=world.site.id,
+        }
     ),
-    "get_page": lambda world: example(site_id=world.site.id, page_id=world.page.id),
-    "update_page": lambda world: example(
-        {"title": "Mills", "slug": "mills", "seo": {"description": "Where looms stand."}},
-        site_id=world.site.id,
-        page_id=world.page.id,
-    ),
-    "delete_page": lambda world: example(site_id=world.site.id, page_id=world.page.id),
-    "publish_page": lambda world: example({}, site_id=world.site.id, page_id=world.page.id),
-    "list_page_revisions": lambda world: example(site_id=world.site.id, page_id=world.page.id),
-    "get_page_revision": lambda world: example(
-        site_id=world.site.id, page_id=world.page.id, revision_id=world.organization.revision_id
-    ),
-    "restore_page_revision": lambda world: example(
-        site_id=world.site.id,
-        page_id=world.page.id,
-        revision_id=world.organization.revision_id,
-        target_path=world.page.path,
-    ),
+    "update_page": lambda _: example({"title": "Mills", "slug": "mills", "seo": {"description": "Where looms stand."}}),
+    "publish_page": lambda _: example({}),
+    "restore_page_revision": lambda world: example(target_path=world.page.path),
 }
 
 

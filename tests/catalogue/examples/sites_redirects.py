@@ -9,17 +9,10 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_items
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_redirects": lambda world: example(site_id=world.site.id),
-    "create_redirect": lambda world: example(
-        {"fromPath": "/spindles", "toPath": "https://example.com/spindles", "statusCode": 308}, site_id=world.site.id
+    "create_redirect": lambda _: example(
+        {"fromPath": "/spindles", "toPath": "https://example.com/spindles", "statusCode": 308}
     ),
-    "get_redirect": lambda world: example(site_id=world.site.id, redirect_id=world.organization.redirect.id),
-    "update_redirect": lambda world: example(
-        {"fromPath": "/former-looms", "toPath": "/mills", "statusCode": 302},
-        site_id=world.site.id,
-        redirect_id=world.organization.redirect.id,
-    ),
-    "delete_redirect": lambda world: example(site_id=world.site.id, redirect_id=world.organization.redirect.id),
+    "update_redirect": lambda _: example({"fromPath": "/former-looms", "toPath": "/mills", "statusCode": 302}),
 }
 
 

@@ -15,7 +15,6 @@ def _attachment_example(world: TenantFixture) -> Example:
 
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_platform_taxonomy_attachments": lambda world: example(platform_id=world.platform.id),
     "list_node_attachments": lambda world: example(taxonomy_node_id=world.organization.attachment.node.id),
     "attach_taxonomy_node": lambda world: example(ENTITY, taxonomy_node_id=world.organization.attachment.node.id),
     "get_taxonomy_attachment": _attachment_example,

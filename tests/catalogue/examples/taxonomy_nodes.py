@@ -7,16 +7,10 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_platform_taxonomy_nodes": lambda world: example(platform_id=world.platform.id),
-    "resolve_taxonomy_path": lambda world: example(
-        query={"path": world.organization.node.record["path"]}, platform_id=world.platform.id
-    ),
+    "resolve_taxonomy_path": lambda world: example(query={"path": world.organization.node.record["path"]}),
     "create_system_tags": lambda world: example(
-        {"tags": ["featured", "archived"]},
-        platform_id=world.platform.id,
-        subject_path=f"{world.platform.path}/taxonomy-nodes?kind=system",
+        {"tags": ["featured", "archived"]}, subject_path=f"{world.platform.path}/taxonomy-nodes?kind=system"
     ),
-    "get_taxonomy_tree": lambda world: example(platform_id=world.platform.id),
     "create_taxonomy_node": lambda world: example(
         {
             "platformId": world.platform.id,
@@ -25,11 +19,7 @@ EXAMPLES: Final[ExampleFactories] = {
             "altLabels": ["Bobbins"],
         }
     ),
-    "get_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
-    "update_taxonomy_node": lambda world: example(
-        {"name": "Jacquard looms", "slug": "jacquard-looms", "position": 3}, taxonomy_node_id=world.organization.node.id
-    ),
-    "delete_taxonomy_node": lambda world: example(taxonomy_node_id=world.organization.node.id),
+    "update_taxonomy_node": lambda _: example({"name": "Jacquard looms", "slug": "jacquard-looms", "position": 3}),
 }
 
 

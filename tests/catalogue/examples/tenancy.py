@@ -9,14 +9,11 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_organizations": lambda _: example(),
     "create_organization": lambda _: example({"name": "Difference Engines", "slug": "difference-engines"}),
-    "get_organization": lambda world: example(organization_id=world.id),
-    "update_organization": lambda world: example(
-        {"name": "Difference Engines", "slug": "difference-engines", "companyCountry": "GB"}, organization_id=world.id
+    "update_organization": lambda _: example(
+        {"name": "Difference Engines", "slug": "difference-engines", "companyCountry": "GB"}
     ),
-    "delete_organization": lambda world: example(organization_id=world.id, revokes_own_access=True),
-    "get_organization_by_slug": lambda world: example(slug=world.slug),
+    "delete_organization": lambda _: example(revokes_own_access=True),
 }
 
 

@@ -7,14 +7,10 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_api_keys": lambda world: example(organization_id=world.id),
-    "create_api_key": lambda world: example(
-        {"name": "Nightly export", "scopes": ["api-keys:read"], "allowedIps": ["192.0.2.0/24"]},
-        organization_id=world.id,
+    "create_api_key": lambda _: example(
+        {"name": "Nightly export", "scopes": ["api-keys:read"], "allowedIps": ["192.0.2.0/24"]}
     ),
-    "get_api_key": lambda world: example(organization_id=world.id, api_key_id=world.api_key.id),
-    "revoke_api_key": lambda world: example(organization_id=world.id, api_key_id=world.api_key.id),
-    "rotate_api_key": lambda world: example({"graceHours": 1}, organization_id=world.id, api_key_id=world.api_key.id),
+    "rotate_api_key": lambda _: example({"graceHours": 1}),
 }
 
 

@@ -18,11 +18,7 @@ EXAMPLES: Final[ExampleFactories] = {
     "respond_to_invitation": lambda world: example(
         {"token": world.invitation.token}, only_caller=world.people.invited, subject_path=world.invitation.path
     ),
-    "list_invitations": lambda world: example(organization_id=world.id),
-    "get_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
-    "revoke_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
-    "resend_invitation": lambda world: example(organization_id=world.id, invitation_id=world.invitation.id),
-    "invite_to_organization": lambda world: example(_BODY, organization_id=world.id),
+    "invite_to_organization": lambda _: example(_BODY),
 }
 
 

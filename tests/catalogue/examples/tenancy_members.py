@@ -8,20 +8,13 @@ from tests.catalogue.examples.example import ExampleFactories, example
 from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
 
 EXAMPLES: Final[ExampleFactories] = {
-    "list_organization_members": lambda world: example(organization_id=world.id),
-    "get_organization_member": lambda world: example(organization_id=world.id, user_id=world.people.editor.id),
-    "update_organization_member": lambda world: example(
-        {"role": "editor"}, organization_id=world.id, user_id=world.people.member.id
-    ),
-    "remove_organization_member": lambda world: example(organization_id=world.id, user_id=world.people.editor.id),
+    "get_organization_member": lambda world: example(user_id=world.people.editor.id),
+    "update_organization_member": lambda world: example({"role": "editor"}, user_id=world.people.member.id),
+    "remove_organization_member": lambda world: example(user_id=world.people.editor.id),
     "leave_organization": lambda world: example(
-        subject_path=f"{world.organization.path}/members/{world.people.member.id}",
-        revokes_own_access=True,
-        organization_id=world.id,
+        subject_path=f"{world.organization.path}/members/{world.people.member.id}", revokes_own_access=True
     ),
-    "transfer_ownership": lambda world: example(
-        {"newOwnerId": world.people.editor.id}, revokes_own_access=True, organization_id=world.id
-    ),
+    "transfer_ownership": lambda world: example({"newOwnerId": world.people.editor.id}, revokes_own_access=True),
 }
 
 

@@ -147,7 +147,7 @@ def resend_invitation(run: ModelRun, by: Sender, record: ModelRecord) -> None:
         assert withheld or new["sentAt"] > (record.fields["sentAt"] or "")
         run.apply_change(record, response, new, acceptUrl=True)
         _apply_sending(run, record)
-        run.expect_entry(by, "resend_invitation", record, f"{record.internal['place'].kind}.invitation.resent")
+        run.expect_entry(by, "resend_invitation", record, f"{record.internal['container'].kind}.invitation.resent")
 
 
 @action(weight=1, invitation=record_index)
