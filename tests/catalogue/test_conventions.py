@@ -103,7 +103,7 @@ def test_a_list_contains_each_item_once_in_one_order_with_every_page_size(operat
     whole = tenant.api.get_pages(path, caller=caller, query={"limit": 100})
     all_items = [item for page in whole for item in page["items"]]
     assert len(all_items) >= 5
-    for limit in (1, 3):
+    for limit in (1, 3) if len(all_items) <= 12 else (5,):  # Long lists take many requests.
         pages = tenant.api.get_pages(path, caller=caller, query={"limit": limit})
         assert all(len(page["items"]) <= limit for page in pages)
         assert [item for page in pages for item in page["items"]] == all_items

@@ -21,7 +21,7 @@ from tests.model.state_machine import create_state_machine
 Begin = Callable[[], ModelRun]
 
 REPRODUCIBLE: Final = settings(
-    max_examples=6, stateful_step_count=35, deadline=None, derandomize=True, database=None, print_blob=False
+    max_examples=4, stateful_step_count=35, deadline=None, derandomize=True, database=None, print_blob=False
 )
 THOROUGH: Final = settings(REPRODUCIBLE, max_examples=25)
 RANDOM: Final = settings(REPRODUCIBLE, max_examples=20, derandomize=False)
