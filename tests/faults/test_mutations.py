@@ -151,6 +151,14 @@ class TestMutation:
             assert repeated_response.status in (operation.success, 403, 404)
 
 
+def test_the_recorded_sequences_of_calls_are_those_of_the_mutations(tenant, restore_tenant):
+    sequences = {}
+    for operation in call_sequences.MUTATIONS:
+        restore_tenant()
+        sequences[operation.id] = call_sequences.sequence_of(call_operation(operation, tenant))
+    assert call_sequences.load_sequences() == sequences, "run python -m tests.faults.call_sequences"
+
+
 @pytest.mark.parametrize("operation", call_sequences.MUTATIONS, ids=lambda operation: operation.id)
 def test_aws_call_retried_by_the_sdk_has_one_effect(operation, tenant, clock):
     with inject_fault(Fault.RETRIED, call_name="dynamodb:TransactWriteItems") as injected:
@@ -158,8 +166,6 @@ def test_aws_call_retried_by_the_sdk_has_one_effect(operation, tenant, clock):
     assert injected.failed_call
     assert response
     assert response.status == operation.success
-    sequence = call_sequences.sequence_of(response)
-    assert call_sequences.load_sequences().get(operation.id) == sequence, "run python -m tests.faults.call_sequences"
     items = run_until_idle(tenant, clock)
     requests = [entry.json["context"]["requestId"] for entry in log_proof.load_entries(items)]
     assert requests.count(response.request_id) == 1

@@ -186,6 +186,7 @@ def test_a_slow_issuer_is_unavailable_after_the_timeout(part, monkeypatch):
         *(b'{"keys": "first"}', b'{"keys": [7, null, [], {}]}', b"[" * 100_000),
         json.dumps({"keys": [build_jwk("first")]}).encode() + b" " * MAX_KEY_SET_BYTES,
     ],
+    ids=lambda content: repr(content[:20]),
 )
 def test_an_invalid_or_endless_key_set_is_a_failure(content, keys, issuer):
     issuer.content = content
