@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import which
 from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any, Final
@@ -28,6 +27,7 @@ from benchmarks.log_scale.results import describe_environment
 from benchmarks.performance import document
 from benchmarks.performance.load_section import render
 from chalicelib.kernel.core.clock import timestamp_ms
+from local.tools.node import find_node
 from tests.emulator.api_clients import ApiClient
 from tests.emulator.local_stage import LocalStage
 from tests.emulator.log_reader import LogEntry, list_entries, read_verified_log, wait_until_appended
@@ -166,7 +166,7 @@ def run_autocannon(tenant: Tenant, kind: str, connections: int, seconds: int) ->
         "requests": tenant.requests(kind),
     }
     process = subprocess.run(  # noqa: S603 - a constant program
-        [which("node") or "node", str(_AUTOCANNON_PROGRAM)],
+        [find_node().program, str(_AUTOCANNON_PROGRAM)],
         input=json.dumps(options),
         capture_output=True,
         text=True,

@@ -4,17 +4,15 @@ To use another version, change VERSION and INTEGRITY (`npm view swagger-ui-dist@
 module, and copy the digests that its error prints to DIGESTS.
 """
 
-import base64
 import hashlib
 import re
-import subprocess
-import sys
 import tarfile
-import tempfile
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Final
+
+from local.tools.node import DigestMismatch, download_package
 
 VERSION: Final = "5.35.0"
 INTEGRITY: Final = "sha512-U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ=="
@@ -31,25 +29,14 @@ FOLDER: Final = Path(__file__).parents[2] / "chalicelib/entrypoints/docs/vendor"
 _SOURCE_MAP: Final = re.compile(rb"/\*# sourceMappingURL=.*\*/\s*$")
 
 
-class DigestMismatch(Exception):
-    """The downloaded archive or a file in it does not match the pinned digest."""
-
-
 def main() -> None:
     """Replace the files in the repository."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["npm", "pack", "--silent", "--ignore-scripts", f"swagger-ui-dist@{VERSION}"]
-        subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
-        archive = next(Path(folder).glob("*.tgz")).read_bytes()
-    for name, content in unpack(archive, INTEGRITY).items():
+    for name, content in unpack(download_package("swagger-ui-dist", VERSION, INTEGRITY)).items():
         (FOLDER / name).write_bytes(content)
 
 
-def unpack(archive: bytes, expected_integrity: str) -> dict[str, bytes]:
+def unpack(archive: bytes) -> dict[str, bytes]:
     """Return the used files of an npm archive. Raises DigestMismatch if a digest differs from the pinned one."""
-    actual = f"sha512-{base64.b64encode(hashlib.sha512(archive).digest()).decode()}"
-    if actual != expected_integrity:
-        raise DigestMismatch(f"The archive is {actual}, not {expected_integrity}")
     with tarfile.open(fileobj=BytesIO(archive)) as files:
         contents = {name: _read_member(files, name) for name in DIGESTS}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}

@@ -6,7 +6,6 @@ The tests run the documented code in Python and in Node, with and without the of
 import json
 import re
 import runpy
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -24,6 +23,7 @@ from chalicelib.features.notifications.webhooks.models.standard_webhooks import 
 )
 from chalicelib.kernel.core.encoding import to_base64
 from local.paths import ROOT
+from local.tools.node import find_node
 
 BLOCKS: Final = re.compile(r"^```(python|js)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PACKAGES: Final = ROOT / "tests/docs/receiver/node_modules"
@@ -139,14 +139,12 @@ try {
 console.log(JSON.stringify(answer));
 """
     )
-    node = shutil.which("node")
-    assert node, "Node is required, see README.md"
     assert PACKAGES.is_dir(), "`make pytest` installs the Node packages"
     (folder / "node_modules").symlink_to(PACKAGES)
 
     def receive(secret: str, delivery: Delivery) -> Any:
         process_input = json.dumps({"secret": secret, "headers": delivery.headers, "body": to_base64(delivery.body)})
-        command = [node, str(folder / "receive.mjs")]
+        command = [find_node().program, str(folder / "receive.mjs")]
         answer = json.loads(
             subprocess.run(command, input=process_input, capture_output=True, text=True, check=True).stdout
         )

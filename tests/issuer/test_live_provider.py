@@ -1,6 +1,5 @@
 """Tokens of a certified OpenID Connect provider (npm's oidc-provider), obtained over HTTP."""
 
-import shutil
 import subprocess
 import time
 from html import unescape
@@ -19,6 +18,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity.jwks import get_issuer_keys
 from chalicelib.kernel.identity.jwt import User, verify_token
+from local.tools.node import find_node
 
 HERE: Final = Path(__file__).parent
 AUDIENCE: Final = "https://api.atrium.example"
@@ -64,11 +64,9 @@ class Provider:
         return tokens
 
 
-@pytest.fixture(scope="module", params=["RS256", pytest.param("EdDSA", marks=pytest.mark.exhaustive)])
-def provider(request):
-    node = shutil.which("node")
-    assert node, "Node is needed; see README.md"
-    command = [node, str(HERE / "provider.mjs"), AUDIENCE, request.param]
+@pytest.fixture(scope="module", params=["RS256", "EdDSA"])
+def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
+    command = [find_node().program, str(HERE / "provider.mjs"), AUDIENCE, request.param]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout
         try:

@@ -6,7 +6,6 @@ fields (`pattern=`) are compiled by Rust's engine, which guarantees linear time.
 
 import json
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.http import fields
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from local.tools.node import find_node
 from tests.harness.conformance import openapi_document
 from tests.security.patterns import DynamicPattern, Pattern, find_patterns
 
@@ -178,12 +178,10 @@ def test_pydantic_uses_the_rust_regex_engine():
 
 def analyse(expressions: list[tuple[str, int]]) -> list[dict[str, Any]]:
     """Return the analyser's verdicts on Python expressions with their flags."""
-    node = shutil.which("node")
-    assert node, "Node is needed; see README.md"
     expressions_as_json = [
         {"source": to_javascript(source), "flags": "i" * is_case_insensitive(flags)} for source, flags in expressions
     ]
-    command = [node, "check.js"]
+    command = [find_node().program, "check.js"]
     result = subprocess.run(
         command, cwd=ANALYSER, input=json.dumps(expressions_as_json), check=True, capture_output=True, text=True
     )
