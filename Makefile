@@ -57,9 +57,13 @@ audit: .venv/installed ## report pinned libraries with known vulnerabilities; fa
 types: .venv/installed ## check static types
 	$(BIN)/mypy
 
+.PHONY: tools
+tools: .venv/installed $(NODE:%=%/node_modules/installed) ## download Node and Chromium to .tools, if the machine has none
+	@$(BIN)/python -m local.tools.chromium
+
 .PHONY: pytest
-pytest: $(TESTED)
-	$(PYTEST) -m 'not exhaustive' $(COVERAGE)
+pytest: .venv/installed .venv-emulator/installed tools ## run the tests, with coverage
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-report term
 
 MINUTES ?= 10
 .PHONY: explore
@@ -120,6 +124,7 @@ lock: .venv/installed ## pin all requirements (UPGRADE=--upgrade takes the newes
 	$(LOCK) requirements.in --output-file requirements.txt
 	$(LOCK) requirements-dev.in --output-file requirements-dev.txt
 	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt
+	$(LOCK) requirements-node.in --output-file requirements-node.txt
 	$(LOCK) tests/infrastructure/requirements-runtime.in --output-file tests/infrastructure/requirements-runtime.txt
 	$(LOCK) benchmarks/peers/requirements.in --output-file benchmarks/peers/requirements.txt
 	$(LOCK) benchmarks/mutation/requirements.in --output-file benchmarks/mutation/requirements.txt
@@ -164,8 +169,8 @@ soak: .venv/installed .venv-emulator/installed ## load the service while its pro
 	@$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
 
 .PHONY: clean
-clean: ## remove everything that make created, including the local stage's data
-	rm -rf .venv .venv-emulator .venv-peers .venv-mutation .testmondata* $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
+clean: ## remove everything that make created or downloaded, including the local stage's data
+	rm -rf .venv .venv-emulator .venv-peers .tools $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
 
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)
@@ -179,10 +184,9 @@ clean: ## remove everything that make created, including the local stage's data
 .venv-peers/installed: benchmarks/peers/requirements.txt
 	$(call install,.venv-peers,$<)
 
-%/node_modules/installed: %/package-lock.json
-	@command -v npm > /dev/null || { echo 'Some tests need Node 18 or later with npm.' >&2; exit 1; }
+%/node_modules/installed: %/package-lock.json | .venv/installed
 	@echo "Installing $(@D) from $<"
-	@cd $* && npm ci --loglevel=error > /dev/null
+	@$(BIN)/python -m local.tools.node $*
 	@touch $@
 
 # Creates the environment again when its requirements change, so that it contains exactly those.

@@ -29,7 +29,7 @@ from tests.harness.run_times import report_times
 from tests.harness.workers import Workers
 
 if TYPE_CHECKING:
-    from selenium.webdriver import Chrome
+    from playwright.sync_api import Browser
 
 # Durations depend on the machine. Budgets of AWS calls are tested instead.
 hypothesis.settings.register_profile("atrium", deadline=None)
@@ -178,13 +178,13 @@ def mailbox(configure: "SettingsOverride", monkeypatch: pytest.MonkeyPatch) -> M
     return mailbox
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Chrome"]:
-    """Chromium, without a window."""
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Chromium, without a window. Tests that use it are in the group `browser`, so that one process starts it."""
     from tests.harness.browser import start_chromium  # Few tests need it, and the import is slow.
 
-    with start_chromium(tmp_path_factory.mktemp("chromium")) as driver:
-        yield driver
+    with start_chromium() as browser:
+        yield browser
 
 
 @pytest.fixture

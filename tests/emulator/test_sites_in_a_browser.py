@@ -1,16 +1,11 @@
 """A site that was created over HTTP, opened in Chromium."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from tests.harness.browser import (
-    accessibility_violations,
-    content_width,
-    emulate_display,
-    read_log,
-    save_screenshot,
-)
+from tests.emulator.api_clients import ApiClient
+from tests.harness.browser import LoggedPage, accessibility_violations, content_width, save_screenshot
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -24,7 +19,7 @@ BLOCKS: Final = [
 ]
 
 
-def json_of(response):
+def json_of(response: Any) -> dict[str, Any]:
     """Return the JSON of a successful response."""
     assert response.is_success, response.text
     return response.json()
@@ -53,19 +48,17 @@ def create_published_site(editor):
 def test_page_is_accessible(stage, create_client, browser):
     editor = create_client("ada")
     site, home = create_published_site(editor)
-    browser.get("about:blank")
-    read_log(browser, "browser")
-    for scheme, width in (("light", 1440), ("dark", 360)):
-        emulate_display(browser, color_scheme=scheme, width=width)
-        browser.get(f"{stage.url}{site}/pages/home")
-        assert browser.title == "Welcome \u2013 Analytical Engines"
-        links = "return [...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))"
-        assert browser.execute_script(links) == ["/", "/looms", "https://example.com/notes"]
-        assert read_log(browser, "browser") == []
-        assert content_width(browser) <= width
-        assert save_screenshot(browser, f"site-{scheme}-{width}").stat().st_size > 10_000
-        assert accessibility_violations(browser) == []
+    with LoggedPage(browser, color_scheme=scheme, width=width) as opened:
+        page = opened.page
+        page.goto(f"{stage.url}{site}/pages/home")
+        assert page.title() == "Welcome \u2013 Analytical Engines"
+        links = page.evaluate("[...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))")
+        assert links == ["/", "/looms", "https://example.com/notes"]
+        assert opened.read_messages() == []
+        assert content_width(page) <= width
+        assert save_screenshot(page, f"site-{scheme}-{width}").stat().st_size > 10_000
+        assert accessibility_violations(page) == []
 
-        browser.get(json_of(editor.get(f"{site}/pages/{home}/preview"))["previewUrl"])
-        assert browser.find_element("css selector", "aside").text.startswith("Preview.")
-        assert read_log(browser, "browser") == []
+        page.goto(json_of(editor.get(f"{site}/pages/{home}/preview"))["previewUrl"])
+        assert page.locator("aside").inner_text().startswith("Preview.")
+        assert opened.read_messages() == []

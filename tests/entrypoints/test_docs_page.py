@@ -5,6 +5,7 @@ import json
 import re
 import runpy
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,21 +16,22 @@ from chalice.app import Request, Response
 from chalice.config import Config
 from chalice.local import LocalDevServer
 from chalice.test import Client
-from selenium import webdriver
-from selenium.webdriver.common.by import By
-from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.wait import WebDriverWait
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from chalicelib.entrypoints.catalogue import all_operations, event_names
 from chalicelib.features.audit.exports.logic import verify
 from local.paths import ROOT
 from local.server.http_server import Handler, create_server
 from tests.harness import memory_aws
-from tests.harness.browser import content_width, emulate_display, read_log
+from tests.harness.browser import LoggedPage, content_width
 from tests.harness.data_keys import PLACEHOLDER_KEY_SETTINGS
 from tests.harness.threaded_servers import serve_in_thread
+from tests.harness.waiting import wait_until
+
+pytestmark = pytest.mark.xdist_group("browser")
 
 STAGE = "/api"
+LINK: Final = "#/organizations/verify_audit_integrity"
 
 
 @dataclass
@@ -85,140 +87,116 @@ def _add_stage_to_path(request: Request, respond: Callable[[Request], Response])
     return respond(request)
 
 
+@pytest.fixture(scope="module")
+def open_page(served: RunningService, browser: Browser) -> Iterator[Callable[..., LoggedPage]]:
+    """A function that opens the page with a few operations. The browser takes seconds to show all of them."""
+    document = json.loads((ROOT / "openapi.json").read_bytes())
+    names = ("get_status", "list_organizations", "create_organization", "verify_audit_integrity", "rotate_api_key")
+    document["webhooks"] = {}
+    document["paths"] = {
+        path: item
+        for path, item in document["paths"].items()
+        if any(operation.get("operationId") in names for operation in item.values() if isinstance(operation, dict))
+    }
+    with ExitStack() as opened_pages:
+
+        def open_page(width: int) -> LoggedPage:
+            opened = opened_pages.enter_context(LoggedPage(browser, width=width))
+            opened.page.route("**/openapi.json", lambda route: route.fulfill(json=document))
+            opened.page.goto(f"{served.url}/docs")
+            opened.page.locator(".opblock").first.wait_for()
+            return opened
+
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def opened(open_page: Callable[..., LoggedPage]) -> LoggedPage:
+    """The page with a few operations, on a desktop. All tests that do not need a page of their own share it."""
+    return open_page(1280)
+
+
 @pytest.fixture
-def page(served: RunningService, browser: webdriver.Chrome) -> Iterator[webdriver.Chrome]:
-    """The loaded page, in a desktop browser that prefers light colours."""
-    emulate_display(browser, color_scheme="light", width=1280)
-    read_log(browser, "performance")
-    read_log(browser, "browser")
+def page(opened: LoggedPage, served: RunningService) -> Iterator[Page]:
+    """The shared page, with light colours. A test fails if the browser logs an error in it."""
+    opened.page.emulate_media(color_scheme="light")
     served.requests.clear()
-    browser.get("about:blank")
-    browser.get(f"{served.url}/docs")
-    _wait_for(browser, ".opblock")
-    yield browser
-    assert read_log(browser, "browser") == []
+    yield opened.page
+    assert opened.read_messages() == []
 
 
-def _wait_for(browser: webdriver.Chrome, selector: str) -> WebElement:
-    element: WebElement = WebDriverWait(browser, 20).until(lambda b: b.find_element(By.CSS_SELECTOR, selector))
-    return element
-
-
-def _click(browser: webdriver.Chrome, selector: str) -> None:
-    # By script, since a sticky header could intercept the click.
-    browser.execute_script("arguments[0].click()", _wait_for(browser, selector))
-
-
-def _scroll_until(browser: webdriver.Chrome, is_reached: Callable[[], bool]) -> None:
-    """Scroll down from the top. The page renders only the operations that are in view."""
-    if is_reached():
-        return
-    browser.execute_script("scrollTo(0, 0)")
-    _wait_for(browser, ".opblock")
-    while not is_reached():
-        script = "const before = scrollY; scrollBy(0, 400); setTimeout(arguments[0], 100, [before, scrollY])"
-        before, now = browser.execute_async_script(script)
-        if before == now:
-            WebDriverWait(browser, 5).until(lambda _: is_reached(), "the end of the page was reached")
-            return
-
-
-EXPAND_SCRIPT: Final = """
-const block = document.querySelector(arguments[0]);
-if (block && !block.matches(".is-open")) block.querySelector(".opblock-summary-control").click();
-block?.scrollIntoView();
-return block !== null;
-"""
-
-
-def _expand(browser: webdriver.Chrome, operation_id: str) -> str:
-    """Expand an operation, and return the selector of its block."""
-    block = f"[id$='-{operation_id}'].opblock"
-
-    def is_expanded(_: webdriver.Chrome) -> bool:
-        # Blocks above may still change their height and push this one out of view, which removes it from the page.
-        _scroll_until(browser, lambda: bool(browser.execute_script(EXPAND_SCRIPT, block)))
-        return bool(browser.find_elements(By.CSS_SELECTOR, f"{block}.is-open .responses-wrapper"))
-
-    WebDriverWait(browser, 20).until(is_expanded, f"{operation_id} does not expand")
+def _expand(page: Page, operation_id: str) -> Locator:
+    """Expand an operation, and return its block."""
+    block = page.locator(f"[id$='-{operation_id}'].opblock")
+    if not block.locator(".responses-wrapper").count():
+        block.locator(".opblock-summary-control").dispatch_event("click")
+        block.locator(".responses-wrapper").wait_for()
     return block
 
 
-def _execute(browser: webdriver.Chrome, operation_id: str) -> tuple[str, dict[str, Any]]:
+def _execute(page: Page, operation_id: str) -> tuple[str, dict[str, Any]]:
     """Try out an operation, and return the status and body that the page shows."""
-    block = _expand(browser, operation_id)
-    _click(browser, f"{block} .try-out__btn")
-    _click(browser, f"{block} .execute")
-    response = _wait_for(browser, f"{block} .live-responses-table .response")
-    status = response.find_element(By.CSS_SELECTOR, ".response-col_status").text
-    body = response.find_element(By.CSS_SELECTOR, ".response-col_description pre").get_attribute("textContent") or ""
-    return status.split()[0], json.loads(body)
+    block = _expand(page, operation_id)
+    block.locator(".try-out__btn").dispatch_event("click")
+    block.locator(".execute").dispatch_event("click")
+    response = block.locator(".live-responses-table .response")
+    status = response.locator(".response-col_status").inner_text()
+    return status.split()[0], json.loads(response.locator(".response-col_description pre").first.text_content() or "")
 
 
-def _lightness(browser: webdriver.Chrome, selector: str, property_name: str) -> float:
+def _lightness(page: Page, selector: str, property_name: str) -> float:
     """Return the lightness of a colour property of an element, from 0 to 255."""
-    script = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
-    color = browser.execute_script(script, selector, property_name)
+    color = page.locator(selector).first.evaluate("(element, name) => getComputedStyle(element)[name]", property_name)
     return sum(float(part) for part in re.findall(r"[\d.]+", color)[:3]) / 3
 
 
-def test_the_page_shows_every_operation_and_event(page):
-    expected = {operation.path for operation in all_operations()} | set(event_names())
-    shown_paths: set[str] = set()
+def test_a_link_opens_its_operation_among_all_operations_and_events(served, browser):
+    expected_paths = {operation.path for operation in all_operations()} | set(event_names())
+    with LoggedPage(browser, width=390) as phone:
+        page = phone.page
+        page.goto(f"{served.url}/docs/?from=elsewhere{LINK}", wait_until="commit")
+        page.locator(".opblock.is-open .responses-wrapper").wait_for()
+        assert page.url == f"{served.url}/docs?from=elsewhere{LINK}"  # The slash after /docs makes no difference.
+        (block_id,) = page.locator(".opblock.is-open").evaluate_all("blocks => blocks.map(block => block.id)")
+        assert block_id.endswith("-verify_audit_integrity")
+        top = "Math.abs(document.querySelector('.opblock.is-open').getBoundingClientRect().top)"
+        wait_until(lambda: page.evaluate(top) < 200, 20)
 
-    def are_all_shown() -> bool:
-        script = "return [...document.querySelectorAll('.opblock-summary-path')].map(path => path.dataset.path)"
-        shown_paths.update(page.execute_script(script))
-        return expected <= shown_paths
-
-    _scroll_until(page, are_all_shown)
-    assert shown_paths == expected
+        # The page renders what is in view. In such a high window, that is everything.
+        page.set_viewport_size({"width": 390, "height": 40_000})
+        expect(page.locator(".opblock")).to_have_count(len(all_operations()) + len(event_names()), timeout=60_000)
+        shown_paths = page.locator(".opblock-summary-path").evaluate_all("paths => paths.map(p => p.dataset.path)")
+        assert set(shown_paths) == expected_paths
+        assert content_width(page) <= 390
+        foreign_urls = [u for u in phone.requested_urls if not u.startswith((f"{served.url}/", "data:", "about:"))]
+        assert foreign_urls == []
+        assert f"{served.url}/openapi.json" in phone.requested_urls
+        assert phone.read_messages() == []
 
 
 def test_the_page_has_a_title_language_and_description(page):
-    assert page.title == "Atrium API reference"
-    assert page.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
-    assert page.find_element(By.CSS_SELECTOR, "meta[name=description]").get_attribute("content")
+    assert page.title() == "Atrium API reference"
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.locator("meta[name=description]").get_attribute("content")
 
 
-def test_the_page_requests_only_urls_of_its_stage(page, served):
-    messages = [json.loads(entry["message"])["message"] for entry in read_log(page, "performance")]
-    urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    foreign_urls = [url for url in urls if not url.startswith((f"{served.url}/", "data:", "about:"))]
-    assert f"{served.url}/openapi.json" in urls
-    assert foreign_urls == []
-
-
-def test_the_page_cannot_send_requests_to_another_host(page, served):
+def test_the_page_cannot_send_requests_to_another_host(page, opened, served):
     other_url = served.url.replace("127.0.0.1", "localhost")
-    script = "const done = arguments[1]; fetch(arguments[0]).then(() => done('sent'), () => done('refused'))"
-    assert page.execute_async_script(script, f"{other_url}/status") == "refused"
+    script = "url => fetch(url).then(() => 'sent', () => 'refused')"
+    assert page.evaluate(script, f"{other_url}/status") == "refused"
     assert f"{STAGE}/status" not in [path for path, _ in served.requests]
-    messages = [entry["message"] for entry in read_log(page, "browser")]
+    messages = opened.read_messages()
     assert messages
     assert all("Content Security Policy" in message for message in messages)
 
 
 def test_the_page_follows_the_preferred_colours(page):
     for scheme, is_light in (("light", True), ("dark", False), ("light", True)):
-        emulate_display(page, color_scheme=scheme, width=1280)
-        _wait_for(page, "html:not(.dark-mode)" if is_light else "html.dark-mode")
+        page.emulate_media(color_scheme=scheme)
+        page.locator("html:not(.dark-mode)" if is_light else "html.dark-mode").wait_for()
         assert (_lightness(page, "html", "backgroundColor") > 128) == is_light
         for selector in ("body > header .name", ".opblock-summary-path", ".opblock-summary-description", ".info p"):
             assert (_lightness(page, selector, "color") < 128) == is_light, (scheme, selector)
-
-
-def test_a_phone_needs_no_horizontal_scrolling(page):
-    emulate_display(page, color_scheme="light", width=390)
-    assert content_width(page) <= 390
-    for operation_id in ("create_organization", "verify_audit_integrity", "rotate_api_key"):
-        _expand(page, operation_id)
-        assert content_width(page) <= 390, operation_id
-    _click(page, ".btn.authorize")
-    dialog = _wait_for(page, ".modal-ux").rect
-    assert dialog["x"] >= 0
-    assert dialog["x"] + dialog["width"] <= 390
-    assert content_width(page) <= 390
 
 
 def test_an_operation_can_be_tried_out(page, served):
@@ -229,38 +207,58 @@ def test_an_operation_can_be_tried_out(page, served):
     assert "authorization" not in headers
 
 
-def test_a_link_opens_its_operation(page, served):
+def test_the_introduction_links_to_the_offline_verifier(page, served):
+    link = page.locator(".info a[href$='verify.py']").evaluate("link => link.href")
+    assert link == f"{served.url}/docs/verify.py"
+    response = httpx.get(link)
+    assert response.headers["content-type"] == "text/x-python; charset=utf-8"
+    assert response.content == Path(verify.__file__).read_bytes()
+
+
+def test_an_expanded_operation_has_a_link(page, served):
     _expand(page, "verify_audit_integrity")
-    link = page.current_url
-    assert link == f"{served.url}/docs#/organizations/verify_audit_integrity"
-    page.get("about:blank")
-    page.get(link)
-    block = _wait_for(page, ".opblock.is-open")
-    assert (block.get_attribute("id") or "").endswith("-verify_audit_integrity")
-    assert len(page.find_elements(By.CSS_SELECTOR, ".opblock.is-open")) == 1
-    is_at_top = "return Math.abs(document.querySelector('.opblock.is-open').getBoundingClientRect().top) < 200"
-    WebDriverWait(page, 20).until(lambda b: b.execute_script(is_at_top))
+    assert page.url == f"{served.url}/docs{LINK}"
 
 
-def test_a_credential_is_sent_only_with_operations_that_are_tried_out_and_is_not_stored(page, served):
-    _click(page, ".btn.authorize")
-    _wait_for(page, ".modal-ux input").send_keys("a-token-of-mine")
-    _click(page, ".modal-ux .btn.modal-btn.authorize")
-    _click(page, ".modal-ux .btn-done")
+def test_a_phone_needs_no_horizontal_scrolling(open_page):
+    phone = open_page(390)
+    page = phone.page
+    assert content_width(page) <= 390
+    for operation_id in ("create_organization", "verify_audit_integrity", "rotate_api_key"):
+        _expand(page, operation_id)
+        assert content_width(page) <= 390, operation_id
+    page.locator(".btn.authorize").dispatch_event("click")
+    dialog = page.locator(".modal-ux").bounding_box()
+    assert dialog["x"] >= 0
+    assert dialog["x"] + dialog["width"] <= 390
+    assert content_width(page) <= 390
+    assert phone.read_messages() == []
+
+
+def test_a_credential_is_sent_only_with_operations_that_are_tried_out_and_is_not_stored(open_page, served):
+    opened = open_page(1280)
+    page = opened.page
+    served.requests.clear()
+    page.locator(".btn.authorize").dispatch_event("click")
+    page.locator(".modal-ux input").first.fill("a-token-of-mine")
+    page.locator(".modal-ux .btn.modal-btn.authorize").first.dispatch_event("click")
+    page.locator(".modal-ux .btn-done").first.dispatch_event("click")
     status, problem = _execute(page, "list_organizations")
     assert (status, problem["code"]) == ("401", "unauthenticated")
     paths_with_credential = [path for path, headers in served.requests if "authorization" in headers]
     assert [path.partition("?")[0] for path in paths_with_credential] == [f"{STAGE}/organizations"]
     assert served.requests[-1][1]["authorization"] == "Bearer a-token-of-mine"
-    messages = read_log(page, "browser")
-    assert [m["message"].rpartition("status of ")[2] for m in messages] == ["401 (Unauthorized)"]
-    page.refresh()
-    _wait_for(page, ".opblock")
-    assert page.execute_script("return localStorage.length + sessionStorage.length + document.cookie.length") == 0
+    messages = opened.read_messages()
+    assert [message.rpartition("status of ")[2] for message in messages] == ["401 (Unauthorized)"]
+    page.reload()
+    page.locator(".opblock").first.wait_for()
+    assert page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length") == 0
+    assert opened.read_messages() == []
 
 
 def test_the_content_security_policy_admits_only_the_assets_of_the_page(served):
     response = httpx.get(f"{served.url}/docs")
+    assert response.text == httpx.get(f"{served.url}/docs/").text
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     policy = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
@@ -270,17 +268,6 @@ def test_the_content_security_policy_admits_only_the_assets_of_the_page(served):
     assert len(urls) > 5
     assert not [url for url in urls if not url.startswith(f"{STAGE}/")]
     assert "$" not in response.text
-
-
-def test_a_trailing_slash_makes_no_difference(served, browser):
-    assert httpx.get(f"{served.url}/docs/").text == httpx.get(f"{served.url}/docs").text
-    browser.get("about:blank")
-    browser.get(f"{served.url}/docs/?from=elsewhere#/organizations/verify_audit_integrity")
-    assert (_wait_for(browser, ".opblock.is-open").get_attribute("id") or "").endswith("-verify_audit_integrity")
-    assert browser.current_url == f"{served.url}/docs?from=elsewhere#/organizations/verify_audit_integrity"
-    link = _wait_for(browser, ".info a[href$='verify.py']").get_attribute("href") or ""
-    assert link == f"{served.url}/docs/verify.py"
-    assert read_log(browser, "browser") == []
 
 
 @pytest.mark.usefixtures("aws")
@@ -311,14 +298,6 @@ def test_versioned_assets_are_cached_permanently_and_unversioned_ones_are_revali
 def test_files_other_than_assets_are_not_served(served, name):
     response = httpx.get(f"{served.url}/docs/{name}")
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
-
-
-def test_the_introduction_links_to_the_offline_verifier(page, served):
-    link = _wait_for(page, ".info a[href$='verify.py']").get_attribute("href") or ""
-    assert link == f"{served.url}/docs/verify.py"
-    response = httpx.get(link)
-    assert response.headers["content-type"] == "text/x-python; charset=utf-8"
-    assert response.content == Path(verify.__file__).read_bytes()
 
 
 def test_the_committed_openapi_document_is_served(served):

@@ -1,77 +1,87 @@
-"""Headless Chromium: logs, screenshots and accessibility of pages."""
+"""Headless Chromium: pages in contexts of their own, and their logs, screenshots and accessibility."""
 
-import shutil
-from base64 import b64decode
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from selenium import webdriver
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from local.paths import ROOT
+from local.tools.chromium import find_chromium
 
 SCREENSHOTS_FOLDER: Final = ROOT / "build" / "screenshots"
 """The folder of screenshots, for review by people."""
 
 _AXE: Final = ROOT / "tests" / "rendering" / "node_modules" / "axe-core" / "axe.min.js"
+_ARGUMENTS: Final = (
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+    # Requests to other machines fail at once.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
 
 
 @contextmanager
-def start_chromium(profile_folder: Path) -> Iterator[webdriver.Chrome]:
-    """Start a browser that records console messages and requests. `profile`: an empty folder."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "chromium is not installed"
-    for argument in (
-        *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        f"--user-data-dir={profile_folder}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(10)
-    driver.get("about:blank")  # The start page of Chromium sends requests.
-    try:
-        yield driver
-    finally:
-        driver.quit()
+def start_chromium() -> Iterator[Browser]:
+    """Start a browser."""
+    chromium = find_chromium()
+    with sync_playwright() as playwright:
+        environment: dict[str, str | float | bool] = {**os.environ, **chromium.environment}
+        browser = playwright.chromium.launch(
+            executable_path=chromium.program, args=[*_ARGUMENTS], env=environment, chromium_sandbox=False
+        )
+        with browser:
+            yield browser
 
 
-def emulate_display(browser: webdriver.Chrome, *, color_scheme: str, width: int) -> None:
-    """Emulate a colour scheme and a window width. Widths below 600 emulate a phone."""
-    features = [{"name": "prefers-color-scheme", "value": color_scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    metrics = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+class LoggedPage:
+    """A page in a context of its own, with its console messages, uncaught errors and the URLs that it requested.
+
+    A width below 600 emulates a phone.
+    """
+
+    def __init__(self, browser: Browser, *, color_scheme: Any = "light", width: int = 1280, height: int = 844) -> None:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, is_mobile=width < 600, color_scheme=color_scheme
+        )
+        context.set_default_timeout(60_000)
+        self._messages: list[str] = []
+        self.requested_urls: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.on("console", lambda message: self._messages.append(message.text))
+        self.page.on("pageerror", lambda error: self._messages.append(str(error)))
+        self.page.on("request", lambda request: self.requested_urls.append(request.url))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.context.close()
+
+    def read_messages(self) -> list[str]:
+        """Return the console messages and uncaught errors since the last call."""
+        self.page.evaluate("0")  # The browser has sent earlier messages when it answers.
+        messages, self._messages = self._messages, []
+        return messages
 
 
-def read_log(browser: webdriver.Chrome, log_type: str) -> list[dict[str, Any]]:
-    """Return the entries of a log (`browser` or `performance`) since the last call."""
-    entries: list[dict[str, Any]] = browser.get_log(log_type)
-    return entries
-
-
-def content_width(browser: webdriver.Chrome) -> int:
+def content_width(page: Page) -> int:
     """Return the width of the page, including the part outside of the window."""
-    return int(browser.execute_script("return document.documentElement.scrollWidth"))
+    return int(page.evaluate("document.documentElement.scrollWidth"))
 
 
-def save_screenshot(browser: webdriver.Chrome, name: str) -> Path:
+def save_screenshot(page: Page, name: str) -> Path:
     """Save a screenshot of the whole page, and return its file."""
-    size = browser.execute_script("const page = document.documentElement; return [page.clientWidth, page.scrollHeight]")
-    clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
-    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
-    SCREENSHOTS_FOLDER.mkdir(parents=True, exist_ok=True)
     file = SCREENSHOTS_FOLDER / f"{name}.png"
-    file.write_bytes(b64decode(shot["data"]))
+    page.screenshot(path=file, full_page=True)
     return file
 
 
-def accessibility_violations(browser: webdriver.Chrome) -> list[str]:
+def accessibility_violations(page: Page) -> list[str]:
     """Return the accessibility violations that axe finds in the page."""
-    browser.execute_script(_AXE.read_text(encoding="utf-8"))
-    result = browser.execute_async_script("axe.run().then(arguments[0])")
+    page.evaluate(_AXE.read_text(encoding="utf-8"))
+    result = page.evaluate("axe.run()")
     assert result["passes"], "axe checked nothing"
     return [
         f"{rule['id']}: {node['target']} {node['failureSummary']}"

@@ -1,24 +1,20 @@
 """Pages in Chromium, on phones and desktops, with light and dark colours: appearance, accessibility, attacks."""
 
 import json
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
 
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
-from tests.harness.browser import accessibility_violations, content_width, emulate_display, read_log, save_screenshot
+from tests.harness.browser import LoggedPage, accessibility_violations, content_width, save_screenshot
 from tests.harness.page_blocks import build_block
-from tests.harness.receiver import Receiver, Reply
+from tests.harness.receiver import Reply
 from tests.harness.rendered_pages import build_theme, build_view
 
-OpenPage = Callable[..., Chrome]
+pytestmark = pytest.mark.xdist_group("browser")
 
 ATTACKS: dict[str, list[str]] = json.loads((Path(__file__).parent / "attacks.json").read_text(encoding="utf-8"))
 IMAGE = b"""
@@ -111,10 +107,10 @@ SILK = (
     build_block("embed", "elsewhere", url="https://video.example.com/"),
     build_block("custom", "chart", data={"chart": "visitors"}),
 )
-LOAD_IMAGES_SCRIPT = """
-    const loaded = picture => { picture.loading = 'eager'; return picture.decode() }
-    Promise.all([...document.images].map(loaded)).then(arguments[0])
-"""
+LOAD_IMAGES_SCRIPT = """Promise.all([...document.images].map(picture => {
+    picture.loading = 'eager'
+    return picture.decode()
+}))"""
 """Loads all images of a page, including those out of view."""
 
 THEMES = {
@@ -130,28 +126,21 @@ THEMES = {
 
 
 @pytest.fixture
-def open_page(receiver: Receiver, browser: Chrome) -> OpenPage:
+def open_page(receiver, browser):
     """A function that opens a page with these blocks, and with other fields than the defaults."""
+    defaults = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
+    with ExitStack() as opened_pages:
 
-    def open_page(*blocks: dict[str, Any], scheme: str = "light", width: int = 1440, **fields: Any) -> Chrome:
-        defaults = {"lang": "en-GB", "title": "Silk, woven by number", "site_name": "The Weaving Mill", "menu": MENU}
-        document = render_document(build_view(*blocks, **{**defaults, **fields}), {})
-        headers = {"Content-Type": document.content_type, **document.headers}
-        receiver.replies_by_path["/silk"] = Reply(headers=headers, body=document.text.encode())
-        receiver.replies_by_path["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=IMAGE)
-        emulate_display(browser, color_scheme=scheme, width=width)
-        browser.get("about:blank")
-        read_log(browser, "browser")
-        browser.get(receiver.url_at("127.0.0.1", "/silk"))
-        return browser
+        def open_page(*blocks: Any, scheme: str = "light", width: int = 1440, **fields: Any) -> LoggedPage:
+            document = render_document(build_view(*blocks, **{**defaults, **fields}), {})
+            headers = {"Content-Type": document.content_type, **document.headers}
+            receiver.replies_by_path["/silk"] = Reply(headers=headers, body=document.text.encode())
+            receiver.replies_by_path["/picture.svg"] = Reply(headers={"Content-Type": "image/svg+xml"}, body=IMAGE)
+            opened = opened_pages.enter_context(LoggedPage(browser, color_scheme=scheme, width=width))
+            opened.page.goto(receiver.url_at("127.0.0.1", "/silk"))
+            return opened
 
-    return open_page
-
-
-def background_color(browser: Chrome) -> str:
-    """Return the background colour of the page."""
-    color: str = browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")
-    return color
+        yield open_page
 
 
 @pytest.mark.parametrize("width", [360, 1440])
@@ -159,88 +148,80 @@ def background_color(browser: Chrome) -> str:
 class TestPage:
     @pytest.mark.parametrize("name", THEMES)
     def test_themes_are_accessible(self, open_page, name, scheme, width):
-        browser = open_page(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
-        browser.execute_async_script(LOAD_IMAGES_SCRIPT)
-        assert content_width(browser) <= width
-        assert accessibility_violations(browser) == []
-        assert read_log(browser, "browser") == []
-        assert save_screenshot(browser, f"{name}-{scheme}-{width}").stat().st_size > 10_000
+        opened = open_page(*SILK, scheme=scheme, width=width, theme=THEMES[name], preview=name == "plain")
+        opened.page.evaluate(LOAD_IMAGES_SCRIPT)
+        assert content_width(opened.page) <= width
+        assert accessibility_violations(opened.page) == []
+        assert opened.read_messages() == []
+        assert save_screenshot(opened.page, f"{name}-{scheme}-{width}").stat().st_size > 10_000
 
     def test_the_open_menu_is_accessible(self, open_page, scheme, width):
-        browser = open_page(*SILK, scheme=scheme, width=width)
-        browser.find_element(By.TAG_NAME, "summary").click()
-        assert browser.find_element(By.LINK_TEXT, "Brocade").is_displayed()
-        assert content_width(browser) <= width
-        assert accessibility_violations(browser) == []
-        assert save_screenshot(browser, f"menu-{scheme}-{width}").stat().st_size > 10_000
+        page = open_page(*SILK, scheme=scheme, width=width).page
+        page.locator("summary").click()
+        assert page.get_by_role("link", name="Brocade", exact=True).is_visible()
+        assert content_width(page) <= width
+        assert accessibility_violations(page) == []
+        assert save_screenshot(page, f"menu-{scheme}-{width}").stat().st_size > 10_000
 
     def test_right_to_left_languages_are_displayed_from_right_to_left(self, open_page, scheme, width):
-        browser = open_page(*SILK, scheme=scheme, width=width, lang="ar")
-        assert content_width(browser) <= width
-        assert accessibility_violations(browser) == []
-        site, menu = (browser.find_element(By.CSS_SELECTOR, part).rect for part in (".site", "nav"))
+        page = open_page(*SILK, scheme=scheme, width=width, lang="ar").page
+        assert content_width(page) <= width
+        assert accessibility_violations(page) == []
+        site, menu = (page.locator(part).bounding_box() for part in (".site", "nav"))
         assert width == 360 or site["x"] > menu["x"]
 
 
-class TestColors:
-    @pytest.mark.parametrize(
-        ("name", "light", "dark"),
-        [
-            ("plain", "rgb(255, 255, 255)", "rgb(19, 22, 27)"),
-            ("branded", "rgb(255, 250, 245)", "rgb(19, 22, 27)"),
-            ("night", "rgb(34, 34, 34)", "rgb(34, 34, 34)"),
-        ],
-    )
-    def test_colors_follow_the_browser_unless_the_theme_sets_a_mode(self, open_page, name, light, dark):
-        assert background_color(open_page(*SILK, scheme="light", theme=THEMES[name])) == light
-        assert background_color(open_page(*SILK, scheme="dark", theme=THEMES[name])) == dark
+@pytest.mark.parametrize(
+    ("name", "light", "dark"),
+    [
+        ("plain", "rgb(255, 255, 255)", "rgb(19, 22, 27)"),
+        ("branded", "rgb(255, 250, 245)", "rgb(19, 22, 27)"),
+        ("night", "rgb(34, 34, 34)", "rgb(34, 34, 34)"),
+    ],
+)
+def test_colors_follow_the_browser_unless_the_theme_sets_a_mode(open_page, name, light, dark):
+    page = open_page(*SILK, theme=THEMES[name]).page
+    for scheme, color in (("light", light), ("dark", dark)):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == color
 
 
-class TestKeyboard:
-    def test_the_first_link_skips_the_menu(self, open_page):
-        browser = open_page(*SILK)
-        ActionChains(browser).send_keys(Keys.TAB).perform()
-        assert browser.switch_to.active_element.text == "Skip to content"
-        assert browser.switch_to.active_element.rect["y"] >= 0
-        ActionChains(browser).send_keys(Keys.ENTER).perform()
-        assert browser.switch_to.active_element.tag_name == "main"
+def test_the_keyboard_skips_and_opens_the_menu(open_page):
+    page = open_page(*SILK).page
+    page.keyboard.press("Tab")
+    link = page.locator(":focus")
+    assert link.inner_text() == "Skip to content"
+    assert link.bounding_box()["y"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.localName") == "main"
 
-    def test_enter_opens_the_menu(self, open_page):
-        browser = open_page(*SILK)
-        brocade = browser.find_element(By.CSS_SELECTOR, "nav a[href$=brocade]")
-        assert not brocade.is_displayed()
-        browser.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
-        assert brocade.is_displayed()
+    brocade = page.locator("nav a[href$=brocade]")
+    assert not brocade.is_visible()
+    page.locator("summary").press("Enter")
+    assert brocade.is_visible()
 
 
-class TestAttacks:
-    @pytest.mark.parametrize("kind", ["html", "markdown"])
-    def test_attacks_run_nothing_and_leave_no_executable_content(self, open_page, kind):
-        attacks = ATTACKS[kind]
-        blocks = [
-            build_block("text", "all", text="\n\n".join(attacks)),
-            build_block("list", "each", items=attacks, ordered=False),
-            *(build_block("heading", f"h{index}", level=2, text=attack) for index, attack in enumerate(attacks)),
-            *(
-                build_block("image", f"i{index}", url="/picture.svg", alt=attack)
-                for index, attack in enumerate(attacks)
-            ),
-            *(
-                build_block("button", f"b{index}", label="Go", url=url)
-                for index, url in enumerate(ATTACKS["addresses"])
-            ),
-        ]
-        browser = open_page(*blocks, title=attacks[0], site_name="".join(attacks), description="".join(attacks))
-        # The driver runs this script, so the page's policy does not prevent it.
-        tags, handlers, schemes = browser.execute_script("""
-            const all = [...document.querySelectorAll('*')]
-            const attributeNames = all.flatMap(element => element.getAttributeNames())
-            const schemes = [...document.querySelectorAll('[href], [src]')].map(e => (e.href || e.src).split(':')[0])
-            return [all.map(e => e.localName), attributeNames.filter(name => name.startsWith('on')), schemes]
-        """)
-        assert not {"script", "iframe", "object", "embed", "svg", "math", "form", "base", "template"} & set(tags)
-        assert tags.count("style") == 1
-        assert handlers == []
-        assert set(schemes) <= {"http", "https", "mailto", "data"}
-        assert schemes.count("data") == 1  # The empty icon.
-        assert [entry for entry in read_log(browser, "browser") if "Content Security Policy" in entry["message"]] == []
+@pytest.mark.parametrize("kind", ["html", "markdown"])
+def test_attacks_run_nothing_and_leave_no_executable_content(open_page, kind):
+    attacks = ATTACKS[kind]
+    blocks = [
+        build_block("text", "all", text="\n\n".join(attacks)),
+        build_block("list", "each", items=attacks, ordered=False),
+        *(build_block("heading", f"h{index}", level=2, text=attack) for index, attack in enumerate(attacks)),
+        *(build_block("image", f"i{index}", url="/picture.svg", alt=attack) for index, attack in enumerate(attacks)),
+        *(build_block("button", f"b{index}", label="Go", url=url) for index, url in enumerate(ATTACKS["addresses"])),
+    ]
+    opened = open_page(*blocks, title=attacks[0], site_name="".join(attacks), description="".join(attacks))
+    # The debugger runs this script, so the page's policy does not prevent it.
+    tags, handlers, schemes = opened.page.evaluate("""() => {
+        const all = [...document.querySelectorAll('*')]
+        const attributeNames = all.flatMap(element => element.getAttributeNames())
+        const schemes = [...document.querySelectorAll('[href], [src]')].map(e => (e.href || e.src).split(':')[0])
+        return [all.map(e => e.localName), attributeNames.filter(name => name.startsWith('on')), schemes]
+    }""")
+    assert not {"script", "iframe", "object", "embed", "svg", "math", "form", "base", "template"} & set(tags)
+    assert tags.count("style") == 1
+    assert handlers == []
+    assert set(schemes) <= {"http", "https", "mailto", "data"}
+    assert schemes.count("data") == 1  # The empty icon.
+    assert [message for message in opened.read_messages() if "Content Security Policy" in message] == []
