@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
+from unittest.mock import patch
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from local.paths import ROOT
 from local.tools.chromium import find_chromium
+from local.tools.node import find_node
 
 SCREENSHOTS_FOLDER: Final = ROOT / "build" / "screenshots"
 """The folder of screenshots, for review by people."""
@@ -27,7 +29,8 @@ _ARGUMENTS: Final = (
 def start_chromium() -> Iterator[Browser]:
     """Start a browser."""
     chromium = find_chromium()
-    with sync_playwright() as playwright:
+    # The Node in Playwright's package needs libraries that a machine may not have.
+    with patch.dict(os.environ, PLAYWRIGHT_NODEJS_PATH=find_node().program), sync_playwright() as playwright:
         environment: dict[str, str | float | bool] = {**os.environ, **chromium.environment}
         browser = playwright.chromium.launch(
             executable_path=chromium.program, args=[*_ARGUMENTS], env=environment, chromium_sandbox=False
