@@ -19,7 +19,8 @@ from local.paths import ROOT
 TOOLS: Final = ROOT / ".tools"
 """The folder of the programs that `make test` downloads because the machine does not have them."""
 
-MIN_VERSION: Final = 18
+MIN_VERSION: Final = 20
+"""The oldest version that Playwright accepts."""
 
 _REQUIREMENTS: Final = ROOT / "requirements-node.txt"
 VERSION: Final = _REQUIREMENTS.read_text(encoding="utf-8").partition("==")[2].split()[0]

@@ -18,11 +18,11 @@ SCREENSHOTS_FOLDER: Final = ROOT / "build" / "screenshots"
 
 _AXE: Final = ROOT / "tests" / "rendering" / "node_modules" / "axe-core" / "axe.min.js"
 _TIMEOUT_MS: Final = 300_000  # The documentation page takes a minute on a machine with other work.
-_ARGUMENTS: Final = (
+_ARGUMENTS: Final = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     # Requests to other machines fail at once.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-)
+]
 
 
 @contextmanager
@@ -30,13 +30,16 @@ def start_chromium() -> Iterator[Browser]:
     """Start a browser."""
     chromium = find_chromium()
     # The Node in Playwright's package needs libraries that a machine may not have.
-    with patch.dict(os.environ, PLAYWRIGHT_NODEJS_PATH=find_node().program), sync_playwright() as playwright:
+    with patch.dict(os.environ, PLAYWRIGHT_NODEJS_PATH=find_node().program):
+        playwright = sync_playwright().start()
+    try:
         environment: dict[str, str | float | bool] = {**os.environ, **chromium.environment}
-        browser = playwright.chromium.launch(
-            executable_path=chromium.program, args=[*_ARGUMENTS], env=environment, chromium_sandbox=False
-        )
-        with browser:
+        with playwright.chromium.launch(
+            executable_path=chromium.program, args=_ARGUMENTS, env=environment, chromium_sandbox=False
+        ) as browser:
             yield browser
+    finally:
+        playwright.stop()
 
 
 class LoggedPage:

@@ -39,7 +39,7 @@ def test_the_vendored_files_match_the_pinned_digests(vendored):
 def test_a_refresh_writes_the_pinned_files(vendored, tmp_path, monkeypatch):
     archive = build_archive({**vendored, "swagger-ui.css.map": b"{}"})
     (tmp_path / "packed").write_bytes(archive)
-    write_program(tmp_path / "node", "echo v18.0.0")
+    write_program(tmp_path / "node", "echo v20.0.0")
     write_program(tmp_path / "npm", f'echo "$@" > {tmp_path}/arguments\ncp {tmp_path}/packed "$PWD/package.tgz"')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(docs_assets, "INTEGRITY", integrity_of(archive))

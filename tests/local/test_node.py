@@ -39,7 +39,7 @@ def pip_commands(monkeypatch):
     return commands
 
 
-@pytest.mark.parametrize("version", ["v18.0.0", "v24.19.0"])
+@pytest.mark.parametrize("version", ["v20.0.0", "v24.19.0"])
 def test_the_node_of_the_machine_is_used(machine, version):
     write_program(machine / "node", f"echo {version}")
     write_program(machine / "npm", "exit 1")
@@ -50,16 +50,16 @@ def test_the_node_of_the_machine_is_used(machine, version):
     "programs",
     [
         {},
-        {"node": "echo v18.0.0"},
+        {"node": "echo v20.0.0"},
         {"npm": "exit 0"},
-        {"node": "echo v17.9.9", "npm": "exit 0"},
+        {"node": "echo v19.9.9", "npm": "exit 0"},
         {"node": "echo 'not installed'; exit 1", "npm": "exit 0"},
     ],
 )
-def test_a_machine_without_node_18_and_npm_needs_another_one(machine, programs):
+def test_a_machine_without_node_20_and_npm_needs_another_one(machine, programs):
     for name, script in programs.items():
         write_program(machine / name, script)
-    with pytest.raises(node.NodeNotFound, match="Node 18 or later with npm is needed"):
+    with pytest.raises(node.NodeNotFound, match="Node 20 or later with npm is needed"):
         node.find_node()
 
 
@@ -84,21 +84,21 @@ def test_an_interrupted_installation_leaves_nothing(machine, monkeypatch):
 
 
 def test_packages_are_installed_without_their_scripts(machine, tmp_path):
-    write_program(machine / "node", "echo v18.0.0")
+    write_program(machine / "node", "echo v20.0.0")
     write_program(machine / "npm", 'echo "$@" > arguments; exit 0')
     node.install_packages(tmp_path)
     assert (tmp_path / "arguments").read_text() == "ci --ignore-scripts --loglevel=error --no-update-notifier\n"
 
 
 def test_a_failed_installation_of_packages_is_an_error(machine, tmp_path):
-    write_program(machine / "node", "echo v18.0.0")
+    write_program(machine / "node", "echo v20.0.0")
     write_program(machine / "npm", "exit 1")
     with pytest.raises(subprocess.CalledProcessError):
         node.install_packages(tmp_path)
 
 
 def test_a_package_with_another_digest_is_rejected(machine):
-    write_program(machine / "node", "echo v18.0.0")
+    write_program(machine / "node", "echo v20.0.0")
     condition = '[ "$1 $4" = "pack chromium@1.0.0" ]'
     write_program(machine / "npm", f'{condition} && echo archive > "$PWD/a.tgz"')
     integrity = node.integrity_of(b"archive\n")
