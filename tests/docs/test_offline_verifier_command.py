@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -17,6 +18,7 @@ from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleT
 from local.paths import ROOT
 from tests.harness import audit_logs, exports
 from tests.harness.api import ApiClient
+from tests.harness.erasures import complete_erasure
 from tests.harness.exported_logs import (
     ORIGIN,
     PUBLIC_KEY,
@@ -28,18 +30,23 @@ from tests.harness.exported_logs import (
     verification_result,
 )
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.workers import Workers
 
-CaptureFixture = pytest.CaptureFixture[str]
+PROVEN: Final = "sequence 2 to 6: 3 unaltered, 0 erased.\n"
+INCOMPLETE: Final = (
+    "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, name the "
+    "export's record by --evidence. Line 1 has sequence 2.\n"
+)
+INCOMPLETE_WITH_EVIDENCE: Final = (
+    "The entry with sequence 1 is missing, and no evidence says that it was left out. Line 1 has sequence 2.\n"
+)
+CUT: Final = "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
+CSV: Final = "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
 
 
 class TestFiles:
-    def test_gzip_members_are_read_as_one_file(self, tmp_path):
-        (tmp_path / "export").write_bytes(b"".join(gzip.compress(line) for line in SAMPLE_LINES))
-        assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
-
-    def test_uncompressed_lines_are_read_unchanged(self, tmp_path):
-        (tmp_path / "export").write_bytes(b"".join(SAMPLE_LINES))
+    @pytest.mark.parametrize("compress", [gzip.compress, bytes], ids=["gzip members", "uncompressed"])
+    def test_all_lines_are_read_as_one_file(self, tmp_path, compress):
+        (tmp_path / "export").write_bytes(b"".join(compress(line) for line in SAMPLE_LINES))
         assert [*read_lines(tmp_path / "export")] == SAMPLE_LINES
 
     def test_a_truncated_file_is_reported_with_its_last_line(self, tmp_path):
@@ -60,9 +67,8 @@ class TestFiles:
         log, messages = build_exported_log([1]), set[str]()
         compressed = gzip.compress(log.lines[0], mtime=0)
         for position in range(len(compressed)):
-            (tmp_path / "export").write_bytes(
-                compressed[:position] + bytes([compressed[position] ^ 1]) + compressed[position + 1 :]
-            )
+            flipped = bytes([compressed[position] ^ 1])
+            (tmp_path / "export").write_bytes(compressed[:position] + flipped + compressed[position + 1 :])
             messages.add(verification_result(log, read_lines(tmp_path / "export")))
         assert {message for message in messages if "proven" in message} == {verification_result(log, log.lines)}
         assert len(messages) > 3
@@ -84,18 +90,24 @@ class TestFiles:
 
 class TestCommand:
     @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
+    def folder(self, tmp_path):
         """A folder with a filtered export, the files that prove it, invalid files and the script."""
         part = [2, 3, 6]
         (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(SAMPLE_LOG.lines_of(part))))
         (tmp_path / "cut.ndjson").write_bytes(SAMPLE_LINES[1])
-        (tmp_path / "checkpoint").write_text(SAMPLE_LOG.checkpoint)
-        record = {"checkpoint": SAMPLE_LOG.checkpoint, "format": "ndjson", "evidence": SAMPLE_LOG.evidence_for(part)}
-        (tmp_path / "record.json").write_text(json.dumps(record))
-        (tmp_path / "csv.json").write_text(json.dumps({"format": "csv", "evidence": None}))
-        (tmp_path / "queued.json").write_text(json.dumps({"checkpoint": None, "evidence": None}))
-        (tmp_path / "report.json").write_text(json.dumps({"valid": True, "checkpoint": SAMPLE_LOG.checkpoint}))
         (tmp_path / "export.csv").write_bytes(file_header_bytes("csv"))
+        (tmp_path / "export.csv.gz").write_bytes(gzip.compress(file_header_bytes("csv")))
+        (tmp_path / "checkpoint").write_text(SAMPLE_LOG.checkpoint)
+        evidence = SAMPLE_LOG.evidence_for(part)
+        records = {
+            "record": {"checkpoint": SAMPLE_LOG.checkpoint, "format": "ndjson", "evidence": evidence},
+            "csv": {"format": "csv", "evidence": None},
+            "queued": {"checkpoint": None, "evidence": None},
+            "report": {"valid": True, "checkpoint": SAMPLE_LOG.checkpoint},
+            "none": [],
+        }
+        for name, record in records.items():
+            (tmp_path / f"{name}.json").write_text(json.dumps(record))
         shutil.copy(verify.__file__, tmp_path / "verify.py")
         return tmp_path
 
@@ -103,61 +115,42 @@ class TestCommand:
         self,
         folder: Path,
         export: str = "export.ndjson.gz",
-        evidence: str = "record.json",
+        evidence: str | None = "record.json",
         checkpoint: str = "checkpoint",
     ) -> list[str]:
-        return [
-            *(str(folder / export), "--checkpoint", str(folder / checkpoint), "--public-key", PUBLIC_KEY),
-            *("--evidence", str(folder / evidence)),
-        ]
+        required = [str(folder / export), "--checkpoint", str(folder / checkpoint), "--public-key", PUBLIC_KEY]
+        return [*required, "--evidence", str(folder / evidence)] if evidence else required
 
     @pytest.mark.parametrize("program", [["-m", "chalicelib.features.audit.exports.logic.verify"], ["-I", "verify.py"]])
     def test_the_program_runs_as_a_module_and_as_a_script(self, folder, program):
         command = [sys.executable, "-W", "error", *program, *self.arguments(folder)]
-        working_directory = ROOT if "-m" in program else folder
-        completed = subprocess.run(command, cwd=working_directory, capture_output=True, text=True, check=False)
-        assert (completed.returncode, completed.stderr) == (0, "")
-        assert completed.stdout.startswith(f"{ORIGIN}: 3 of 7 entries are proven")
-        failed = subprocess.run(
-            [*command, "--evidence", "/dev/null"], cwd=working_directory, capture_output=True, text=True, check=False
-        )
-        assert (failed.returncode, failed.stderr) == (1, "")
-        assert failed.stdout.startswith("The evidence is no JSON")
-
-    def test_a_proven_export_ends_with_0(self, folder, capsys):
-        assert main(self.arguments(folder)) == 0
-        assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
-
-    def test_an_unproven_export_ends_with_1(self, folder, capsys):
-        assert main(self.arguments(folder, "cut.ndjson")) == 1
-        assert capsys.readouterr().out == (
-            "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
-        )
-
-    @pytest.mark.parametrize("checkpoint", ["checkpoint", "report.json"])
-    def test_an_export_without_evidence_has_to_be_complete(self, folder, checkpoint, capsys):
-        assert main([*self.arguments(folder)[:-2], "--checkpoint", str(folder / checkpoint)]) == 1
-        assert capsys.readouterr().out == (
-            "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, "
-            "name the export's record by --evidence. Line 1 has sequence 2.\n"
-        )
-
-    def test_the_export_record_provides_checkpoint_and_evidence(self, folder, capsys):
-        arguments = [*self.arguments(folder)[:-2], "--checkpoint", str(folder / "record.json")]
-        assert main(arguments) == 0
-        assert capsys.readouterr().out.endswith("sequence 2 to 6: 3 unaltered, 0 erased.\n")
-        (folder / "none.json").write_text("[]")
-        assert main([*arguments, "--evidence", str(folder / "none.json")]) == 1
-        assert capsys.readouterr().out.startswith("The entry with sequence 1 is missing")
-
-    def test_csv_is_reported_as_not_verifiable(self, folder, capsys):
-        for name in ("export.csv", "export.csv.gz"):
-            (folder / "export.csv.gz").write_bytes(gzip.compress((folder / "export.csv").read_bytes()))
-            assert main(self.arguments(folder, name)) == 1
-            assert (
-                capsys.readouterr().out
-                == "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
+        outputs = []
+        for added, exit_code in (([], 0), (["--evidence", "/dev/null"], 1)):
+            folder_of_program = ROOT if "-m" in program else folder
+            ended = subprocess.run(
+                [*command, *added], cwd=folder_of_program, capture_output=True, text=True, check=False
             )
+            assert (ended.returncode, ended.stderr) == (exit_code, "")
+            outputs.append(ended.stdout)
+        assert outputs[0].startswith(f"{ORIGIN}: 3 of 7 entries are proven")
+        assert outputs[1].startswith("The evidence is no JSON")
+
+    @pytest.mark.parametrize(
+        ("files", "exit_code", "output"),
+        [
+            ({}, 0, PROVEN),
+            ({"checkpoint": "record.json", "evidence": None}, 0, PROVEN),
+            ({"checkpoint": "checkpoint", "evidence": None}, 1, INCOMPLETE),
+            ({"checkpoint": "report.json", "evidence": None}, 1, INCOMPLETE),
+            ({"checkpoint": "record.json", "evidence": "none.json"}, 1, INCOMPLETE_WITH_EVIDENCE),
+            ({"export": "cut.ndjson"}, 1, CUT),
+            ({"export": "export.csv"}, 1, CSV),
+            ({"export": "export.csv.gz"}, 1, CSV),
+        ],
+    )
+    def test_the_exit_code_says_whether_the_export_is_proven(self, folder, files, exit_code, output, capsys):
+        assert main(self.arguments(folder, **files)) == exit_code
+        assert capsys.readouterr().out.endswith(output)
 
     def test_the_help_names_the_option_for_an_export_record(self, capsys):
         with pytest.raises(SystemExit, match="0"):
@@ -166,7 +159,7 @@ class TestCommand:
         assert "--checkpoint CHECKPOINT the log's checkpoint, or the export's record" in help_text
 
     @pytest.mark.parametrize(
-        ("changed_arguments", "error"),
+        ("files", "error"),
         [
             ({"export": "nowhere"}, "can't read "),
             ({"evidence": "nowhere"}, "can't read "),
@@ -175,9 +168,9 @@ class TestCommand:
             ({"checkpoint": "csv.json"}, "the record has no checkpoint"),
         ],
     )
-    def test_an_unusable_file_ends_with_2(self, folder, changed_arguments, error, capsys):
+    def test_an_unusable_file_ends_with_2(self, folder, files, error, capsys):
         with pytest.raises(SystemExit, match="2"):
-            main(self.arguments(folder, **changed_arguments))
+            main(self.arguments(folder, **files))
         assert error in capsys.readouterr().err
 
     @pytest.mark.parametrize("key", ["", "AAAA", f"{PUBLIC_KEY}\n", PUBLIC_KEY.rstrip("="), "=" * 44])
@@ -189,9 +182,7 @@ class TestCommand:
 
 class TestExportsOfTheService:
     @pytest.fixture
-    def verify_arguments(
-        self, api: ApiClient, organization: CreatedOrganization, workers: Workers, tmp_path: Path
-    ) -> list[str]:
+    def verify_arguments(self, api, organization, workers, tmp_path):
         """Arguments that verify an export against a stored checkpoint of the organization's log."""
         workers.deliver()
         (tmp_path / "checkpoint").write_text(audit_logs.verify_integrity(api, organization)["checkpoint"])
@@ -226,13 +217,7 @@ class TestExportsOfTheService:
         self, api, organization, workers, clock, verify_arguments, capsys
     ):
         *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
-        erasure = api.post(
-            f"{organization.path}/erasures", caller=organization.owner, json={"userId": member["userId"]}
-        )
-        workers.run_until_idle()
-        clock.shift(minutes=2)
-        workers.run_until_idle()
-        erased_count = api.get(erasure.location, caller=organization.owner).json["erasedEntries"]
+        erased_count = complete_erasure(api, workers, clock, organization, userId=member["userId"])["erasedEntries"]
         assert erased_count > 0
         write_export(verify_arguments[0], api, organization)
         exit_code, output = run_verifier(verify_arguments, capsys)
@@ -246,7 +231,7 @@ def write_export(file: str, api: ApiClient, organization: CreatedOrganization) -
     Path(file).write_text(export.text, encoding="utf-8", newline="")
 
 
-def run_verifier(arguments: list[str], capsys: CaptureFixture) -> tuple[int, str]:
+def run_verifier(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Run the command, and return its exit code and output."""
     capsys.readouterr()
     return main(arguments), capsys.readouterr().out
