@@ -18,26 +18,11 @@ from tests.harness.log_records import capture_log_records
 from tests.harness.webhooks import create_webhook, rename_organization
 
 POWERTOOLS_FIELDS: Final = {
-    "level",
-    "message",
-    "timestamp",
-    "service",
-    "stage",
-    "invocationId",
-    "xray_trace_id",
-    "exception",
-    "exception_name",
+    *("level", "message", "timestamp", "service", "stage", "invocationId"),
+    *("xray_trace_id", "exception", "exception_name"),
 }
 FIELDS_OF_LOGS_MODULE: Final = {
-    "kind",
-    "operation",
-    "error",
-    "requestIds",
-    "_aws",
-    "Latency",
-    "Errors",
-    "Throttles",
-    "coldStart",
+    *("kind", "operation", "error", "requestIds", "_aws", "Latency", "Errors", "Throttles", "coldStart"),
 }
 """Fields that `kernel/core/logs.py` writes without keyword arguments."""
 ACCESS_LOG_TITLE: Final = "The access log"
@@ -104,12 +89,8 @@ class TestMetrics:
         rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", LOGS_DOCUMENT.read_text(), re.MULTILINE)
         metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
-        assert {name for name, _, _ in rows} - metrics_by_kind == {
-            "LedgerLag",
-            "DueLag",
-            "AnchorsRefused",
-            "ForgedEntries",
-        }
+        other_metrics = {"LedgerLag", "DueLag", "AnchorsRefused", "ForgedEntries"}
+        assert {name for name, _, _ in rows} - metrics_by_kind == other_metrics
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS
 
 

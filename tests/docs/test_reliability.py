@@ -21,67 +21,62 @@ def test_the_page_is_generated_from_the_results():
     assert document.PAGE_FILE.read_text() == document.render_page(), "run `make soak`, and commit what it writes"
 
 
-class TestAcknowledgedWithoutEntry:
-    def test_a_change_with_one_entry_passes(self):
-        assert assertions.find_changes_without_entry([_EVENT], {"o": [entry(1, 1), entry(2, 2)]}) == []
-
-    @pytest.mark.parametrize(
-        "logs",
-        [{"o": [entry(1, 1)]}, {"o": [entry(1, 2), entry(2, 2)]}, {"o": [], "other": [entry(1, 2)]}],
-        ids=["no entry", "two entries", "entry in another log"],
-    )
-    def test_a_change_without_exactly_one_entry_is_reported(self, logs):
-        assert len(assertions.find_changes_without_entry([_EVENT], logs)) == 1
-
-    def test_a_response_without_a_record_is_ignored(self):
-        assert assertions.find_changes_without_entry([replace(_EVENT, target=None)], {"o": []}) == []
+@pytest.mark.parametrize(
+    ("logs", "count"),
+    [
+        ({"o": [entry(1, 1), entry(2, 2)]}, 0),
+        ({"o": [entry(1, 1)]}, 1),
+        ({"o": [entry(1, 2), entry(2, 2)]}, 1),
+        ({"o": [], "other": [entry(1, 2)]}, 1),
+    ],
+    ids=["one entry", "no entry", "two entries", "entry in another log"],
+)
+def test_an_acknowledged_change_without_exactly_one_entry_is_reported(logs, count):
+    assert len(assertions.find_changes_without_entry([_EVENT], logs)) == count
 
 
-class TestGaps:
-    def test_versions_may_be_logged_out_of_order(self):
-        assert assertions.find_gaps([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")]) == []
-
-    @pytest.mark.parametrize(
-        "entries",
-        [[entry(1, 1), entry(3, 2)], [entry(1, 1), entry(2, 3)], [entry(1, 1), entry(2, 1)]],
-        ids=["missing entry", "missing version", "repeated version"],
-    )
-    def test_missing_and_repeated_entries_are_reported(self, entries):
-        assert len(assertions.find_gaps(entries)) == 1
+def test_a_response_without_a_record_is_ignored():
+    assert assertions.find_changes_without_entry([replace(_EVENT, target=None)], {"o": []}) == []
 
 
-class TestTorn:
-    def test_records_that_match_their_log_pass(self):
-        log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert assertions.find_version_mismatches(log, {"s": 2}, {"t"}) == []
-
-    @pytest.mark.parametrize(
-        ("versions", "deleted"),
-        [({"s": 1}, set()), ({"s": 3}, set()), ({"never": 1}, set()), ({"t": 1}, set()), ({}, {"s"})],
-        ids=[
-            "outdated record",
-            "version without entry",
-            "record without entries",
-            "record not deleted",
-            "deletion without entry",
-        ],
-    )
-    def test_a_record_that_differs_from_its_log_is_reported(self, versions, deleted):
-        log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
-        assert len(assertions.find_version_mismatches(log, versions, deleted)) == 1
+@pytest.mark.parametrize(
+    ("entries", "count"),
+    [
+        ([entry(1, 2), entry(2, 1), entry(3, 3), entry(4, 3, "space.deleted")], 0),
+        ([entry(1, 1), entry(3, 2)], 1),
+        ([entry(1, 1), entry(2, 3)], 1),
+        ([entry(1, 1), entry(2, 1)], 1),
+    ],
+    ids=["versions out of order", "missing entry", "missing version", "repeated version"],
+)
+def test_missing_and_repeated_entries_are_reported(entries, count):
+    assert len(assertions.find_gaps(entries)) == count
 
 
-class TestHalves:
-    LOG: Final = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
+@pytest.mark.parametrize(
+    ("versions", "deleted", "count"),
+    [
+        ({"s": 2}, {"t"}, 0),
+        ({"s": 1}, set(), 1),  # an outdated record
+        ({"s": 3}, set(), 1),  # a version without an entry
+        ({"never": 1}, set(), 1),  # a record without entries
+        ({"t": 1}, set(), 1),  # a record that is not deleted
+        ({}, {"s"}, 1),  # a deletion without an entry
+    ],
+)
+def test_a_record_that_differs_from_its_log_is_reported(versions, deleted, count):
+    log = [entry(1, 1), entry(2, 2), entry(3, 1, target="t"), entry(4, 1, "space.deleted", target="t")]
+    assert len(assertions.find_version_mismatches(log, versions, deleted)) == count
 
-    def test_a_list_that_matches_the_log_passes(self):
-        assert assertions.find_partial_records(self.LOG, {"s"}, {"space.created"}) == []
 
-    @pytest.mark.parametrize(
-        "listed", [set(), {"s", "u"}, {"s", "t"}], ids=["missing from list", "no entry", "deleted"]
-    )
-    def test_a_list_that_differs_from_the_log_is_reported(self, listed):
-        assert len(assertions.find_partial_records(self.LOG, listed, {"space.created"})) == 1
+@pytest.mark.parametrize(
+    ("listed", "count"),
+    [({"s"}, 0), (set(), 1), ({"s", "u"}, 1), ({"s", "t"}, 1)],
+    ids=["all", "missing from list", "no entry", "deleted"],
+)
+def test_a_list_that_differs_from_the_log_is_reported(listed, count):
+    log = (entry(1, 1, "space.created"), entry(2, 1, "space.created", "t"), entry(3, 1, "space.deleted", "t"))
+    assert len(assertions.find_partial_records(log, listed, {"space.created"})) == count
 
 
 def test_an_event_that_was_neither_delivered_nor_failed_is_reported():
