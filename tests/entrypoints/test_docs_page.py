@@ -90,14 +90,7 @@ def _add_stage_to_path(request: Request, respond: Callable[[Request], Response])
 @pytest.fixture(scope="module")
 def open_page(served: RunningService, browser: Browser) -> Iterator[Callable[..., LoggedPage]]:
     """A function that opens the page with a few operations. The browser takes seconds to show all of them."""
-    document = json.loads((ROOT / "openapi.json").read_bytes())
-    names = ("get_status", "list_organizations", "create_organization", "verify_audit_integrity", "rotate_api_key")
-    document["webhooks"] = {}
-    document["paths"] = {
-        path: item
-        for path, item in document["paths"].items()
-        if any(operation.get("operationId") in names for operation in item.values() if isinstance(operation, dict))
-    }
+    document = _shorten_document(json.loads((ROOT / "openapi.json").read_bytes()))
     with ExitStack() as opened_pages:
 
         def open_page(width: int) -> LoggedPage:
@@ -108,6 +101,25 @@ def open_page(served: RunningService, browser: Browser) -> Iterator[Callable[...
             return opened
 
         yield open_page
+
+
+def _shorten_document(document: dict[str, Any]) -> dict[str, Any]:
+    """Return an OpenAPI document with a few operations and what they refer to."""
+    names = ("get_status", "list_organizations", "create_organization", "verify_audit_integrity", "rotate_api_key")
+    paths = {
+        path: {method: operation for method, operation in item.items() if operation.get("operationId") in names}
+        for path, item in document["paths"].items()
+    }
+    short = {**document, "webhooks": {}, "paths": {path: item for path, item in paths.items() if item}}
+    short["components"] = {"securitySchemes": document["components"]["securitySchemes"]}
+    while missing := {
+        (kind, name)
+        for kind, name in re.findall('"#/components/([^/"]+)/([^"]+)"', json.dumps(short))
+        if name not in short["components"].get(kind, {})
+    }:
+        for kind, name in missing:
+            short["components"].setdefault(kind, {})[name] = document["components"][kind][name]
+    return short
 
 
 @pytest.fixture(scope="module")

@@ -54,6 +54,7 @@ KNOWN: Final = [
     ),
     KnownString("local/generators/renderer_version.py", r"[0-9a-f]{16}", "digests of renamed code"),
     KnownString("local/generators/docs_assets.py", r"sha512-.*|[0-9a-f]{64}", "hashes of downloaded files"),
+    KnownString("local/tools/chromium.py", r"sha512-.*", "the hash of a downloaded file"),
     KnownString("tests/*", r"secret|pass|password", "fake passwords in URLs that are rejected"),
     KnownString(
         "tests/kernel/identity/test_forged_tokens.py",
