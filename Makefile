@@ -59,6 +59,7 @@ types: .venv/installed ## check static types
 
 .PHONY: tools
 tools: .venv/installed $(NODE:%=%/node_modules/installed) ## download Node and Chromium to .tools, if the machine has none
+	@$(BIN)/python -m local.tools.node
 	@$(BIN)/python -m local.tools.chromium
 
 .PHONY: pytest

@@ -106,5 +106,6 @@ def _install_node() -> None:
 
 
 if __name__ == "__main__":
+    find_or_install_node()
     for name in sys.argv[1:]:
         install_packages(Path(name))
