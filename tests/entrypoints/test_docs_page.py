@@ -169,6 +169,8 @@ def test_a_link_opens_its_operation_among_all_operations_and_events(served, brow
         page.goto(f"{served.url}/docs/?from=elsewhere{LINK}", wait_until="commit")
         page.locator(".opblock.is-open .responses-wrapper").wait_for()
         assert page.url == f"{served.url}/docs?from=elsewhere{LINK}"  # The slash after /docs makes no difference.
+        link = page.locator(".info a[href$='verify.py']").evaluate("link => link.href")
+        assert link == f"{served.url}/docs/verify.py"
         (block_id,) = page.locator(".opblock.is-open").evaluate_all("blocks => blocks.map(block => block.id)")
         assert block_id.endswith("-verify_audit_integrity")
         top = "Math.abs(document.querySelector('.opblock.is-open').getBoundingClientRect().top)"
