@@ -16,7 +16,7 @@ NODE := tests/security/analyser tests/docs/receiver tests/issuer tests/rendering
 # The folder of the load generator, a Node package.
 LOAD := benchmarks/performance
 # What the tests need.
-TESTED := .venv/installed .venv-emulator/installed $(NODE:%=%/node_modules/installed)
+TESTED := .venv/installed .venv-emulator/installed tools
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 COVERAGE :=
 # Folders with Python code, without the tests.
@@ -39,8 +39,8 @@ test-all: test ## run all checks, as CI does: those of `make test`, then the exh
 	$(PYTEST) -m exhaustive --cov --cov-append --cov-report=term --cov-fail-under=95
 
 .PHONY: test-changed
-test-changed: $(TESTED) ## run the tests that the changes since the last run can affect
-	$(BIN)/python -m pytest --testmon --no-cov
+test-changed: $(TESTED) ## run the tests that the changes since the last run can affect; the first run takes 12 minutes
+	$(if $(wildcard .testmondata),$(BIN)/python -m pytest,$(PYTEST)) --testmon -m 'not exhaustive and not emulator'
 
 .PHONY: lint
 lint: .venv/installed ## check style, format, architecture and insecure patterns
@@ -63,13 +63,13 @@ tools: .venv/installed $(NODE:%=%/node_modules/installed) ## download Node and C
 	@$(BIN)/python -m local.tools.chromium
 
 .PHONY: pytest
-pytest: .venv/installed .venv-emulator/installed tools ## run the tests, with coverage
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --cov --cov-report term
+pytest: $(TESTED)
+	$(PYTEST) -m 'not exhaustive' $(COVERAGE)
 
 MINUTES ?= 10
 .PHONY: explore
 explore: .venv/installed ## run random model-based tests until one fails (MINUTES=10)
-	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_model.py -k matches_the_model
+	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_model.py -m 'not exhaustive' -k matches_the_model
 
 .PHONY: measure
 measure: .venv/installed ## count the AWS calls of each operation as a tenant grows (3 minutes)
@@ -171,7 +171,7 @@ soak: .venv/installed .venv-emulator/installed ## load the service while its pro
 
 .PHONY: clean
 clean: ## remove everything that make created or downloaded, including the local stage's data
-	rm -rf .venv .venv-emulator .venv-peers .tools $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
+	rm -rf .venv .venv-emulator .venv-peers .venv-mutation .tools .testmondata* $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
 
 .venv/installed: requirements-dev.txt
 	$(call install,.venv,$<)
