@@ -72,8 +72,8 @@ def main() -> None:
     if unreliable := _failing_without_mutant(outcomes.values()):
         repeated = {number for number, outcome in outcomes.items() if unreliable.intersection(outcome.failed_tests)}
         print(f"{len(unreliable)} tests fail without a mutant; measuring {len(repeated)} mutants again")
-        kept = {number: outcome for number, outcome in outcomes.items() if number not in repeated}
-        _save_outcomes(FOLDER / "outcomes.jsonl", kept)
+        reliable = {number: outcome for number, outcome in outcomes.items() if number not in repeated}
+        _save_outcomes(FOLDER / "outcomes.jsonl", reliable)
         outcomes = _measure(mutants, coverage_map, FOLDER / "outcomes.jsonl", unreliable)
     report.save(describe_environment(), mutants, outcomes)
 

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import pytest
 
-from tests.emulator.api_clients import ApiClient
 from tests.harness.browser import LoggedPage, accessibility_violations, content_width, save_screenshot
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

@@ -12,14 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from unittest.mock import patch
 
+import pytest
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
 from tests.harness.memory_aws import get_table as table_in_memory
 
-LAGS: Final = (0, 1.2, 2.5, 60)
-"""The lags, in seconds, that tests use for each index read on which a decision depends."""
+LAGS: Final = (
+    pytest.param(0, marks=pytest.mark.exhaustive),
+    1.2,
+    pytest.param(2.5, marks=pytest.mark.exhaustive),
+    60,
+)
+"""The lags, in seconds, that tests use for each index read on which a decision depends, as parameters."""
 
 _INDEX_NAME_POSITION: Final = 6
 """The position of the index name among the arguments after the partition key of moto's Table.query."""

@@ -12,7 +12,7 @@ from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.work import queues
 from tests.harness.exports import append_entries, create_completed_export, verify_export_file
 from tests.harness.external_servers import reject_deliveries
-from tests.harness.index_lag import lag_indexes
+from tests.harness.index_lag import LAGS, lag_indexes
 from tests.harness.organizations import create_organization
 from tests.harness.stored_logs import StoredLog
 from tests.harness.webhooks import create_webhook, list_deliveries, rename_organization
@@ -20,7 +20,7 @@ from tests.harness.webhooks import create_webhook, list_deliveries, rename_organ
 INTACT = (None, None)
 
 
-@pytest.fixture(params=[1.2, 60])
+@pytest.fixture(params=LAGS)
 def lag(request, monkeypatch):
     """Indexes that lag. Nothing retries a read of them."""
     monkeypatch.setattr(logs, "_INDEX_RETRY_SECONDS", ())
