@@ -8,6 +8,7 @@
   moto's search for the service that handles it.
 - Attribute values are serialized and parsed without traversing the service model.
 - Calls of DynamoDB and SQS are not signed.
+- The client's quota of retries is unlimited, because direct calls would not refill it.
 
 Responses stay the same.
 """
@@ -30,6 +31,7 @@ from botocore import validate as client_validators
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.client import BaseClient
 from botocore.model import StructureShape
+from botocore.retries.quota import RetryQuota
 from botocore.signers import RequestSigner
 from moto.core import parse, responses
 from moto.core.botocore_stubber import BotocoreStubber
@@ -100,6 +102,7 @@ def fast_moto() -> Iterator[None]:
             (queues, "unix_time_millis", lambda: time() * 1000),
             (BaseClient, "_make_api_call", call_untraced),
             (RequestSigner, "handler", _sign),
+            (RetryQuota, "acquire", lambda *_: True),
             (Item, "__init__", _init_item),
             (Table, "query", _query),
             (tables, "copy", _ShallowCopy),
