@@ -44,7 +44,8 @@ def create_published_site(editor):
 
 
 @pytest.mark.exhaustive
-def test_page_is_accessible(stage, create_client, browser):
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
+def test_page_is_accessible(stage, create_client, browser, scheme, width):
     editor = create_client("ada")
     site, home = create_published_site(editor)
     with LoggedPage(browser, color_scheme=scheme, width=width) as opened:
