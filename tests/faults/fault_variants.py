@@ -44,21 +44,22 @@ with_all_variants = pytest.mark.parametrize("variant", VARIANTS, ids=str)
 
 _REDUNDANT_VARIANTS: Final = ("internal_error", "timed_out", "timed_out-lasting", "cancelled_by_throttle-lasting")
 """Variants that are equivalent to others if no client reads the response."""
-_ESSENTIAL_VARIANTS: Final = ("throttled-lasting", "response_lost", "died_after", "conflict")
-"""Variants that differ in what has been written when the work stops, and in whether it stops."""
+_ESSENTIAL_VARIANTS: Final = ("died_after", "conflict")
+"""Variants after which work has to continue elsewhere, or to start again."""
 
 
-def exhaustive_unless_essential(variants: Iterable[Variant] = VARIANTS) -> list[object]:
-    """Return variants as parameters. The default run tests only the essential ones."""
-    return [
-        pytest.param(each, id=str(each), marks=[] if str(each) in _ESSENTIAL_VARIANTS else [pytest.mark.exhaustive])
-        for each in variants
-    ]
+def marks(variant: Variant) -> list[pytest.MarkDecorator]:
+    """Return the marks of a variant. The default run tests only the essential ones."""
+    return [] if str(variant) in _ESSENTIAL_VARIANTS else [pytest.mark.exhaustive]
 
 
-with_work_variants = pytest.mark.parametrize(
-    "variant", exhaustive_unless_essential(v for v in VARIANTS if str(v) not in _REDUNDANT_VARIANTS)
-)
+def exhaustive_unless_essential(variants: Iterable[Variant]) -> list[object]:
+    """Return variants as parameters with their marks."""
+    return [pytest.param(each, id=str(each), marks=marks(each)) for each in variants]
+
+
+WORK_VARIANTS: Final = [variant for variant in VARIANTS if str(variant) not in _REDUNDANT_VARIANTS]
+with_work_variants = pytest.mark.parametrize("variant", exhaustive_unless_essential(WORK_VARIANTS))
 
 
 def call_numbers() -> Iterator[int]:

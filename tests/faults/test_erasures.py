@@ -254,7 +254,7 @@ class TestFailedErasure:
         """Make pages so small that the records with only an id or an address are not on the page that has both."""
         monkeypatch.setattr(erasures, "_PAGE_SIZE", 4)
 
-    @pytest.mark.parametrize("by", ["email", "userId"])
+    @pytest.mark.parametrize("by", ["email", pytest.param("userId", marks=pytest.mark.exhaustive)])
     def test_next_erasure_after_a_failure_at_any_query_erases_everything(self, tenant, restore_tenant, clock, by):
         outcomes = list[str]()
         for at in count(1):
@@ -318,7 +318,7 @@ class TestDamagedLog:
     def erasure(self, tenant: TenantFixture) -> ErasureScenario:
         return create_scenario(tenant)
 
-    @pytest.mark.parametrize("sequence", [1, 2, 3, 5])
+    @pytest.mark.parametrize("sequence", [1, 5])
     def test_gap_does_not_stop_the_erasure(self, tenant, clock, erasure, sequence):
         memory_aws.delete_item(entry_item(erasure.organization, sequence))
         assert run_until_done(tenant, clock, erasure)["status"] == "completed"

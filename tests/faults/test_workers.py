@@ -15,7 +15,7 @@ from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import task_examples
-from tests.faults.fault_variants import call_numbers, with_work_variants
+from tests.faults.fault_variants import WORK_VARIANTS, call_numbers, marks
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.clock import Clock
@@ -79,13 +79,22 @@ WORK_EXAMPLES: Final = {
         if name not in TASKS_WITH_OWN_TESTS
     },
 }
-for_each_work_example = pytest.mark.parametrize("work_example", WORK_EXAMPLES.values(), ids=WORK_EXAMPLES.keys())
+TYPICAL_WORK: Final = ("append", "sweep", "webhooks.disable")
+"""Work for which the default run tests all variants."""
+
+for_each_work_example_and_variant = pytest.mark.parametrize(
+    ("work_example", "variant"),
+    [
+        pytest.param(example, variant, id=f"{name}-{variant}", marks=[] if name in TYPICAL_WORK else marks(variant))
+        for name, example in WORK_EXAMPLES.items()
+        for variant in WORK_VARIANTS
+    ],
+)
 
 _expected_summaries: dict[int, TableSummary] = {}
 
 
-@with_work_variants
-@for_each_work_example
+@for_each_work_example_and_variant
 class TestWorker:
     def test_fault_at_any_call_is_recovered_once(self, work_example, variant, tenant, restore_tenant, clock):
         expected_summary = self._summary_without_fault(work_example, tenant, restore_tenant, clock)

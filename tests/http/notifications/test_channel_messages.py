@@ -158,7 +158,7 @@ def test_later_messages_are_skipped_until_a_test_message_succeeds(api, organizat
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"config": {"webhookUrl": "https://hooks.slack.com/services/T0/B0/other"}}, ("#engines", "active", 2)),
+        ({"config": {"webhookUrl": "https://hooks.slack.com/services/T0/B0/room"}}, ("#engines", "active", 2)),
         ({"name": "#looms"}, ("#looms", "needs_attention", 3)),
     ],
 )
