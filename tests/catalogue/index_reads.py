@@ -54,13 +54,13 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
         "the number of attachments of a node"
     ),
     "features.audit.log.logic.entry_queries._narrowest_index by_actor by_target by_type": DecisionRead(
-        f"{_LOGS}::test_a_filtered_export_contains_all_matching_entries"
+        f"{_LOGS}::TestFilteredExports::test_contain_and_prove_all_matching_entries"
     ),
     "features.audit.log.logic.entry_queries._query_sequence_index 'index1'": DecisionRead(
-        f"{_LOGS}::test_an_untouched_log_is_valid"
+        f"{_LOGS}::test_an_untouched_log_is_valid_and_anchored"
     ),
     "features.audit.log.logic.log_verification._find_root_or_trailing_fault 'index1'": DecisionRead(
-        f"{_LOGS}::test_an_untouched_log_is_valid"
+        f"{_LOGS}::test_an_untouched_log_is_valid_and_anchored"
     ),
     "features.notifications.deliveries.logic._most_selective_facet by_event_type by_status": _LIST_FILTER,
     "features.notifications.deliveries.logic.count_deliveries by_status": DisplayRead(
