@@ -1,4 +1,4 @@
-"""Which test executes which lines of the code, and how long each test takes.
+"""Which test executes which lines of the code, and how much processor time each test takes.
 
 Recording is a pytest plugin: `pytest -p benchmarks.mutation.coverage_map`, with `COVERAGE_MAP` as the folder of the
 files. Each process writes its own.
@@ -6,6 +6,7 @@ files. Each process writes its own.
 
 import json
 import os
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ MAX_CASES_PER_FUNCTION: Final = 8
 """How many cases of one test function are chosen before those of other functions."""
 
 _FOLDER: Final = "COVERAGE_MAP"
+
+TestsByLine = dict[int, list[str]]
 
 
 @dataclass
@@ -45,7 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Attribute the executed lines to the test."""
+    """Attribute the executed lines and the processor time to the test."""
+    started_at = time.process_time()
     for recorder in _recorders:
         recorder.coverage.switch_context(item.nodeid)
     try:
@@ -53,12 +57,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         for recorder in _recorders:
             recorder.coverage.switch_context("")
+            recorder.seconds[item.nodeid] += time.process_time() - started_at
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up the seconds of the test. A test that did not pass is not used."""
-    for recorder in _recorders:
-        recorder.seconds[report.nodeid] += report.duration if report.passed else float("inf")
+    """Exclude a test that did not pass."""
+    if not report.passed:
+        for recorder in _recorders:
+            recorder.seconds[report.nodeid] = float("inf")
 
 
 def pytest_unconfigure() -> None:
@@ -70,7 +76,7 @@ def pytest_unconfigure() -> None:
 
 
 class CoverageMap:
-    """The recorded map. `seconds`: the duration of each test."""
+    """The recorded map. `seconds`: the processor time of each test."""
 
     def __init__(self, folder: Path) -> None:
         self.seconds: dict[str, float] = {}
@@ -82,17 +88,19 @@ class CoverageMap:
             self._data.append(data)
         self._breadth = self._count_files()
 
-    def nearest_tests(self, path: str, lines: range, budget_seconds: float, excluded: frozenset[str]) -> list[str]:
+    def nearest_tests(
+        self, tests_by_line: TestsByLine, lines: range, budget_seconds: float, excluded: frozenset[str]
+    ) -> list[str]:
         """Return the tests that execute some lines of a file, the most specific first, within a budget of time.
 
         Lines that are executed only when the module is imported concern all tests that execute the module.
         """
-        tests_by_line = self._tests_by_line(path)
         found = {test for line in lines for test in tests_by_line.get(line, ())}
         found = found or {test for tests in tests_by_line.values() for test in tests}
         return self._within_budget(found - excluded, budget_seconds)
 
-    def _tests_by_line(self, path: str) -> dict[int, list[str]]:
+    def tests_by_line(self, path: str) -> TestsByLine:
+        """Return the tests that execute each line of a file. A test that did not pass is left out."""
         tests: dict[int, list[str]] = defaultdict(list)
         for data in self._data:
             for line, contexts in data.contexts_by_lineno(str(ROOT / path)).items():

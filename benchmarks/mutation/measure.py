@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,32 +96,34 @@ def _measure(
     mutants: list[Mutant], coverage_map: CoverageMap, file: Path, unreliable: frozenset[str]
 ) -> dict[int, workers.Outcome]:
     outcomes = dict(_load_outcomes(file))
-    jobs = (
-        _plan(number, mutant, coverage_map, unreliable)
-        for number, mutant in enumerate(mutants)
-        if number not in outcomes
-    )
+    unmeasured = [(number, mutant) for number, mutant in enumerate(mutants) if number not in outcomes]
     with file.open("a") as output:
-        for number, outcome in _run_jobs(job for job in jobs if job is not None):
+        for number, outcome in _run_jobs(_plan_jobs(unmeasured, coverage_map, unreliable)):
             outcomes[number] = outcome
-            output.write(json.dumps({"mutant": number, **asdict(outcome)}) + "\n")
+            output.write(_to_line(number, outcome))
             output.flush()
             if len(outcomes) % 50 == 0:
                 print(f"{len(outcomes)} of {len(mutants)} mutants measured", flush=True)
     return outcomes
 
 
-def _plan(number: int, mutant: Mutant, coverage_map: CoverageMap, unreliable: frozenset[str]) -> Job | None:
-    """Return the job of a mutant, or None if the code does not contain its place any more."""
-    placement = place_or_none(mutant)
-    if placement is None:
-        return None
-    tests = coverage_map.nearest_tests(mutant.path, placement.lines, _BUDGET_SECONDS, unreliable)
-    return Job(number, mutant.path, placement.source, tests)
+def _plan_jobs(
+    mutants: list[tuple[int, Mutant]], coverage_map: CoverageMap, unreliable: frozenset[str]
+) -> Iterator[Job]:
+    """Yield the jobs of numbered mutants, except of those whose place the code does not contain any more."""
+    for path, mutants_of_file in groupby(mutants, lambda numbered: numbered[1].path):
+        tests_by_line = coverage_map.tests_by_line(path)
+        for number, mutant in mutants_of_file:
+            if placement := place_or_none(mutant):
+                tests = coverage_map.nearest_tests(tests_by_line, placement.lines, _BUDGET_SECONDS, unreliable)
+                yield Job(number, path, placement.source, tests)
 
 
 def _run_jobs(jobs: Iterable[Job]) -> Iterator[tuple[int, workers.Outcome]]:
-    """Run jobs, as many at once as there are processors. Yields the number and the outcome of each."""
+    """Run jobs, as many at once as there are processors. Yields the number and the outcome of each.
+
+    Raises SystemExit if the tests of a job could not be run.
+    """
     waiting, running = iter(jobs), dict[int, tuple[Job, Any, float]]()
     while True:
         while len(running) < (os.cpu_count() or 1) and (job := next(waiting, None)):
@@ -134,15 +137,19 @@ def _run_jobs(jobs: Iterable[Job]) -> Iterator[tuple[int, workers.Outcome]]:
         process_id, _ = os.waitpid(-1, os.WNOHANG)
         if process_id:
             job, output, _ = running.pop(process_id)
-            yield job.number, workers.read_outcome(output)
+            outcome = workers.read_outcome(output)
+            if outcome.verdict == "not measured" or (outcome.verdict == "outlived" and job.source is None):
+                details = "\n".join(outcome.failed_tests) or outcome.verdict
+                raise SystemExit(f"The tests of {job.path} could not be run:\n{details}")
+            yield job.number, outcome
         else:
-            _stop_hanging({each: started for each, (_, _, started) in running.items()})
+            _stop_hanging(running)
             time.sleep(0.02)
 
 
-def _stop_hanging(started_at: dict[int, float]) -> None:
-    for process_id, started in started_at.items():
-        if time.monotonic() - started > workers.MAX_WAITING_SECONDS:
+def _stop_hanging(running: dict[int, tuple[Job, Any, float]]) -> None:
+    for process_id, (job, _, started_at) in running.items():
+        if time.monotonic() - started_at > job.max_seconds * workers.WAITING_FACTOR:
             os.kill(process_id, signal.SIGKILL)
 
 
@@ -160,8 +167,11 @@ def _load_outcomes(file: Path) -> Iterator[tuple[int, workers.Outcome]]:
 
 
 def _save_outcomes(file: Path, outcomes: dict[int, workers.Outcome]) -> None:
-    lines = [json.dumps({"mutant": number, **asdict(outcome)}) + "\n" for number, outcome in outcomes.items()]
-    file.write_text("".join(lines))
+    file.write_text("".join(_to_line(number, outcome) for number, outcome in outcomes.items()))
+
+
+def _to_line(number: int, outcome: workers.Outcome) -> str:
+    return json.dumps({"mutant": number, **asdict(outcome)}) + "\n"
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ def place_or_none(mutant: Mutant) -> Placement | None:
     if not file.exists():
         return None
     source = file.read_text()
-    lines = source.split("\n")
-    blocks = named_blocks(ast.parse(source))
+    lines, tree = source.split("\n"), ast.parse(source)
+    blocks = named_blocks(tree)
     if mutant.function not in blocks:
         return None
     starts = occurrences(lines, mutant.before, blocks[mutant.function])
@@ -102,7 +102,7 @@ def place_or_none(mutant: Mutant) -> Placement | None:
         return None
     start = starts[mutant.occurrence]
     changed = [*lines[:start], *mutant.after, *lines[start + len(mutant.before) :]]
-    return Placement("\n".join(changed), statement_lines(ast.parse(source), start + 1, start + len(mutant.before)))
+    return Placement("\n".join(changed), statement_lines(tree, start + 1, start + len(mutant.before)))
 
 
 def occurrences(lines: list[str], searched: tuple[str, ...], within: range) -> list[int]:
