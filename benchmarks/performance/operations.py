@@ -68,7 +68,7 @@ def measure_operation(operation: Operation, world: TenantFixture, table: Snapsho
     """Measure an operation's AWS calls on a table. Raises SystemExit if it fails."""
     snapshots.restore_snapshot(table)
     world.warm_caches()
-    with meter_usage() as usage:
+    with aws_calls.call_with_http_requests(), meter_usage() as usage:
         response = call_operation(operation, world)
     if response.status != operation.success:
         raise SystemExit(f"{operation.id}: {response.text}")

@@ -81,9 +81,9 @@ class Interference(Protocol):
 _calls: Final[ContextVar[RecordedCalls | None]] = ContextVar("calls", default=None)
 _scanning: Final[ContextVar[bool]] = ContextVar("scanning", default=False)
 _call: Final[ContextVar[Call | None]] = ContextVar("call", default=None)
+_sending_requests: Final[ContextVar[bool]] = ContextVar("sending_requests", default=False)
 _interference: Final[ContextVar[Interference | None]] = ContextVar("interference", default=None)
 _watched_sessions: list[Any] = []
-_sending_requests: list[bool] = []
 
 
 def watch_clients() -> None:
@@ -108,6 +108,16 @@ def allow_scans() -> Iterator[None]:
         yield
     finally:
         _scanning.reset(token)
+
+
+@contextmanager
+def call_with_http_requests() -> Iterator[None]:
+    """Let the calls of the block send HTTP requests, which a meter observes."""
+    token = _sending_requests.set(True)
+    try:
+        yield
+    finally:
+        _sending_requests.reset(token)
 
 
 @contextmanager
@@ -144,12 +154,7 @@ def interfere_with_calls(interference: Interference) -> Iterator[None]:
 
 def can_call_directly(client: Any) -> bool:
     """Return whether a call may skip the HTTP request: nothing but `record_call_or_reject` observes its client."""
-    return _interference.get() is None and not _sending_requests and getattr(client, "is_watched", False)
-
-
-def send_requests() -> None:
-    """Make all calls of this process with HTTP requests from now on, because a meter observes these."""
-    _sending_requests.append(True)
+    return _interference.get() is None and not _sending_requests.get() and getattr(client, "is_watched", False)
 
 
 def record_call_or_reject(name: str, parameters: Mapping[str, Any]) -> Response | None:

@@ -1,7 +1,5 @@
 """AWS in memory: the table, queues and buckets of `infrastructure/resources.py`, created once and emptied often."""
 
-import base64
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,9 +107,7 @@ def get_item(pk: str, sk: str) -> Item | None:
 
 def to_wire_json(item: Item) -> dict[str, Any]:
     """Return an item in DynamoDB's JSON format."""
-    wire: dict[str, Any] = json.loads(
-        json.dumps(item_to_dynamodb_json(item), default=lambda data: base64.b64encode(data).decode())
-    )
+    wire: dict[str, Any] = aws_calls.to_json(item_to_dynamodb_json(item))
     return wire
 
 
