@@ -1,7 +1,7 @@
 """The sequence of AWS calls of each mutation, in `call_sequences.tsv`.
 
 Mutations with the same sequence meet the same faults. Therefore the default run injects faults into one of them, and
-`make test-all` into all. `python -m tests.faults.call_sequences` records the sequences again.
+`make test-all` into all. `make generate` records the sequences again.
 """
 
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from tests.harness.api import ApiResponse
+from tests.harness.parametrize_operations import parametrize_representatives
 
 FILE: Final = Path(__file__).with_suffix(".tsv")
 MUTATIONS: Final = [operation for operation in all_operations() if operation.emits_events]
@@ -26,15 +27,10 @@ def load_sequences() -> dict[str, str]:
     return dict(line.split("\t") for line in FILE.read_text().splitlines())
 
 
-def mutation_parameters() -> list[object]:
-    """Return all mutations as parameters. All but the first with a sequence are marked as exhaustive."""
-    sequences, seen, parameters = load_sequences(), set[str](), list[object]()
-    for operation in MUTATIONS:
-        sequence = sequences.get(operation.id, operation.id)
-        marks = [pytest.mark.exhaustive] if sequence in seen else []
-        seen.add(sequence)
-        parameters.append(pytest.param(operation, id=operation.id, marks=marks))
-    return parameters
+def parametrize_sequences() -> pytest.MarkDecorator:
+    """Run a test for one mutation with each sequence, and for all others only in `make test-all`."""
+    sequences = load_sequences()
+    return parametrize_representatives(lambda each: sequences.get(each.id, each.id), lambda each: each.emits_events)
 
 
 def main() -> None:

@@ -48,14 +48,14 @@ _ESSENTIAL_VARIANTS: Final = ("died_after", "conflict")
 """Variants after which work has to continue elsewhere, or to start again."""
 
 
-def marks(variant: Variant) -> list[pytest.MarkDecorator]:
+def marks_of_variant(variant: Variant) -> list[pytest.MarkDecorator]:
     """Return the marks of a variant. The default run tests only the essential ones."""
     return [] if str(variant) in _ESSENTIAL_VARIANTS else [pytest.mark.exhaustive]
 
 
 def exhaustive_unless_essential(variants: Iterable[Variant]) -> list[object]:
     """Return variants as parameters with their marks."""
-    return [pytest.param(each, id=str(each), marks=marks(each)) for each in variants]
+    return [pytest.param(each, id=str(each), marks=marks_of_variant(each)) for each in variants]
 
 
 WORK_VARIANTS: Final = [variant for variant in VARIANTS if str(variant) not in _REDUNDANT_VARIANTS]

@@ -89,7 +89,7 @@ def expected_summary(
 
 
 @with_all_variants
-@pytest.mark.parametrize("operation", call_sequences.mutation_parameters())
+@call_sequences.parametrize_sequences()
 class TestMutation:
     def test_commits_once_or_not_at_all(
         self, operation, variant, tenant, restore_tenant, clock, expected_summary, monkeypatch
@@ -156,7 +156,7 @@ def test_the_recorded_sequences_of_calls_are_those_of_the_mutations(tenant, rest
     for operation in call_sequences.MUTATIONS:
         restore_tenant()
         sequences[operation.id] = call_sequences.sequence_of(call_operation(operation, tenant))
-    assert call_sequences.load_sequences() == sequences, "run python -m tests.faults.call_sequences"
+    assert call_sequences.load_sequences() == sequences, "run make generate"
 
 
 @pytest.mark.parametrize("operation", call_sequences.MUTATIONS, ids=lambda operation: operation.id)

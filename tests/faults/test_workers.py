@@ -15,7 +15,7 @@ from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import task_examples
-from tests.faults.fault_variants import WORK_VARIANTS, call_numbers, marks
+from tests.faults.fault_variants import WORK_VARIANTS, call_numbers, marks_of_variant
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.clock import Clock
@@ -85,7 +85,9 @@ TYPICAL_WORK: Final = ("append", "sweep", "webhooks.disable")
 for_each_work_example_and_variant = pytest.mark.parametrize(
     ("work_example", "variant"),
     [
-        pytest.param(example, variant, id=f"{name}-{variant}", marks=[] if name in TYPICAL_WORK else marks(variant))
+        pytest.param(
+            example, variant, id=f"{name}-{variant}", marks=[] if name in TYPICAL_WORK else marks_of_variant(variant)
+        )
         for name, example in WORK_EXAMPLES.items()
         for variant in WORK_VARIANTS
     ],
