@@ -162,6 +162,12 @@ def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Settings
 
 
 @pytest.fixture
+def private_targets_allowed(configure: "SettingsOverride") -> None:
+    """Allow requests to private IP addresses, such as those of servers on this machine."""
+    configure(webhook_allow_private="1")
+
+
+@pytest.fixture
 def nameserver(configure: "SettingsOverride") -> Iterator[Nameserver]:
     """The DNS server that the service queries."""
     with Nameserver() as nameserver:

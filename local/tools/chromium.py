@@ -1,7 +1,7 @@
 """Finds Chromium or Chrome, or downloads it: `python -m local.tools.chromium`.
 
 Everything that needs a browser finds it here: the program that CHROME_PATH names, or else a browser of the machine, or
-else the Chromium of npm's package `@sparticuz/chromium`, which is kept in `.tools`. To use another version of the
+else the Chromium of npm's package `@sparticuz/chromium`, which is stored in `.tools`. To use another version of the
 package, change VERSION, INTEGRITY and _MEGABYTES (`npm view @sparticuz/chromium@VERSION dist.integrity`).
 """
 

@@ -75,7 +75,7 @@ class RequestHandler(DynamoHandler):
 
 
 class DirectHandler(RequestHandler):
-    """A handler whose successful result is kept in `result` instead of being serialized."""
+    """A handler that stores a successful result in `result` instead of serializing it."""
 
     result: Any
 

@@ -59,16 +59,25 @@ def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[st
     with _lock:
         saved = _save(backend, transact_items)
         try:
-            with patch.dict(vars(backend), {name: _drop_condition(getattr(backend, name)) for name in _WRITES}):
+            with _unconditional_writes(backend):
                 _TRANSACT(backend, transact_items)
         except BaseException:
             _restore(saved)
             raise
 
 
-def _drop_condition(write: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a write without a condition, which moto's transaction has checked before it calls the write."""
+@contextmanager
+def _unconditional_writes(backend: DynamoDBBackend) -> Iterator[None]:
+    """Drop the conditions of single writes, because moto's transaction checks them before it calls the write."""
+    vars(backend).update({name: _drop_condition(getattr(backend, name)) for name in _WRITES})
+    try:
+        yield
+    finally:
+        for name in _WRITES:
+            del vars(backend)[name]
 
+
+def _drop_condition(write: Callable[..., Any]) -> Callable[..., Any]:
     def write_unconditionally(*args: Any, condition_expression: str | None = None, **options: Any) -> Any:
         return write(*args, **options)
 

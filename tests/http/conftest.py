@@ -1,6 +1,6 @@
 """Fixtures of the tests at the HTTP boundary."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -8,14 +8,14 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.outbound import webhook_client
 from tests.conftest import SettingsOverride
-from tests.harness.api import ApiClient, Json
+from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Issuer, Person
 from tests.harness.channels import CreatedChannel, create_channel
 from tests.harness.clock import Clock
 from tests.harness.domains import claim_domain, publish_dns_records, verify_domain
 from tests.harness.index_lag import LAGS, IndexLag, lag_indexes
-from tests.harness.invitations import CreatedInvitation, create_invitation
+from tests.harness.invitations import CreatedInvitation, create_invitation, run_before_next_transaction
 from tests.harness.nameserver import Nameserver
 from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.platforms import CreatedPlatform, CreatedSpace, add_platform_member, create_platform, create_space
@@ -74,12 +74,6 @@ def _create_organization_with_ten_entries(api: ApiClient, owner: Person, workers
 
 
 @pytest.fixture
-def private_targets_allowed(configure: SettingsOverride) -> None:
-    """Allow webhooks to private IP addresses."""
-    configure(webhook_allow_private="1")
-
-
-@pytest.fixture
 def short_webhook_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the timeout of webhooks."""
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
@@ -105,6 +99,17 @@ def lag(request: pytest.FixtureRequest, organization: CreatedOrganization) -> It
     assert organization.id
     with lag_indexes(request.param) as lag:
         yield lag
+
+
+@pytest.fixture
+def run_before_write(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], ApiResponse]], None]:
+    """A function that lets a request, which must succeed, run before the next write."""
+
+    def send_successfully(send: Callable[[], ApiResponse]) -> None:
+        response = send()
+        assert response.status < 300, response.text
+
+    return lambda send: run_before_next_transaction(monkeypatch, lambda: send_successfully(send))
 
 
 @pytest.fixture

@@ -207,11 +207,6 @@ class TestTrees:
 
 
 @pytest.fixture
-def space(api, platform):
-    return create_space(api, platform)
-
-
-@pytest.fixture
 def wait(workers, clock):
     """A function that lets the workers process the queues while minutes pass."""
 

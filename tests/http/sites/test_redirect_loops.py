@@ -10,7 +10,6 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from tests.harness import memory_aws
 from tests.harness.api import Json
-from tests.harness.invitations import run_before_next_transaction
 from tests.harness.redirects import create_redirect, delete_redirect, patch_redirect, post_redirect, resolve_visit
 
 LOOP: Final = "409 redirect_loop"
@@ -117,16 +116,6 @@ class TestMaximumHops:
         for hop in pairwise(PATHS[1:6]):
             create_redirect(api, site, *hop)
         assert post_redirect(api, site, *PATHS[5:7]).status_and_code == LOOP
-
-
-@pytest.fixture
-def run_before_write(monkeypatch):
-    """Run a successful request before the next write."""
-    return lambda send: run_before_next_transaction(monkeypatch, lambda: check_success(send()))
-
-
-def check_success(response):
-    assert response.status < 300, response.text
 
 
 class TestConcurrency:

@@ -112,7 +112,7 @@ def test_a_name_is_checked_again_with_each_connection(receiver, nameserver, inte
     assert internet.connected_addresses == [PUBLIC]
 
 
-@pytest.mark.usefixtures("allow_private_addresses")
+@pytest.mark.usefixtures("private_targets_allowed")
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "inner.example"])
 def test_nonpublic_addresses_can_be_allowed(host, receiver, nameserver):
     nameserver.set_replies("inner.example", ["127.0.0.1"])
@@ -145,7 +145,7 @@ def full_server():
         yield listener.getsockname()
 
 
-@pytest.mark.usefixtures("allow_private_addresses")
+@pytest.mark.usefixtures("private_targets_allowed")
 def test_an_unresponsive_address_is_awaited_within_the_connection_timeout(full_server, monkeypatch):
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 0.4)
     response = post_webhook("http://{}:{}/".format(*full_server), b"{}", {})
@@ -174,7 +174,7 @@ def test_the_remaining_time_is_shared_among_the_addresses(nameserver, monkeypatc
     assert response.duration_ms < 2_500
 
 
-@pytest.mark.usefixtures("allow_private_addresses")
+@pytest.mark.usefixtures("private_targets_allowed")
 def test_the_next_address_is_tried_after_a_silent_one(full_server, monkeypatch):
     monkeypatch.setattr(egress, "CONNECT_SECONDS", 2.0)
     monkeypatch.setattr(egress, "_MIN_ATTEMPT_SECONDS", 0.2)

@@ -12,7 +12,7 @@ from tests.harness.receiver import NO_REPLY, Receiver, Reply
 from tests.harness.waiting import wait_until
 from tests.kernel.outbound.webhook_requests import BODY, BROKEN, CLOSED, outcome_of, post
 
-pytestmark = pytest.mark.usefixtures("allow_private_addresses")
+pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
 DIES = Reply(raw_response=b"", closes_connection=True)
 

@@ -21,7 +21,7 @@ AUTHORITY: Final = CertificateAuthority()
 
 
 @pytest.fixture(autouse=True)
-def resolved_hosts(nameserver, allow_private_addresses, tmp_path, monkeypatch):
+def resolved_hosts(nameserver, private_targets_allowed, tmp_path, monkeypatch):
     """Resolve the names to this machine, and trust the authority."""
     AUTHORITY.trust(tmp_path, monkeypatch)
     for name in (NAME, f"api.{NAME}", INTERNATIONAL):

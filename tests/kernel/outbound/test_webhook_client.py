@@ -15,7 +15,7 @@ from tests.harness.receiver import Reply
 from tests.harness.waiting import wait_until
 from tests.kernel.outbound.webhook_requests import BODY, BROKEN, CLOSED, HEADERS, outcome_of, post
 
-pytestmark = pytest.mark.usefixtures("allow_private_addresses")
+pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
 GIBIBYTE: Final = 2**30
 CHUNKED: Final = {"Transfer-Encoding": "chunked"}
