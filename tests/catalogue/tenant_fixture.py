@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
@@ -35,7 +34,6 @@ from tests.harness.platforms import (
 from tests.harness.redirects import CreatedRedirect, create_redirect
 from tests.harness.reference_data import load_small_dataset
 from tests.harness.sites import CreatedPage, CreatedSite, create_published_page, create_site, update_page
-from tests.harness.stored_records import new_id_and_time_fields
 from tests.harness.taxonomy import CreatedAttachment, CreatedNode, create_attachment, create_node_chain
 from tests.harness.webhooks import create_webhook, list_deliveries
 from tests.harness.workers import Workers
@@ -314,12 +312,6 @@ class TenantFixture:
     def create_api_key(self, *scopes: str, **fields: Any) -> callers.Caller:
         """Create an API key of the organization."""
         return create_api_key(self.api, self.organization, *scopes, **fields)
-
-
-def new_records_fields(number: int) -> list[dict[str, Any]]:
-    """Return the common fields of a number of new records."""
-    timestamp = now()
-    return [new_id_and_time_fields(timestamp) for _ in range(number)]
 
 
 def put_records(records: Iterable[Entity]) -> None:

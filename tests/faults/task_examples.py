@@ -22,7 +22,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import log_proof
-from tests.catalogue.examples import notifications_deliveries
+from tests.catalogue.examples.registry import add_feature_neighbours
 from tests.catalogue.tenant_fixture import TenantFixture, put_records
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import memory_aws, snapshots
@@ -137,14 +137,14 @@ def use_expiring_export(world: TenantFixture) -> ItemKey:
 
 def delete_webhook_with_deliveries(world: TenantFixture) -> ItemKey:
     """Delete a webhook with more deliveries than one transaction removes."""
-    notifications_deliveries.add_neighbours(world, table.MAX_TRANSACT_ITEMS)
+    add_feature_neighbours("notifications.deliveries", world, table.MAX_TRANSACT_ITEMS)
     assert world.api.delete(world.organization.webhook_path, caller=world.people.owner).status == 204
     return _get_only_item_key("organization.clearing")
 
 
 def create_replay(world: TenantFixture) -> ItemKey:
     """Request a replay of two deliveries."""
-    notifications_deliveries.add_neighbours(world, 2)
+    add_feature_neighbours("notifications.deliveries", world, 2)
     body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
     replay = world.api.post(f"{world.organization.webhook_path}/replay", caller=world.people.owner, json=body)
     return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"

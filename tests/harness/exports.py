@@ -21,10 +21,7 @@ from chalicelib.features.audit.exports.logic.verify import (
     verify_checkpoint_note,
 )
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.mac_chains import Chains
-from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from tests.catalogue.log_proof import PUBLIC_KEY
@@ -32,6 +29,7 @@ from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
 from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
+from tests.harness.pending_entries import build_event
 from tests.harness.workers import Workers
 
 
@@ -121,19 +119,10 @@ def unfinished_uploads() -> list[str]:
 
 def append_entries(log: str, count: int, characters: int = 10) -> None:
     """Append entries with so many characters of data to a log, bypassing HTTP."""
-    timestamp = now()
     for n in range(count):
-        event = Event(
-            id=new_id(timestamp),
-            type="organization.updated",
-            occurred_at=timestamp,
-            log=log,
-            actor={"type": "system", "id": None, "name": None},
-            target={"type": "organization", "id": log, "name": f"Name {n}"},
-            context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
-            changes=[],
-            data={f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)},
-        )
+        target = {"type": "organization", "id": log, "name": f"Name {n}"}
+        data = {f"field{k}": _random_text(f"{n} {k}", min(characters, 4000)) for k in range(1 + characters // 4000)}
+        event = build_event("organization.updated", log, target, data)
         table.write_transaction(event.outbox_writes(Chains.read(log)))
     ledger.append_pending_and_return_longest_wait_ms(log)
 

@@ -1,10 +1,31 @@
 """Pending log entries without operations, to fill logs quickly."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.storage.entity import Item
+
+
+def build_event(
+    event_type: str, log: str, target: dict[str, Any], data: dict[str, Any], changes: Sequence[Mapping[str, Any]] = ()
+) -> Event:
+    """Return an event of the service itself."""
+    timestamp = now()
+    return Event(
+        id=new_id(timestamp),
+        type=event_type,
+        occurred_at=timestamp,
+        log=log,
+        actor={"type": "system", "id": None, "name": None},
+        target=target,
+        context={"operationId": "fill", "requestId": None, "ipAddress": None, "userAgent": None},
+        changes=[*changes],
+        data=data,
+    )
 
 
 def build_pending_items(events: Iterable[Event]) -> list[Item]:

@@ -16,7 +16,7 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage.entity import KINDS, Entity, system_log_id
 from tests.harness import callers
-from tests.harness.stored_records import new_id_and_time_fields
+from tests.harness.pending_entries import build_event
 
 
 class NoticeOut(RecordOutput):
@@ -81,16 +81,6 @@ def _execute(operation: Operation, operator: callers.Person, body: Any, **parame
 
 def build_notice_event() -> Event:
     """Return the event of a notice that is not stored."""
-    timestamp = now()
-    notice_id = str(new_id_and_time_fields(timestamp)["id"])
-    return Event(
-        id=new_id(timestamp),
-        type="notice.posted",
-        occurred_at=timestamp,
-        log=system_log_id(notice_id),
-        actor={"type": "system", "id": None, "name": None},
-        target={"type": "notice", "id": notice_id, "name": notice_id},
-        context={"operationId": "crowd", "requestId": None, "ipAddress": None, "userAgent": None},
-        changes=[],
-        data={"id": notice_id},
-    )
+    notice_id = new_id(now())
+    target = {"type": "notice", "id": notice_id, "name": notice_id}
+    return build_event("notice.posted", system_log_id(notice_id), target, {"id": notice_id})

@@ -1,14 +1,18 @@
-"""Examples: successful calls of operations. Each feature has a file with its examples in this folder."""
+"""Examples: successful calls of operations. Each bounded context has a file with its examples in this folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 from urllib.parse import quote
 
+from chalicelib.kernel.audit_log.entries import Event
+from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage.entity import Entity, Item
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.callers import Person
+from tests.harness.stored_records import new_id_and_time_fields
 
 _UNKNOWN_ID: Final = "01939d3c-0000-7000-8000-0000000000ff"
 
@@ -69,8 +73,10 @@ def _unknown_value(parameter: str) -> str:
 
 
 ExampleFactories = Mapping[str, Callable[[TenantFixture], Example]]
-"""The examples of a feature by operation id."""
+"""The examples of a context by operation id."""
 
+Neighbours = Iterator[Entity | Item | Event]
+"""Records next to those that examples read. `build_<feature>` of a context's file yields those with a number."""
 
 _OPTIONS: Final = {each.name for each in fields(Example)}
 
@@ -79,3 +85,8 @@ def example(body: Any = None, **values: Any) -> Example:
     """Return an example. Its options are the fields of `Example`, other values are path parameters."""
     options = {name: value for name, value in values.items() if name in _OPTIONS}
     return Example({name: value for name, value in values.items() if name not in _OPTIONS}, body, **options)
+
+
+def new_fields() -> dict[str, Any]:
+    """Return the fields that all new records have."""
+    return new_id_and_time_fields(now())

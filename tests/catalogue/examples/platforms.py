@@ -1,10 +1,26 @@
-"""Examples of the operations on platforms."""
+"""Examples of the operations on platforms, their spaces, and what belongs to these."""
 
-from typing import Final
+from typing import Any, Final
 
+from chalicelib.features.platforms.capabilities.entities import Capability
+from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
-from tests.catalogue.examples.example import ExampleFactories, example
-from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
+from chalicelib.features.platforms.members.entities import PlatformMember
+from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
+from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
+from chalicelib.features.platforms.project_blocks.entities import ProjectBlock
+from chalicelib.features.platforms.spaces.entities import Space, SpaceMember
+from tests.catalogue.examples.example import Example, ExampleFactories, Neighbours, example, new_fields
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.domains import custom_domain_path
+
+_MAX_SET_SIZE: Final = 10
+"""The size of sets is limited, because a replacement takes a write for each member."""
+
+
+def _editor_example(world: TenantFixture, body: dict[str, str] | None = None) -> Example:
+    return example(body, user_id=world.people.editor.id)
+
 
 EXAMPLES: Final[ExampleFactories] = {
     "create_platform": lambda world: example(
@@ -21,12 +37,116 @@ EXAMPLES: Final[ExampleFactories] = {
     "update_platform_theme": lambda world: example(
         {"colors": {"text": "#222222", "background": "#ffffff"}}, subject_path=world.platform.path
     ),
+    "add_space_capability": lambda _: example({"capabilityKey": "polls", "settings": {"most": 3}}),
+    "replace_space_capabilities": lambda world: example(
+        {"capabilities": [{"capabilityKey": "polls"}, {"capabilityKey": "video-calls"}]},
+        subject_path=f"{world.space.path}/capabilities",
+    ),
+    "resolve_platform_config": lambda world: example(
+        {"host": "engines.example.com:443", "path": f"/spaces/{world.space.record['slug']}/events", "locale": "en-GB"}
+    ),
+    "set_custom_domain": lambda world: example(
+        {"domain": "engines.example.com"}, target_path=custom_domain_path(world.platform)
+    ),
+    "remove_custom_domain": lambda world: example(target_path=custom_domain_path(world.platform)),
+    "verify_custom_domain": lambda world: example({}, target_path=custom_domain_path(world.platform)),
+    "get_platform_member": _editor_example,
+    "get_platform_member_by_user": _editor_example,
+    "get_platform_member_by_username": lambda world: example(username=world.people.editor.username.upper()),
+    "update_platform_member": lambda world: _editor_example(world, {"role": "member"}),
+    "remove_platform_member": _editor_example,
+    "invite_to_platform": lambda _: example(
+        {"email": "sophie@example.org", "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
+    ),
+    "join_platform": lambda world: example(
+        subject_path=f"{world.open_platform.path}/members/{world.people.member.id}",
+        is_open_to_all_users=True,
+        platform_id=world.open_platform.id,
+    ),
+    "leave_platform": lambda world: example(
+        only_caller=world.people.editor, subject_path=f"{world.platform.path}/members/{world.people.editor.id}"
+    ),
+    "update_platform_modules": lambda world: example(
+        {"modules": [{"moduleId": "events", "enabled": False}, {"moduleId": "looms", "settings": {"columns": 2}}]},
+        subject_path=f"{world.platform.path}/modules",
+    ),
+    "set_module_override": lambda _: example({"moduleId": "looms", "enabled": False, "settings": {"columns": 2}}),
+    "replace_module_overrides": lambda world: example(
+        {"overrides": [{"moduleId": "research"}, {"moduleId": "feed", "enabled": False}]},
+        subject_path=f"{world.space.path}/module-overrides",
+    ),
+    "update_project_blocks": lambda world: example(
+        {"projectBlocks": [{"projectBlockId": "gallery"}, {"projectBlockId": "showcase", "enabled": False}]},
+        subject_path=f"{world.platform.path}/project-blocks",
+    ),
+    "create_space": lambda world: example({"platformId": world.platform.id, "name": "Mills", "slug": "mills"}),
+    "update_space": lambda _: example({"name": "Jacquard looms", "position": 7}),
+    "join_space": lambda world: example(subject_path=f"{world.space.path}/members/{world.people.member.id}"),
+    "leave_space": lambda world: example(
+        only_caller=world.people.editor, subject_path=f"{world.space.path}/members/{world.people.editor.id}"
+    ),
+    "get_space_member": _editor_example,
+    "update_space_member": lambda world: _editor_example(world, {"role": "member"}),
+    "remove_space_member": _editor_example,
 }
 
 
-def add_neighbours(world: TenantFixture, count: int) -> None:
-    """Add platforms to the organization."""
-    put_records(
-        Platform(**common_fields, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-{n}")
-        for n, common_fields in enumerate(new_records_fields(count))
-    )
+def _platform_ids(world: TenantFixture) -> dict[str, Any]:
+    return {"organization_id": world.id, "platform_id": world.platform.id}
+
+
+def _space_ids(world: TenantFixture) -> dict[str, Any]:
+    return {**_platform_ids(world), "space_id": world.space.id}
+
+
+def build_platforms(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a platform of the organization."""
+    yield Platform(**new_fields(), organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-{n}")
+
+
+def build_capabilities(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a capability of the space, up to the limit."""
+    if n < _MAX_SET_SIZE:
+        yield Capability(**new_fields(), **_space_ids(world), capability_key=f"crowd-{n}")
+
+
+def build_domains(world: TenantFixture, n: int) -> Neighbours:
+    """Yield what a platform without a domain has in the inventory of domains."""
+    platform = Platform(**new_fields(), organization_id=world.id, name=f"Engine {n}", slug=f"engine-{n}")
+    custom_domain = CustomDomain.create_unclaimed(platform)
+    yield custom_domain
+    yield from custom_domain.derived_items
+
+
+def build_members(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a member of both platforms."""
+    user = world.people.issuer.create_person(f"guest-{n}", f"Guest {n}").to_user()
+    for platform in (world.platform, world.open_platform):
+        container_ids = {"organization_id": world.id, "platform_id": platform.id}
+        yield PlatformMember.create(new_fields(), user, "member", **container_ids)
+
+
+def build_modules(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a module of the platform, up to the limit, and the override of it in the space."""
+    ids = [*MODULE_CATALOGUE, *(f"crowd-{number}" for number in range(_MAX_SET_SIZE))][:_MAX_SET_SIZE]
+    if n < len(ids):
+        yield PlatformModule(**new_fields(), **_platform_ids(world), module_id=ids[n])
+        yield ModuleOverride(**new_fields(), **_space_ids(world), module_id=ids[n])
+
+
+def build_project_blocks(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a project block of the platform, up to the limit, and another platform with the block of the examples."""
+    if n < _MAX_SET_SIZE:
+        yield ProjectBlock(**new_fields(), **_platform_ids(world), project_block_id=f"crowd-{n}", position=n + 1)
+    platform = Platform(**new_fields(), organization_id=world.id, name=f"User {n}", slug=f"user-{n}")
+    container_ids: dict[str, Any] = {"organization_id": world.id, "platform_id": platform.id}
+    shared = world.organization.project_block_id
+    yield platform
+    yield ProjectBlock(**new_fields(), **container_ids, project_block_id=shared, position=0)
+
+
+def build_spaces(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a space of the platform, and a member of the space."""
+    yield Space(**new_fields(), **_platform_ids(world), name=f"Room {n}", slug=f"room-{n}", position=n)
+    user = world.people.issuer.create_person(f"guest-{n}", f"Guest {n}").to_user()
+    yield SpaceMember.create(new_fields(), user, "member", **_space_ids(world))

@@ -6,12 +6,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log.entries import Event
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage.entity import Entity
 from tests.catalogue.examples.example import Example, example
-from tests.catalogue.tenant_fixture import TenantFixture
+from tests.catalogue.tenant_fixture import TenantFixture, put_items
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Person
+from tests.harness.pending_entries import build_pending_items
 
 
 def get_example(operation: Operation, world: TenantFixture) -> Example:
@@ -64,8 +68,14 @@ def add_neighbours(world: TenantFixture, count: int) -> None:
 
 def add_feature_neighbours(feature: str, world: TenantFixture, count: int) -> None:
     """Add neighbours to the records that the examples of a feature read, unless their number is fixed."""
-    if add := _definitions(feature).get("add_neighbours"):
-        add(world, count)
+    build = _definitions(feature).get(f"build_{feature.rpartition('.')[2]}")
+    neighbours = [each for n in range(count if build else 0) for each in build(world, n)]
+    events = [each for each in neighbours if isinstance(each, Event)]
+    records = [each for each in neighbours if not isinstance(each, Event)]
+    put_items([each.item() if isinstance(each, Entity) else each for each in records])
+    put_items(build_pending_items(events))
+    for log in sorted({event.log for event in events}):
+        ledger.append_pending_and_return_longest_wait_ms(log)
 
 
 def get_feature(operation: Operation) -> str:
@@ -74,6 +84,6 @@ def get_feature(operation: Operation) -> str:
 
 
 def _definitions(feature: str) -> Mapping[str, Any]:
-    """Return the names that a feature's file of examples defines, if it has one."""
-    module = f"tests.catalogue.examples.{feature.replace('.', '_')}"
+    """Return the names that the file of examples of a feature's context defines, if it has one."""
+    module = f"tests.catalogue.examples.{feature.partition('.')[0]}"
     return vars(import_module(module)) if find_spec(module) else {}

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from chalicelib.features.research.entities import PUBLIC_LIBRARY_ID, Artefact, ResearchJob, ResearchOutput
 from chalicelib.kernel.core.clock import now
-from tests.catalogue.examples.example import ExampleFactories, example
-from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
+from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
+from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import research_records
 
 EXAMPLES: Final[ExampleFactories] = {
@@ -18,26 +18,12 @@ EXAMPLES: Final[ExampleFactories] = {
 }
 
 
-def add_neighbours(world: TenantFixture, count: int) -> None:
-    """Add artefacts and outputs to the libraries of the organization and of the public, and jobs."""
-    timestamp = now()
+def build_research(world: TenantFixture, n: int) -> Neighbours:
+    """Yield an artefact and an output in the libraries of the organization and of the public, and a job."""
     for library_id, organization_id in ((world.id, world.id), (PUBLIC_LIBRARY_ID, None)):
         place: dict[str, Any] = {"library_id": library_id, "organization_id": organization_id, "title": "Kilns"}
-        put_records(
-            Artefact(
-                **common_fields,
-                **place,
-                source="dblp",
-                source_id=f"{library_id}/{n}",
-                type="article",
-                fetched_at=timestamp,
-                content_hash="0" * 64,
-                is_stale=False,
-            )
-            for n, common_fields in enumerate(new_records_fields(count))
-        )
-        put_records(ResearchOutput(**common_fields, **place) for common_fields in new_records_fields(count))
-    put_records(
-        ResearchJob(**common_fields, library_id=world.id, work="reconcile", started_by=world.people.owner.id, ttl=2**40)
-        for common_fields in new_records_fields(count)
-    )
+        source = {"source": "dblp", "source_id": f"{library_id}/{n}", "fetched_at": now(), "content_hash": "0" * 64}
+        yield Artefact(**new_fields(), **place, **source, type="article", is_stale=False)
+        yield ResearchOutput(**new_fields(), **place)
+    starter = world.people.owner.id
+    yield ResearchJob(**new_fields(), library_id=world.id, work="reconcile", started_by=starter, ttl=2**40)

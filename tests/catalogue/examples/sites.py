@@ -1,22 +1,86 @@
-"""Examples of the operations on sites."""
+"""Examples of the operations on sites, their pages, menus and redirects, and for visitors."""
 
-from typing import Final
+from typing import Any, Final
 
+from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.sites.entities.sites import Site
-from tests.catalogue.examples.example import ExampleFactories, example
-from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
+from chalicelib.features.sites.menus.entities import Menu
+from chalicelib.features.sites.pages.entities.pages import Content, Page, Revision
+from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness.menus import group_item, page_item, url_item
 
 EXAMPLES: Final[ExampleFactories] = {
     "create_site": lambda _: example({"name": "Looms", "slug": "all-looms"}),
     "update_site": lambda _: example(
         {"name": "Difference Engines", "slug": "difference-site", "robots": {"disallow": ["/drafts"]}}
     ),
+    "put_navigation_menu": lambda world: example(
+        {
+            "name": "Main menu",
+            "items": [page_item(world.page), group_item("More", url_item("https://example.com/spindles", "Spindles"))],
+        }
+    ),
+    "create_page": lambda world: example(
+        {
+            "title": "Spindles",
+            "parentId": world.page.id,
+            "blocks": [{"id": "intro", "type": "text", "text": "They **turn**."}],
+        }
+    ),
+    "update_page": lambda _: example({"title": "Mills", "slug": "mills", "seo": {"description": "Where looms stand."}}),
+    "publish_page": lambda _: example({}),
+    "restore_page_revision": lambda world: example(target_path=world.page.path),
+    "preview_page": lambda world: example(query={"expiresIn": 3600, "revisionId": world.organization.revision_id}),
+    "preview_page_publicly": lambda world: example(query={"token": world.organization.preview_token}),
+    "create_redirect": lambda _: example(
+        {"fromPath": "/spindles", "toPath": "https://example.com/spindles", "statusCode": 308}
+    ),
+    "update_redirect": lambda _: example({"fromPath": "/former-looms", "toPath": "/mills", "statusCode": 302}),
+    "resolve_site": lambda world: example(query={"host": world.site.record["host"], "path": "/looms"}),
+    "get_page_by_path": lambda _: example(query={"path": "/looms"}),
 }
 
 
-def add_neighbours(world: TenantFixture, count: int) -> None:
-    """Add sites to the organization."""
-    put_records(
-        Site(**common_fields, organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
-        for n, common_fields in enumerate(new_records_fields(count))
+def _site_ids(world: TenantFixture) -> dict[str, Any]:
+    return {"organization_id": world.id, "site_id": world.site.id}
+
+
+def build_sites(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a site of the organization."""
+    yield Site(**new_fields(), organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
+
+
+def build_menus(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a menu of the site."""
+    yield Menu(**new_fields() | {"id": f"neighbour-{n}"}, **_site_ids(world), name=f"Neighbour {n}")
+
+
+def build_pages(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a published page of the site, and a revision of the page in the examples."""
+    fields, slug = new_fields(), f"neighbour-{n}"
+    page = Page(
+        **fields,
+        **_site_ids(world),
+        title=f"Neighbour {n}",
+        slug=slug,
+        draft_revision_id=fields["id"],
+        published_slug=slug,
+        published_tree_version=1,
+        published_revision_id=fields["id"],
+        published_at=fields["created_at"],
+        status="published",
     )
+    yield page
+    yield from page.derived_items
+    fields = new_fields() | {"organization_id": world.id, "page_id": world.page.id}
+    yield Revision(**fields, site_id=world.site.id, title=f"Draft {n}", slug="looms")
+    yield Content(**fields, text=b"[]")
+
+
+def build_redirects(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a redirect of the site. Some target the paths of others."""
+    paths = {"from_path": f"/neighbours/{n}", "to_path": f"/neighbours/{n // 10}-of-them"}
+    redirect = Redirect(**new_fields(), **_site_ids(world), **paths)
+    yield redirect
+    yield from redirect.derived_items

@@ -1,12 +1,26 @@
-"""Examples of the operations on organizations."""
+"""Examples of the operations on organizations, their members, invitations and API keys."""
 
 from typing import Final
 
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
+from chalicelib.features.tenancy.email_suppressions.logic import create_unsubscribe_token
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import build_send_fields
+from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.kernel.permissions.roles import Role
-from tests.catalogue.examples.example import ExampleFactories, example
-from tests.catalogue.tenant_fixture import TenantFixture, new_records_fields, put_records
+from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
+from tests.catalogue.tenant_fixture import TenantFixture
+
+_EMAIL_ADDRESS: Final = "sophie@example.org"
+_INVITATION: Final = {"email": _EMAIL_ADDRESS, "role": "editor", "message": "Come and join us.", "expiresInDays": 3}
+
+
+def _unsubscribe_query() -> dict[str, str]:
+    return {"token": create_unsubscribe_token(email_hmac_bytes(_EMAIL_ADDRESS).hex())}
+
 
 EXAMPLES: Final[ExampleFactories] = {
     "create_organization": lambda _: example({"name": "Difference Engines", "slug": "difference-engines"}),
@@ -14,17 +28,75 @@ EXAMPLES: Final[ExampleFactories] = {
         {"name": "Difference Engines", "slug": "difference-engines", "companyCountry": "GB"}
     ),
     "delete_organization": lambda _: example(revokes_own_access=True),
+    "create_api_key": lambda _: example(
+        {"name": "Nightly export", "scopes": ["api-keys:read"], "allowedIps": ["192.0.2.0/24"]}
+    ),
+    "rotate_api_key": lambda _: example({"graceHours": 1}),
+    "describe_subscription": lambda _: example(query=_unsubscribe_query()),
+    "unsubscribe": lambda _: example({"List-Unsubscribe": "One-Click"}, query=_unsubscribe_query()),
+    "accept_invitation": lambda world: example(
+        query={"token": world.invitation.token, "decision": "accept"},
+        only_caller=world.people.invited,
+        subject_path=world.invitation.path,
+    ),
+    "respond_to_invitation": lambda world: example(
+        {"token": world.invitation.token}, only_caller=world.people.invited, subject_path=world.invitation.path
+    ),
+    "invite_to_organization": lambda _: example(_INVITATION),
+    "get_organization_member": lambda world: example(user_id=world.people.editor.id),
+    "update_organization_member": lambda world: example({"role": "editor"}, user_id=world.people.member.id),
+    "remove_organization_member": lambda world: example(user_id=world.people.editor.id),
+    "leave_organization": lambda world: example(
+        subject_path=f"{world.organization.path}/members/{world.people.member.id}", revokes_own_access=True
+    ),
+    "transfer_ownership": lambda world: example({"newOwnerId": world.people.editor.id}, revokes_own_access=True),
 }
 
 
-def add_neighbours(world: TenantFixture, count: int) -> None:
-    """Add organizations of the owner."""
-    owner, beginnings = world.people.owner, new_records_fields(count)
-    put_records(
-        Member.create_for_organization(common_fields, common_fields["id"], owner.to_user(), Role.OWNER)
-        for common_fields in beginnings
+def build_tenancy(world: TenantFixture, n: int) -> Neighbours:
+    """Yield an organization of the owner."""
+    fields, owner = new_fields(), world.people.owner
+    yield Member.create_for_organization(fields, fields["id"], owner.to_user(), Role.OWNER)
+    yield Organization(**fields, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
+
+
+def build_api_keys(world: TenantFixture, _n: int) -> Neighbours:
+    """Yield a revoked API key of the organization."""
+    fields = new_fields()
+    yield ApiKey(
+        **fields,
+        name="Former",
+        organization_id=world.id,
+        created_by=world.people.owner.id,
+        scopes=["read"],
+        digests={},
+        hint="atr_…0000",
+        revoked_at=fields["created_at"],
+        is_live=False,
     )
-    put_records(
-        Organization(**common_fields, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
-        for n, common_fields in enumerate(beginnings)
+
+
+def build_email_suppressions(_world: TenantFixture, n: int) -> Neighbours:
+    """Yield the suppression of another e-mail address."""
+    yield EmailSuppression(**new_fields(), address_hash=email_hmac_bytes(f"{n}@example.org").hex())
+
+
+def build_invitations(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a declined invitation."""
+    fields = new_fields()
+    yield Invitation(
+        **fields,
+        **build_send_fields(world.id, fields["id"], 1, 7, fields["created_at"]),
+        **closing_fields("declined"),
+        organization_id=world.id,
+        email=f"{n}@example.org",
+        role="member",
+        expires_in_days=7,
+        invited_by=world.people.owner.id,
     )
+
+
+def build_members(world: TenantFixture, n: int) -> Neighbours:
+    """Yield a member of the organization."""
+    user = world.people.issuer.create_person(f"member-{n}", f"Member {n}").to_user()
+    yield Member.create_for_organization(new_fields(), world.id, user, Role.MEMBER)

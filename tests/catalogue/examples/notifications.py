@@ -1,0 +1,65 @@
+"""Examples of the operations on an organization's webhooks and integration channels, and on their deliveries."""
+
+from typing import Final
+
+from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
+from chalicelib.features.notifications.replays.entities import Replay
+from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
+from chalicelib.features.notifications.webhooks.logic.webhook_secrets import encrypted_secret_without_expiry
+from chalicelib.features.notifications.webhooks.models.standard_webhooks import generate_secret
+from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
+from tests.catalogue.tenant_fixture import TenantFixture
+
+_CHANNEL_URL: Final = "https://discord.com/api/webhooks/1100000000000000000/token-of-the-room"
+_WEBHOOK_URL: Final = "https://hooks.example.org/atrium"
+_EVENTS: Final = ["organization.member.*", "platform.*"]
+_SINCE: Final = "2026-01-01T00:00:00.000Z"
+
+EXAMPLES: Final[ExampleFactories] = {
+    "create_integration_channel": lambda _: example(
+        {"provider": "discord", "name": "#looms", "events": _EVENTS, "config": {"webhookUrl": _CHANNEL_URL}}
+    ),
+    "update_integration_channel": lambda _: example({"provider": "discord", "config": {"webhookUrl": _CHANNEL_URL}}),
+    "create_webhook": lambda _: example({"url": _WEBHOOK_URL, "events": _EVENTS, "description": "Feeds the lake."}),
+    "update_webhook": lambda _: example({"url": _WEBHOOK_URL, "description": "Feeds the lake."}),
+    "rotate_webhook_secret": lambda _: example({"graceHours": 1}),
+    "replay_webhook_deliveries": lambda _: example({"from": _SINCE}),
+}
+
+
+def build_channels(world: TenantFixture, _n: int) -> Neighbours:
+    """Yield a channel of the organization."""
+    fields = new_fields()
+    url_fields = encrypted_url_fields(fields["id"], _CHANNEL_URL)
+    options = {"provider": "discord", "name": "#looms", "events": ["*"], "enabled": False}
+    yield IntegrationChannel(**fields, **url_fields, organization_id=world.id, **options)
+
+
+def build_deliveries(world: TenantFixture, _n: int) -> Neighbours:
+    """Yield a delivery to the webhook."""
+    fields = new_fields()
+    delivery = WebhookDelivery.create_pending_or_skipped(
+        world.organization.webhook_id,
+        event_id=fields["id"],
+        event_type="organization.updated",
+        organization_id=world.id,
+        sequence=1,
+        occurred_at=fields["created_at"],
+        now=fields["created_at"],
+        attempt_at=None,
+    )
+    yield delivery.replace(status="succeeded")
+
+
+def build_replays(world: TenantFixture, _n: int) -> Neighbours:
+    """Yield a former replay."""
+    container_ids = {"organization_id": world.id, "webhook_id": world.organization.webhook_id}
+    yield Replay(**new_fields(), **container_ids, since=_SINCE, until=_SINCE, status="completed", ttl=2**40)
+
+
+def build_webhooks(world: TenantFixture, _n: int) -> Neighbours:
+    """Yield a webhook of the organization."""
+    fields = new_fields()
+    options = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
+    secret = encrypted_secret_without_expiry(fields["id"], generate_secret())
+    yield Webhook(**fields, organization_id=world.id, **options, secrets=[secret])

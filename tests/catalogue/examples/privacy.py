@@ -1,0 +1,14 @@
+"""Examples of the operations on erasures."""
+
+from typing import Final
+
+from chalicelib.features.privacy.erasures.entities import Erasure
+from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
+from tests.catalogue.tenant_fixture import TenantFixture
+
+EXAMPLES: Final[ExampleFactories] = {"erase_person": lambda _: example({"email": "gone@example.org"})}
+
+
+def build_erasures(world: TenantFixture, _n: int) -> Neighbours:
+    """Yield a completed erasure."""
+    yield Erasure(**new_fields(), organization_id=world.id, status="completed", step="entries")
