@@ -1,4 +1,4 @@
-"""The anchors in their bucket, and attacks on logs by someone with access to the table or the bucket."""
+"""The anchors in their bucket, also as someone with access to the bucket forges them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +10,7 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
-from tests.harness import memory_aws, snapshots
-from tests.harness.audit_logs import chain_items, entry_item, head_item
-from tests.harness.memory_aws import Item
-from tests.harness.organizations import CreatedOrganization
+from tests.harness import snapshots
 from tests.harness.sample_entity import create_logged_parcel
 from tests.harness.workers import Workers
 
@@ -67,21 +64,6 @@ def append_before_next_anchor_read(monkeypatch: pytest.MonkeyPatch, after_append
         return load_latest_anchor_or_none(log)
 
     monkeypatch.setattr(anchors, "load_latest_anchor_or_none", load_after_append)
-
-
-def head_and_chain_items(organization: CreatedOrganization) -> list[Item]:
-    """Return the items that record the size of a log: its head and its chains."""
-    return [head_item(organization), *chain_items(organization)]
-
-
-def truncate_log(organization: CreatedOrganization, earlier_items: list[Item]) -> None:
-    """Remove the entries after an earlier state of a log, and restore the head and the chains of that state."""
-    for sequence in range(earlier_items[0]["size"] + 1, head_item(organization)["size"] + 1):
-        memory_aws.delete_item(entry_item(organization, sequence))
-    for item in head_and_chain_items(organization):
-        memory_aws.delete_item(item)
-    for item in earlier_items:
-        memory_aws.put_item(item)
 
 
 def _s3() -> Any:

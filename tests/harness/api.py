@@ -7,7 +7,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 from urllib.parse import urlencode
 from uuid import uuid4
 
@@ -58,6 +58,11 @@ class ApiResponse:
     def status_and_code(self) -> str:
         """The status and the code of the problem: `404 not_found`."""
         return f"{self.status} {self.json['code']}"
+
+    def expect(self, status: int) -> Self:
+        """Return this response, after checking its status."""
+        assert self.status == status, self.text
+        return self
 
     @property
     def comparable_content(self) -> tuple[int, dict[str, str], str]:

@@ -3,7 +3,6 @@
 from hashlib import sha256
 from typing import Any, Final
 
-from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import checkpoints
@@ -42,8 +41,7 @@ def expected_changes(before: Json, now: Json) -> list[Json]:
 def verify_integrity(api: ApiClient, organization: CreatedOrganization, **query: object) -> Json:
     """Verify a log as the owner, and return the report."""
     answer = api.get(f"{organization.path}/audit-log/verify-integrity", caller=organization.owner, query=query)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return answer.expect(200).json
 
 
 def verification_failure(api: ApiClient, organization: CreatedOrganization, **query: object) -> tuple[object, object]:
@@ -72,15 +70,6 @@ def entry_item(organization: CreatedOrganization, sequence: int) -> Item:
 
 def head_item(organization: CreatedOrganization) -> Item:
     return next(item for item in memory_aws.all_items() if (item["pk"], item["sk"]) == (f"Q#{organization.id}", "!"))
-
-
-def chain_items(organization: CreatedOrganization) -> list[Item]:
-    """Return the items of the chains of a log."""
-    return [
-        item
-        for item in memory_aws.all_items()
-        if item["pk"] == f"Q#{organization.id}" and chain_shard_or_none(item) is not None
-    ]
 
 
 def alter_item(item: Item, **attributes: Any) -> None:

@@ -32,7 +32,9 @@ class ChannelClient(RecordClient, CreatedChannel):
 
     def messages(self) -> list[ChannelMessage]:
         """Return the stored messages, in the order of the log."""
-        return stored_messages(self)
+        items = [item for item in memory_aws.all_items() if item.get("kind") == ChannelMessage.kind]
+        found = [ChannelMessage.from_item(item) for item in items if item["channel_id"] == self.id]
+        return sorted(found, key=lambda message: message.sequence)
 
     def message_statuses(self) -> list[str]:
         """Return the statuses of the stored messages, in the order of the log."""
@@ -54,35 +56,12 @@ def create_channel(
     api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any
 ) -> CreatedChannel:
     """Create a channel as the owner of the organization."""
-    answer = post_channel(api, organization, url, **fields)
-    assert answer.status == 201, answer.text
-    return CreatedChannel(answer.json, organization)
-
-
-def get_channel(api: ApiClient, channel: CreatedChannel) -> Json:
-    """Read a channel as the owner of its organization."""
-    return api.get(channel.path, caller=channel.organization.owner).json
-
-
-def update_channel(api: ApiClient, channel: CreatedChannel, **fields: Any) -> ApiResponse:
-    """Change a channel as the owner of its organization."""
-    answer = api.patch(channel.path, caller=channel.organization.owner, json=fields)
-    assert answer.status == 200, answer.text
-    return answer
+    return CreatedChannel(post_channel(api, organization, url, **fields).expect(201).json, organization)
 
 
 def send_test_message(api: ApiClient, channel: CreatedChannel) -> Json:
     """Send a test message to a channel as the owner, and return the result."""
-    answer = api.post(f"{channel.path}/test", caller=channel.organization.owner)
-    assert answer.status == 200, answer.text
-    return answer.json
-
-
-def stored_messages(channel: CreatedChannel) -> list[ChannelMessage]:
-    """Return the stored messages to a channel, in the order of the log."""
-    items = [item for item in memory_aws.all_items() if item.get("kind") == ChannelMessage.kind]
-    found = [ChannelMessage.from_item(item) for item in items if item["channel_id"] == channel.id]
-    return sorted(found, key=lambda message: message.sequence)
+    return api.post(f"{channel.path}/test", caller=channel.organization.owner).expect(200).json
 
 
 def stored_channel(channel: CreatedChannel) -> IntegrationChannel:

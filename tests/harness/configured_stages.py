@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from chalicelib.kernel.crypto.keyrings import KeyPurpose
 from infrastructure.bootstrap import data_settings
 from infrastructure.names import Stage
 from infrastructure.policies import policies
@@ -21,11 +22,7 @@ def configure_stage(project: Path) -> dict[str, str]:
         "AUTH_JWKS": "https://login.example.com/keys.json",
         "AUTH_AUDIENCE": "atrium",
         "PLATFORMS_DOMAIN": "atrium.example.com",
-        "AUDIT_SIGNING_KEY": WRAPPED_KEY,
-        "SEAL_KEY": WRAPPED_KEY,
-        "ENTRY_KEY": WRAPPED_KEY,
-        "DATA_KEY": WRAPPED_KEY,
-        "TOKEN_KEY": WRAPPED_KEY,
+        **dict.fromkeys((purpose.setting_name.upper() for purpose in KeyPurpose), WRAPPED_KEY),
         "AUDIT_PUBLIC_KEYS": "A" * 43 + "=",
     }
     config["stages"][STAGE.name]["environment_variables"] = variables

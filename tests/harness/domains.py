@@ -26,8 +26,7 @@ def claim_domain(
 ) -> Json:
     """Claim a domain for a platform, and return the response with the required DNS records."""
     answer = api.post(custom_domain_path(platform), caller=caller or platform.owner, json={"domain": domain})
-    assert answer.status == 201, answer.text
-    return answer.json
+    return answer.expect(201).json
 
 
 def verify_domain(api: ApiClient, platform: CreatedPlatform) -> ApiResponse:

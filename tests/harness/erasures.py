@@ -23,16 +23,12 @@ def post_erasure(
 
 def create_erasure(api: ApiClient, organization: CreatedOrganization, **subject: Any) -> str:
     """Create an erasure as the owner, and return its path."""
-    answer = post_erasure(api, organization, **subject)
-    assert answer.status == 202, answer.text
-    return answer.location
+    return post_erasure(api, organization, **subject).expect(202).location
 
 
 def get_erasure(api: ApiClient, organization: CreatedOrganization, path: str) -> Json:
     """Read an erasure as the owner."""
-    answer = api.get(path, caller=organization.owner)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return api.get(path, caller=organization.owner).expect(200).json
 
 
 def finish_erasures(workers: Workers, clock: Clock) -> None:
@@ -74,9 +70,7 @@ class PersonEraser:
 
     def get(self, path: str, *, caller: Caller | None = None) -> Json:
         """Read an erasure, by default as the owner who created the organization."""
-        answer = self._api.get(path, caller=caller or self._organization.owner)
-        assert answer.status == 200, answer.text
-        return answer.json
+        return self._api.get(path, caller=caller or self._organization.owner).expect(200).json
 
 
 def keys_of_items_containing(*texts: str) -> list[tuple[str, str]]:

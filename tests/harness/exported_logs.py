@@ -192,16 +192,10 @@ def verify_export(
     return describe_proof(export, head, parse_omitted_runs(json.dumps(evidence).encode()))
 
 
-def verification_result(
-    log: ExportedLog,
-    export: Iterable[bytes],
-    evidence: Any = (),
-    checkpoint: str = "",
-    keys: Collection[Ed25519PrivateKey] = (KEY,),
-) -> str:
-    """Return what the offline verifier proves, or the message of its error."""
+def verification_result(log: ExportedLog, export: Iterable[bytes], *arguments: Any, **options: Any) -> str:
+    """Return what the offline verifier proves, or the message of its error. Takes the arguments of `verify_export`."""
     try:
-        return verify_export(log, export, evidence, checkpoint, keys)
+        return verify_export(log, export, *arguments, **options)
     except InvalidInput as broken:
         return str(broken)
 

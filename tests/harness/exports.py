@@ -55,16 +55,12 @@ class CreatedExport(CreatedRecord):
 
     def get(self, api: ApiClient) -> Json:
         """Read the export as the owner of its organization."""
-        answer = api.get(self.path, caller=self.organization.owner)
-        assert answer.status == 200, answer.text
-        return answer.json
+        return api.get(self.path, caller=self.organization.owner).expect(200).json
 
 
 def create_export(api: ApiClient, organization: CreatedOrganization, **body: Any) -> CreatedExport:
     """Create an export in the background as the owner."""
-    answer = post_export(api, organization, **body)
-    assert answer.status == 202, answer.text
-    return CreatedExport(answer.json, organization)
+    return CreatedExport(post_export(api, organization, **body).expect(202).json, organization)
 
 
 def create_completed_export(api: ApiClient, workers: Workers, organization: CreatedOrganization, **body: Any) -> Json:

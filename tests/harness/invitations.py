@@ -57,16 +57,10 @@ def post_invitation(
 
 
 def create_invitation(
-    api: ApiClient,
-    container: CreatedOrganization | CreatedPlatform,
-    invitee: Person | str,
-    *,
-    caller: Caller | None = None,
-    **fields: Any,
+    api: ApiClient, container: CreatedOrganization | CreatedPlatform, invitee: Person | str, **options: Any
 ) -> CreatedInvitation:
-    """Create an invitation to an organization or platform, by default as the owner."""
-    answer = post_invitation(api, container, invitee, caller=caller, **fields)
-    assert answer.status == 201, answer.text
+    """Create an invitation with the options of `post_invitation`."""
+    answer = post_invitation(api, container, invitee, **options).expect(201)
     return CreatedInvitation(answer.json, answer.location)
 
 
@@ -74,8 +68,7 @@ def resend_invitation(
     api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation
 ) -> CreatedInvitation:
     """Resend an invitation, at least a minute after it was sent last, and return it."""
-    answer = api.post(f"{invitation.path}/resend", caller=organization.owner)
-    assert answer.status == 200, answer.text
+    answer = api.post(f"{invitation.path}/resend", caller=organization.owner).expect(200)
     return CreatedInvitation(answer.json, invitation.path)
 
 
@@ -96,16 +89,12 @@ def decide_on_invitation(
 
 def accept_invitation(api: ApiClient, invitation: CreatedInvitation, person: Person) -> Json:
     """Accept an invitation, and return the body of the response."""
-    answer = decide_on_invitation(api, invitation, person)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return decide_on_invitation(api, invitation, person).expect(200).json
 
 
 def decline_invitation(api: ApiClient, invitation: CreatedInvitation, person: Person) -> Json:
     """Decline an invitation, and return the body of the response."""
-    answer = decide_on_invitation(api, invitation, person, "decline")
-    assert answer.status == 200, answer.text
-    return answer.json
+    return decide_on_invitation(api, invitation, person, "decline").expect(200).json
 
 
 def create_accepted(api: ApiClient, organization: CreatedOrganization, person: Person) -> CreatedInvitation:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Empty, Queue
-from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -117,13 +116,11 @@ class LambdaFunction:
             )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._api.invocations.put(None)
-        self._serving.__exit__(kind, error, trace)
+        self._serving.__exit__(None, None, None)
 
     def invoke(self, event: Any) -> Any:
         """Invoke the function with an event, check that it succeeds, and return its response."""

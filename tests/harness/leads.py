@@ -16,10 +16,7 @@ _hosts: Final = count(1)
 class CreatedLead(CreatedRecord):
     """A lead as its sender sees it."""
 
-    @property
-    def path(self) -> str:
-        """The path of the lead for its sender."""
-        return f"/public/leads/{self.id}"
+    collection_path = "/public/leads"
 
     @property
     def operator_path(self) -> str:
@@ -46,23 +43,17 @@ def post_lead(api: ApiClient, email: str = EMAIL_ADDRESS, *, ip: str = "", **fie
 
 def create_lead(api: ApiClient, email: str = EMAIL_ADDRESS, **fields: Any) -> CreatedLead:
     """Create a lead."""
-    answer = post_lead(api, email, **fields)
-    assert answer.status == 201, answer.text
-    return CreatedLead(answer.json)
+    return CreatedLead(post_lead(api, email, **fields).expect(201).json)
 
 
 def get_public_lead(api: ApiClient, lead: CreatedLead) -> Json:
     """Read a lead as its sender."""
-    answer = api.get(lead.path, headers=lead.headers)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return api.get(lead.path, headers=lead.headers).expect(200).json
 
 
 def get_lead(api: ApiClient, lead: CreatedLead, operator: Person) -> Json:
     """Read a lead as an operator."""
-    answer = api.get(lead.operator_path, caller=operator)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return api.get(lead.operator_path, caller=operator).expect(200).json
 
 
 def patch_public_lead_status(api: ApiClient, lead: CreatedLead, status: str) -> ApiResponse:

@@ -38,18 +38,14 @@ def send_menu(
 
 def put_menu(api: ApiClient, site: CreatedSite, *items: Json, navigation_id: str = "main", **options: Any) -> Json:
     """Create or replace a menu, and return it."""
-    answer = send_menu(api, site, *items, navigation_id=navigation_id, **options)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return send_menu(api, site, *items, navigation_id=navigation_id, **options).expect(200).json
 
 
 def get_menu_targets(
     api: ApiClient, site: CreatedSite, *, caller: Caller | None = None, navigation_id: str = "main"
 ) -> dict[str, Any]:
     """Return the targets of a menu's items by label, with those of their children, as a caller sees them."""
-    answer = api.get(f"{site.path}/navigation/{navigation_id}", caller=caller)
-    assert answer.status == 200, answer.text
-    return _targets(answer.json["items"])
+    return _targets(api.get(f"{site.path}/navigation/{navigation_id}", caller=caller).expect(200).json["items"])
 
 
 def _targets(items: list[Json]) -> dict[str, Any]:

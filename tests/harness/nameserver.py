@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from threading import Lock
 from time import sleep
-from types import TracebackType
 from typing import Final, Literal, Self
 
 from dns.message import Message, make_response
@@ -87,9 +86,7 @@ class Nameserver(dns_server.Nameserver):
         self.start()
         return self
 
-    def __exit__(
-        self, exception_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

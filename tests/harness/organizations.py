@@ -35,8 +35,7 @@ class CreatedOrganization(CreatedRecord):
 
 def create_organization(api: ApiClient, owner: Person, **fields: Any) -> CreatedOrganization:
     """Create an organization over HTTP."""
-    answer = api.post("/organizations", caller=owner, json={"name": "Analytical Engines", **fields})
-    assert answer.status == 201
+    answer = api.post("/organizations", caller=owner, json={"name": "Analytical Engines", **fields}).expect(201)
     return CreatedOrganization(answer.json, owner)
 
 
@@ -50,13 +49,10 @@ def roles_by_username(api: ApiClient, organization: CreatedOrganization) -> dict
     return {m["username"]: m["role"] for m in api.get_items(f"{organization.path}/members", caller=organization.owner)}
 
 
-def create_api_key(
-    api: ApiClient, organization: CreatedOrganization, *scopes: str, caller: Caller | None = None, **fields: Any
-) -> Caller:
-    """Create an API key over HTTP, by default as the owner of the organization."""
-    answer = post_api_key(api, organization, *scopes, caller=caller, **fields)
-    assert answer.status == 201, answer.text
-    return Caller(answer.json["id"], answer.json["key"])
+def create_api_key(api: ApiClient, organization: CreatedOrganization, *scopes: str, **options: Any) -> Caller:
+    """Create an API key with the options of `post_api_key`."""
+    record = post_api_key(api, organization, *scopes, **options).expect(201).json
+    return Caller(record["id"], record["key"])
 
 
 def post_api_key(

@@ -1,6 +1,6 @@
 """Pending log entries without operations, to fill logs quickly."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from chalicelib.kernel.audit_log.entries import Event
@@ -11,7 +11,7 @@ from chalicelib.kernel.storage.entity import Item
 
 
 def build_event(
-    event_type: str, log: str, target: dict[str, Any], data: dict[str, Any], changes: Sequence[Mapping[str, Any]] = ()
+    event_type: str, log: str, target: dict[str, Any], data: dict[str, Any], changes: Sequence[dict[str, Any]] = ()
 ) -> Event:
     """Return an event of the service itself."""
     timestamp = now()

@@ -56,16 +56,14 @@ def create_platform(
 ) -> CreatedPlatform:
     """Create a platform as the owner of an organization, and publish it on request."""
     body = {"organizationId": organization.id, "name": "Engines", **fields}
-    answer = api.post("/platforms", caller=organization.owner, json=body)
-    assert answer.status == 201, answer.text
+    answer = api.post("/platforms", caller=organization.owner, json=body).expect(201)
     platform = CreatedPlatform(answer.json, organization.owner)
     return publish_platform(api, platform) if publish else platform
 
 
 def publish_platform(api: ApiClient, platform: CreatedPlatform) -> CreatedPlatform:
     """Publish a platform."""
-    answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={})
-    assert answer.status == 200
+    answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={}).expect(200)
     return replace(platform, record=answer.json)
 
 
@@ -74,9 +72,7 @@ def create_space(
 ) -> CreatedSpace:
     """Create a space in a platform, by default as the owner of the organization."""
     body = {"platformId": platform.id, "name": "Looms", **fields}
-    answer = api.post("/spaces", caller=caller or platform.owner, json=body)
-    assert answer.status == 201, answer.text
-    return CreatedSpace(answer.json, platform)
+    return CreatedSpace(api.post("/spaces", caller=caller or platform.owner, json=body).expect(201).json, platform)
 
 
 def add_block_capability_and_module(
@@ -114,9 +110,7 @@ def set_member_role(
 ) -> Json:
     """Set a person's role in a platform or space as the owner, over HTTP, and return the membership."""
     owner = container.platform.owner if isinstance(container, CreatedSpace) else container.owner
-    answer = api.patch(f"{container.path}/members/{person.id}", caller=owner, json={"role": str(role)})
-    assert answer.status == 200, answer.text
-    return answer.json
+    return api.patch(f"{container.path}/members/{person.id}", caller=owner, json={"role": str(role)}).expect(200).json
 
 
 def _store(member: M) -> M:

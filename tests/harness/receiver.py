@@ -17,7 +17,6 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from threading import Event, Lock, Thread
-from types import TracebackType
 from typing import Any, Self
 
 FOREVER_SECONDS = 3600.0
@@ -149,9 +148,7 @@ class Receiver(ThreadingTCPServer):
         self._thread.start()
         return self
 
-    def __exit__(
-        self, exception_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop_event.set()
         self.shutdown()
         self._thread.join()

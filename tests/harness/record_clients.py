@@ -45,12 +45,8 @@ class RecordClient(CreatedRecord):
 
     def read(self) -> Json:
         """Return the current state of the record."""
-        answer = self.get()
-        assert answer.status == 200, answer.text
-        return answer.json
+        return self.get().expect(200).json
 
     def update(self, **fields: Any) -> Json:
         """Change the record, and return it."""
-        answer = self.patch("", fields)
-        assert answer.status == 200, answer.text
-        return answer.json
+        return self.patch("", fields).expect(200).json

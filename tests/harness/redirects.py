@@ -15,10 +15,7 @@ class CreatedRedirect(CreatedRecord):
 
     site: CreatedSite
 
-    @property
-    def path(self) -> str:
-        """The path of the record."""
-        return f"{self.site.path}/redirects/{self.id}"
+    collection_path = "{site.path}/redirects"
 
 
 def post_redirect(
@@ -39,9 +36,7 @@ def create_redirect(
     api: ApiClient, site: CreatedSite, from_path: str, to_path: str | None = None, **fields: Any
 ) -> CreatedRedirect:
     """Create a redirect."""
-    answer = post_redirect(api, site, from_path, to_path, **fields)
-    assert answer.status == 201, answer.text
-    return CreatedRedirect(answer.json, site)
+    return CreatedRedirect(post_redirect(api, site, from_path, to_path, **fields).expect(201).json, site)
 
 
 def list_redirects(api: ApiClient, site: CreatedSite) -> list[Json]:
@@ -68,8 +63,7 @@ def delete_redirect(api: ApiClient, redirect: CreatedRedirect) -> ApiResponse:
 
 def resolve_visit(api: ApiClient, site: CreatedSite, path: str) -> str | tuple[int, str] | None:
     """Return what a path of a site resolves to: the title of a page, a status code and a location, or None."""
-    answer = api.get("/sites/resolve", query={"host": site.record["host"], "path": path})
-    assert answer.status == 200, answer.text
+    answer = api.get("/sites/resolve", query={"host": site.record["host"], "path": path}).expect(200)
     if target := answer.json["redirect"]:
         return target["statusCode"], target["location"]
     return answer.json["page"]["title"] if answer.json["page"] else None

@@ -11,14 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 _ED25519_SIGNATURE_TYPE: Final = b"\x01"
 
 
-def leaf_data(entry: Mapping[str, Any]) -> bytes:
-    """Return the leaf data of an entry: its canonical JSON without the fields that the ledger adds."""
-    return rfc8785.dumps({name: value for name, value in entry.items() if name not in ("sequence", "integrity")})
-
-
 def leaf_hash(entry: Mapping[str, Any]) -> bytes:
-    """Return the hash of an entry's leaf (section 2.1)."""
-    return sha256(b"\x00" + leaf_data(entry)).digest()
+    """Return the hash of an entry's leaf (section 2.1): its canonical JSON without the fields that the ledger adds."""
+    data = rfc8785.dumps({name: value for name, value in entry.items() if name not in ("sequence", "integrity")})
+    return sha256(b"\x00" + data).digest()
 
 
 def tree_root(leaves: Sequence[bytes]) -> bytes:

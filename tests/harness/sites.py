@@ -26,10 +26,7 @@ class CreatedPage(CreatedRecord):
 
     site: CreatedSite
 
-    @property
-    def path(self) -> str:
-        """The path of the record."""
-        return f"{self.site.path}/pages/{self.id}"
+    collection_path = "{site.path}/pages"
 
     @property
     def draft_revision_id(self) -> str:
@@ -42,12 +39,10 @@ def create_site(
 ) -> CreatedSite:
     """Create a site as the owner of an organization, and publish it by default."""
     owner = organization.owner
-    answer = api.post(f"{organization.path}/sites", caller=owner, json={"name": "Engines", **fields})
-    assert answer.status == 201, answer.text
+    answer = api.post(f"{organization.path}/sites", caller=owner, json={"name": "Engines", **fields}).expect(201)
     site = CreatedSite(answer.json, owner)
     if publish:
-        answer = api.patch(site.path, caller=owner, json={"status": "published"})
-        assert answer.status == 200, answer.text
+        answer = api.patch(site.path, caller=owner, json={"status": "published"}).expect(200)
     return replace(site, record=answer.json)
 
 
@@ -56,16 +51,12 @@ def create_draft_page(
 ) -> CreatedPage:
     """Create a draft page as the owner of a site."""
     body = {"title": title, "parentId": parent and parent.id, **fields}
-    answer = api.post(f"{site.path}/pages", caller=site.owner, json=body)
-    assert answer.status == 201, answer.text
-    return CreatedPage(answer.json, site)
+    return CreatedPage(api.post(f"{site.path}/pages", caller=site.owner, json=body).expect(201).json, site)
 
 
 def publish_page(api: ApiClient, page: CreatedPage, **body: Any) -> Json:
     """Publish the draft or an earlier revision of a page, and return the page."""
-    answer = api.post(f"{page.path}/publish", caller=page.site.owner, json=body)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return api.post(f"{page.path}/publish", caller=page.site.owner, json=body).expect(200).json
 
 
 def create_published_page(
@@ -78,15 +69,7 @@ def create_published_page(
 
 def update_page(api: ApiClient, page: CreatedPage, **fields: Any) -> Json:
     """Change a page as the owner of its site, and return it."""
-    answer = api.patch(page.path, caller=page.site.owner, json=fields)
-    assert answer.status == 200, answer.text
-    return answer.json
-
-
-def publish_at(api: ApiClient, page: CreatedPage, slug: str) -> None:
-    """Publish a page at another path."""
-    update_page(api, page, slug=slug)
-    publish_page(api, page)
+    return api.patch(page.path, caller=page.site.owner, json=fields).expect(200).json
 
 
 def get_page_by_path(api: ApiClient, site: CreatedSite, path: str, *, caller: Any = None, **query: Any) -> ApiResponse:

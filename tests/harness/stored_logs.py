@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.core.encoding import to_base64url
 from tests.harness import anchors, audit_logs, exports, memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
@@ -105,12 +106,17 @@ class StoredLog:
         memory_aws.put_item({name: value for name, value in self.entry(sequence).items() if name not in names})
 
     def head_and_chains(self) -> list[Item]:
-        """Return the items that record the size of the log."""
-        return anchors.head_and_chain_items(self.organization)
+        """Return the items that record the size of the log: its head and its chains."""
+        items = [item for item in memory_aws.all_items() if item["pk"] == f"Q#{self.id}"]
+        return [self.head, *(item for item in items if chain_shard_or_none(item) is not None)]
 
     def truncate(self, earlier_items: list[Item]) -> None:
         """Remove the entries after an earlier state, and restore the head and the chains of that state."""
-        anchors.truncate_log(self.organization, earlier_items)
+        self.remove(*range(earlier_items[0]["size"] + 1, self.head["size"] + 1))
+        for item in self.head_and_chains():
+            memory_aws.delete_item(item)
+        for item in earlier_items:
+            memory_aws.put_item(item)
 
     def save_checkpoint(self) -> str:
         """Return the current checkpoint as a query parameter."""

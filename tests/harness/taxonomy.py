@@ -46,9 +46,7 @@ def create_node(
     api: ApiClient, platform: CreatedPlatform, name: str = "Looms", parent: CreatedNode | None = None, **options: Any
 ) -> CreatedNode:
     """Create a node."""
-    answer = post_node(api, platform, name, parent, **options)
-    assert answer.status == 201, answer.text
-    return CreatedNode(answer.json, platform)
+    return CreatedNode(post_node(api, platform, name, parent, **options).expect(201).json, platform)
 
 
 def create_node_chain(api: ApiClient, platform: CreatedPlatform, *names: str) -> list[CreatedNode]:
@@ -99,9 +97,7 @@ def create_attachment(
     api: ApiClient, node: CreatedNode, entity_type: str = "lesson", entity_id: str | None = None
 ) -> CreatedAttachment:
     """Attach a node to an entity."""
-    answer = post_attachment(api, node, entity_type, entity_id)
-    assert answer.status == 201, answer.text
-    return CreatedAttachment(answer.json, node)
+    return CreatedAttachment(post_attachment(api, node, entity_type, entity_id).expect(201).json, node)
 
 
 class TaxonomyNodes:
@@ -135,9 +131,7 @@ class TaxonomyNodes:
 
     def read(self, name: str) -> Json:
         """Read a node."""
-        answer = self._api.get(self._nodes[name].path, caller=self.platform.owner)
-        assert answer.status == 200, answer.text
-        return answer.json
+        return self._api.get(self._nodes[name].path, caller=self.platform.owner).expect(200).json
 
     def patch(self, node_name: str, /, **fields: Any) -> ApiResponse:
         """Request a change of a node, and return the response."""

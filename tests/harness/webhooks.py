@@ -54,9 +54,7 @@ class WebhookClient(RecordClient, CreatedWebhook):
 
     def send_test(self) -> Json:
         """Send a test message, and return the result."""
-        answer = self.post("/test")
-        assert answer.status == 200, answer.text
-        return answer.json
+        return self.post("/test").expect(200).json
 
 
 def create_webhook(
@@ -64,8 +62,9 @@ def create_webhook(
 ) -> CreatedWebhook:
     """Create a webhook as the owner of an organization."""
     target = url if isinstance(url, str) else url.url
-    answer = api.post(f"{organization.path}/webhooks", caller=organization.owner, json={"url": target, **fields})
-    assert answer.status == 201, answer.text
+    answer = api.post(
+        f"{organization.path}/webhooks", caller=organization.owner, json={"url": target, **fields}
+    ).expect(201)
     return CreatedWebhook(answer.json, organization)
 
 
@@ -76,9 +75,7 @@ def get_webhook(api: ApiClient, webhook: CreatedWebhook) -> Json:
 
 def update_webhook(api: ApiClient, webhook: CreatedWebhook, **fields: Any) -> ApiResponse:
     """Change a webhook as the owner of its organization."""
-    answer = api.patch(webhook.path, caller=webhook.organization.owner, json=fields)
-    assert answer.status == 200, answer.text
-    return answer
+    return api.patch(webhook.path, caller=webhook.organization.owner, json=fields).expect(200)
 
 
 def list_deliveries(api: ApiClient, webhook: CreatedWebhook, **query: object) -> list[Json]:
@@ -99,9 +96,7 @@ def request_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> ApiR
 
 def start_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> Json:
     """Start a replay as the owner, and return it."""
-    answer = request_replay(api, webhook, **body)
-    assert answer.status == 202, answer.text
-    return answer.json
+    return request_replay(api, webhook, **body).expect(202).json
 
 
 def get_finished_replay(api: ApiClient, webhook: CreatedWebhook, replay: Json) -> Json:

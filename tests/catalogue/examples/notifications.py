@@ -1,6 +1,6 @@
 """Examples of the operations on an organization's webhooks and integration channels, and on their deliveries."""
 
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
 from chalicelib.features.notifications.replays.entities import Replay
@@ -31,7 +31,7 @@ def build_channels(world: TenantFixture, _n: int) -> Neighbours:
     """Yield a channel of the organization."""
     fields = new_fields()
     url_fields = encrypted_url_fields(fields["id"], _CHANNEL_URL)
-    options = {"provider": "discord", "name": "#looms", "events": ["*"], "enabled": False}
+    options: Any = {"provider": "discord", "name": "#looms", "events": ["*"], "enabled": False}
     yield IntegrationChannel(**fields, **url_fields, organization_id=world.id, **options)
 
 
@@ -53,13 +53,13 @@ def build_deliveries(world: TenantFixture, _n: int) -> Neighbours:
 
 def build_replays(world: TenantFixture, _n: int) -> Neighbours:
     """Yield a former replay."""
-    container_ids = {"organization_id": world.id, "webhook_id": world.organization.webhook_id}
+    container_ids: Any = {"organization_id": world.id, "webhook_id": world.organization.webhook_id}
     yield Replay(**new_fields(), **container_ids, since=_SINCE, until=_SINCE, status="completed", ttl=2**40)
 
 
 def build_webhooks(world: TenantFixture, _n: int) -> Neighbours:
     """Yield a webhook of the organization."""
     fields = new_fields()
-    options = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
+    options: Any = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
     secret = encrypted_secret_without_expiry(fields["id"], generate_secret())
     yield Webhook(**fields, organization_id=world.id, **options, secrets=[secret])

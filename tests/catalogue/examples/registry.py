@@ -68,8 +68,8 @@ def add_neighbours(world: TenantFixture, count: int) -> None:
 
 def add_feature_neighbours(feature: str, world: TenantFixture, count: int) -> None:
     """Add neighbours to the records that the examples of a feature read, unless their number is fixed."""
-    build = _definitions(feature).get(f"build_{feature.rpartition('.')[2]}")
-    neighbours = [each for n in range(count if build else 0) for each in build(world, n)]
+    build = _definitions(feature).get(f"build_{feature.rpartition('.')[2]}", lambda *_: ())
+    neighbours = [each for n in range(count) for each in build(world, n)]
     events = [each for each in neighbours if isinstance(each, Event)]
     records = [each for each in neighbours if not isinstance(each, Event)]
     put_items([each.item() if isinstance(each, Entity) else each for each in records])

@@ -22,8 +22,8 @@ def build_research(world: TenantFixture, n: int) -> Neighbours:
     """Yield an artefact and an output in the libraries of the organization and of the public, and a job."""
     for library_id, organization_id in ((world.id, world.id), (PUBLIC_LIBRARY_ID, None)):
         place: dict[str, Any] = {"library_id": library_id, "organization_id": organization_id, "title": "Kilns"}
-        source = {"source": "dblp", "source_id": f"{library_id}/{n}", "fetched_at": now(), "content_hash": "0" * 64}
-        yield Artefact(**new_fields(), **place, **source, type="article", is_stale=False)
+        source: Any = {"source": "dblp", "source_id": f"{library_id}/{n}", "fetched_at": now(), "is_stale": False}
+        yield Artefact(**new_fields(), **place, **source, type="article", content_hash="0" * 64)
         yield ResearchOutput(**new_fields(), **place)
     starter = world.people.owner.id
     yield ResearchJob(**new_fields(), library_id=world.id, work="reconcile", started_by=starter, ttl=2**40)

@@ -80,7 +80,7 @@ def build_pages(world: TenantFixture, n: int) -> Neighbours:
 
 def build_redirects(world: TenantFixture, n: int) -> Neighbours:
     """Yield a redirect of the site. Some target the paths of others."""
-    paths = {"from_path": f"/neighbours/{n}", "to_path": f"/neighbours/{n // 10}-of-them"}
-    redirect = Redirect(**new_fields(), **_site_ids(world), **paths)
+    target = f"/neighbours/{n // 10}-of-them"
+    redirect = Redirect(**new_fields(), **_site_ids(world), from_path=f"/neighbours/{n}", to_path=target)
     yield redirect
     yield from redirect.derived_items

@@ -1,6 +1,6 @@
 """Examples of the operations on taxonomies."""
 
-from typing import Final
+from typing import Any, Final
 
 from chalicelib.features.taxonomy.attachments.entities import TaxonomyAttachment
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, ROOT_TERMS_LIST, TaxonomyNode
@@ -36,16 +36,19 @@ EXAMPLES: Final[ExampleFactories] = {
 }
 
 
+def _platform_ids(world: TenantFixture) -> dict[str, Any]:
+    return {"organization_id": world.id, "platform_id": world.platform.id}
+
+
 def build_attachments(world: TenantFixture, _n: int) -> Neighbours:
     """Yield an attachment of the node."""
     fields, node_id = new_fields(), world.organization.attachment.node.id
-    container_ids = {"organization_id": world.id, "platform_id": world.platform.id, "node_id": node_id}
-    yield TaxonomyAttachment(**fields, **container_ids, entity_type="lesson", entity_id=fields["id"])
+    yield TaxonomyAttachment(
+        **fields, **_platform_ids(world), node_id=node_id, entity_type="lesson", entity_id=fields["id"]
+    )
 
 
 def build_nodes(world: TenantFixture, n: int) -> Neighbours:
     """Yield a root node of the platform."""
-    container_ids = {"organization_id": world.id, "platform_id": world.platform.id}
-    names = {"name": f"Neighbour {n}", "slug": f"neighbour-{n}"}
-    lists = {"listed": ALL_NODES_LIST, "sibling_list": ROOT_TERMS_LIST}
-    yield TaxonomyNode(**new_fields(), **container_ids, **names, position=n + 1, **lists)
+    fields = new_fields() | {"listed": ALL_NODES_LIST, "sibling_list": ROOT_TERMS_LIST, "position": n + 1}
+    yield TaxonomyNode(**fields, **_platform_ids(world), name=f"Neighbour {n}", slug=f"neighbour-{n}")
