@@ -104,8 +104,7 @@ def test_a_mutation_writes_one_entry_with_its_exact_changes(operation, tenant):
     is_readable = operation.id not in OPERATIONS_WITH_UNREADABLE_RECORDS
     before = read_record(tenant, example.get_subject_path(operation)) if is_readable and not is_new else None
     entries_before = log_proof.load_entries()
-    answer = call_operation(operation, tenant)
-    assert answer.status == operation.success, answer.text
+    answer = call_operation(operation, tenant).expect(operation.success)
     entry = log_proof.entry_of_request(answer)
     assert [each.json for each in log_proof.load_entries() if each not in entries_before] == [entry]
     assert entry["type"] == operation.emits[0]

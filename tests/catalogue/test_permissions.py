@@ -193,8 +193,7 @@ class TestAPublicTarget:
 
     def test_is_visible_only_to_members_while_it_is_a_draft_and_to_nobody_after_its_deletion(self, operation, tenant):
         people = tenant.people
-        response = tenant.api.patch(tenant.site.path, caller=people.owner, json={"status": "draft"})
-        assert response.status == 200
+        response = tenant.api.patch(tenant.site.path, caller=people.owner, json={"status": "draft"}).expect(200)
         expected = "success" if operation.allows_anonymous else "404 not_found"
         assert [outcome_of_call(operation, tenant, each) for each in (None, people.outsider)] == [expected] * 2
         assert tenant.api.delete(tenant.organization.path, caller=people.owner).status == 204

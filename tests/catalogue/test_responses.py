@@ -98,8 +98,7 @@ def assert_readable_by_browsers(answer: ApiResponse) -> None:
 def assert_location_of_created_record(operation: Operation, world: TenantFixture, answer: ApiResponse) -> None:
     token = answer.json.get("leadToken")
     headers = {"Lead-Token": token} if token else {}
-    created = world.api.get(answer.location, caller=get_caller(operation, world), headers=headers)
-    assert created.status == 200
+    created = world.api.get(answer.location, caller=get_caller(operation, world), headers=headers).expect(200)
     assert created.json == {n: None if n in secret_fields_of(operation) else v for n, v in answer.json.items()}
 
 

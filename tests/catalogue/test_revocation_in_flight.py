@@ -169,8 +169,7 @@ def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation,
 
 @parametrize_operations(lambda o: o.grants_access)
 def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(operation, tenant):
-    answer = call_operation(operation, tenant)
-    assert answer.status == operation.success
+    answer = call_operation(operation, tenant).expect(operation.success)
     (transaction,) = [
         call for call in answer.calls.call_list if call.name == "dynamodb:TransactWriteItems" and contains_entry(call)
     ]

@@ -52,8 +52,7 @@ def access_patterns_page(world: TenantFixture) -> str:
 def _row(operation: Operation, world: TenantFixture) -> tuple[str, str, str, str]:
     headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
     world.warm_caches()
-    answer = call_operation(operation, world, headers=headers)
-    assert answer.status == operation.success, answer.text
+    answer = call_operation(operation, world, headers=headers).expect(operation.success)
     calls = answer.calls.call_list
     reads = [_describe_read(call) for call in calls if call.name in _READS]
     writes = [_WRITES[call.name](call) for call in calls if call.name in _WRITES]

@@ -31,7 +31,6 @@ def anchored_sizes(log: str) -> list[int]:
 
 
 def read_anchor(log: str, size: int) -> str:
-    """Return the content of an anchor."""
     content = _s3().get_object(Bucket=settings().anchors_bucket, Key=anchor_key(log, size))["Body"].read()
     return str(content.decode())
 

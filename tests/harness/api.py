@@ -41,12 +41,10 @@ class ApiResponse:
 
     @property
     def json(self) -> Json:
-        """The parsed body."""
         return cast("Json", json.loads(self.text))
 
     @property
     def etag(self) -> str:
-        """The entity tag."""
         return self.headers["ETag"]
 
     @property
@@ -102,19 +100,15 @@ class ApiClient:
         return self.request("GET", path, **options)
 
     def post(self, path: str, **options: Any) -> ApiResponse:
-        """Send a POST request."""
         return self.request("POST", path, **options)
 
     def patch(self, path: str, **options: Any) -> ApiResponse:
-        """Send a PATCH request."""
         return self.request("PATCH", path, **options)
 
     def put(self, path: str, **options: Any) -> ApiResponse:
-        """Send a PUT request."""
         return self.request("PUT", path, **options)
 
     def delete(self, path: str, **options: Any) -> ApiResponse:
-        """Send a DELETE request."""
         return self.request("DELETE", path, **options)
 
     def request(
@@ -162,7 +156,6 @@ class ApiClient:
         return pages
 
     def get_items(self, path: str, **options: Any) -> list[Json]:
-        """Return the items of all pages of a list."""
         return [item for page in self.get_pages(path, **options) for item in page["items"]]
 
     def _event(self, method: str, url: str, headers: Mapping[str, str], body: bytes, ip: str) -> Json:

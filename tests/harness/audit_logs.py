@@ -39,7 +39,6 @@ def expected_changes(before: Json, now: Json) -> list[Json]:
 
 
 def verify_integrity(api: ApiClient, organization: CreatedOrganization, **query: object) -> Json:
-    """Verify a log as the owner, and return the report."""
     answer = api.get(f"{organization.path}/audit-log/verify-integrity", caller=organization.owner, query=query)
     return answer.expect(200).json
 

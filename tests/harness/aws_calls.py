@@ -51,7 +51,6 @@ class RecordedCalls:
 
     @property
     def call_names(self) -> list[str]:
-        """The names of the calls, in order."""
         return [call.name for call in self.call_list]
 
     @property
@@ -60,7 +59,6 @@ class RecordedCalls:
         return [name for name in self.call_names if name in _READS]
 
     def names_of_service(self, service: str) -> list[str]:
-        """Return the names of the calls to one service."""
         return [name for name in self.call_names if name.startswith(f"{service}:")]
 
 

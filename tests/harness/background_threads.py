@@ -18,14 +18,12 @@ class TrackedThread(Thread):
 
 @contextmanager
 def track_threads() -> Iterator[None]:
-    """Track the threads that the service starts within the block."""
     with patch("chalicelib.kernel.identity.last_used.Thread", TrackedThread):
         yield
     join_threads()
 
 
 def join_threads() -> None:
-    """Wait for all tracked threads."""
     while _started_threads:
         with suppress(IndexError):  # Another thread of the test has joined it.
             _started_threads.pop().join()

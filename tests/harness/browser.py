@@ -27,7 +27,6 @@ _ARGUMENTS: Final = [
 
 @contextmanager
 def start_chromium() -> Iterator[Browser]:
-    """Start a browser."""
     chromium = find_chromium()
     # The Node in Playwright's package needs libraries that a machine may not have.
     with patch.dict(os.environ, PLAYWRIGHT_NODEJS_PATH=find_node().program):

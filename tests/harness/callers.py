@@ -30,8 +30,6 @@ class Caller:
 
 @dataclass(frozen=True)
 class Person(Caller):
-    """A user with the claims of their token."""
-
     username: str
     name: str
     email: str

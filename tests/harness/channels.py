@@ -15,8 +15,6 @@ from tests.harness.record_clients import RecordClient
 
 @dataclass(frozen=True)
 class CreatedChannel(CreatedRecord):
-    """An integration channel."""
-
     organization: CreatedOrganization
 
     collection_path = "{organization.path}/integration-channels"
@@ -24,10 +22,7 @@ class CreatedChannel(CreatedRecord):
 
 @dataclass(frozen=True)
 class ChannelClient(RecordClient, CreatedChannel):
-    """An integration channel, and requests about it."""
-
     def stored(self) -> IntegrationChannel:
-        """Return the channel as it is stored."""
         return stored_channel(self)
 
     def messages(self) -> list[ChannelMessage]:
@@ -37,16 +32,13 @@ class ChannelClient(RecordClient, CreatedChannel):
         return sorted(found, key=lambda message: message.sequence)
 
     def message_statuses(self) -> list[str]:
-        """Return the statuses of the stored messages, in the order of the log."""
         return [message.status for message in self.messages()]
 
     def send_test(self) -> Json:
-        """Send a test message, and return the result."""
         return send_test_message(self.api, self)
 
 
 def post_channel(api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any) -> ApiResponse:
-    """Request a channel as the owner of the organization, and return the response."""
     target = url if isinstance(url, str) else url.url_at("127.0.0.1", "/services/T0/B0/secret-of-the-room")
     body = {"provider": "slack", "name": "#engines", "config": {"webhookUrl": target}, **fields}
     return api.post(f"{organization.path}/integration-channels", caller=organization.owner, json=body)
@@ -55,17 +47,14 @@ def post_channel(api: ApiClient, organization: CreatedOrganization, url: str | R
 def create_channel(
     api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any
 ) -> CreatedChannel:
-    """Create a channel as the owner of the organization."""
     return CreatedChannel(post_channel(api, organization, url, **fields).expect(201).json, organization)
 
 
 def send_test_message(api: ApiClient, channel: CreatedChannel) -> Json:
-    """Send a test message to a channel as the owner, and return the result."""
     return api.post(f"{channel.path}/test", caller=channel.organization.owner).expect(200).json
 
 
 def stored_channel(channel: CreatedChannel) -> IntegrationChannel:
-    """Return a channel as it is stored."""
     return next(IntegrationChannel.from_item(item) for item in memory_aws.all_items() if item.get("id") == channel.id)
 
 

@@ -21,8 +21,6 @@ _MINUTE_NS: Final = 60 * _SECOND_NS
 
 
 class Clock:
-    """The clock that the service sees."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._shift_ns = 0
         self._frozen_ns: int | None = None

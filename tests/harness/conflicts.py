@@ -42,11 +42,9 @@ class Conflicts:
 
     @property
     def rejected_keys(self) -> set[ItemKey]:
-        """The keys for which transactions or writes were rejected."""
         return set(self.rejections)
 
     def is_held(self, key: ItemKey) -> bool:
-        """Return whether a transaction holds the item with a key."""
         return key in self._held
 
     def try_hold(self, keys: list[ItemKey], *, hold: bool) -> set[ItemKey]:
@@ -59,7 +57,6 @@ class Conflicts:
             return held_keys
 
     def release(self, keys: list[ItemKey]) -> None:
-        """Stop holding these keys."""
         with self._lock:
             self._held.difference_update(keys)
 

@@ -20,10 +20,8 @@ class CreatedRecord:
 
     @property
     def id(self) -> str:
-        """The id of the record."""
         return str(self.record["id"])
 
     @property
     def path(self) -> str:
-        """The path of the record."""
         return f"{self.collection_path.format_map(vars(self))}/{self.id}"

@@ -49,5 +49,4 @@ def _secret(text: str) -> bytes:
 
 
 def reset_key_cache() -> None:
-    """Reset the cache of decrypted keys."""
     keyrings._load_listed_key.cache_clear()  # noqa: SLF001

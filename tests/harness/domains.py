@@ -17,7 +17,6 @@ CHALLENGE_NAME = f"_atrium-challenge.{SHOP_DOMAIN}"
 
 
 def custom_domain_path(platform: CreatedPlatform) -> str:
-    """Return the path of a platform's custom domain."""
     return f"{platform.path}/custom-domain"
 
 
@@ -30,12 +29,10 @@ def claim_domain(
 
 
 def verify_domain(api: ApiClient, platform: CreatedPlatform) -> ApiResponse:
-    """Request the verification of a platform's domain."""
     return api.post(f"{custom_domain_path(platform)}/verify", caller=platform.owner, json={})
 
 
 def get_custom_domain(api: ApiClient, platform: CreatedPlatform) -> Json:
-    """Read a platform's custom domain."""
     return api.get(custom_domain_path(platform), caller=platform.owner).json
 
 
@@ -50,7 +47,6 @@ def publish_dns_records(nameserver: Nameserver, claim: Json) -> None:
 
 
 def stored_custom_domain(platform: CreatedPlatform) -> CustomDomain:
-    """Return the stored custom domain of a platform."""
     return CustomDomain.from_item(table.get(CustomDomain.make_item_key(platform_id=platform.id)) or {})
 
 

@@ -27,12 +27,10 @@ def create_erasure(api: ApiClient, organization: CreatedOrganization, **subject:
 
 
 def get_erasure(api: ApiClient, organization: CreatedOrganization, path: str) -> Json:
-    """Read an erasure as the owner."""
     return api.get(path, caller=organization.owner).expect(200).json
 
 
 def finish_erasures(workers: Workers, clock: Clock) -> None:
-    """Run the workers until all erasures are finished."""
     for _ in range(2):
         workers.run_until_idle()
         clock.shift(minutes=PAUSE_MINUTES)
@@ -42,7 +40,6 @@ def finish_erasures(workers: Workers, clock: Clock) -> None:
 def complete_erasure(
     api: ApiClient, workers: Workers, clock: Clock, organization: CreatedOrganization, **subject: Any
 ) -> Json:
-    """Create an erasure, complete it and return it."""
     path = create_erasure(api, organization, **subject)
     finish_erasures(workers, clock)
     record = get_erasure(api, organization, path)
@@ -61,11 +58,9 @@ class PersonEraser:
         return record["erasedRecords"], record["erasedEntries"]
 
     def begin(self, **identity: object) -> str:
-        """Create an erasure and return its path."""
         return create_erasure(self._api, self._organization, **identity)
 
     def finish(self) -> None:
-        """Run the workers until all erasures are finished."""
         finish_erasures(self._workers, self._clock)
 
     def get(self, path: str, *, caller: Caller | None = None) -> Json:

@@ -47,17 +47,14 @@ class ExportedLog:
 
     @property
     def size(self) -> int:
-        """The number of entries."""
         return len(self.leaf_hashes)
 
     @cached_property
     def lines(self) -> list[bytes]:
-        """The lines of the complete export."""
         return self.lines_in_order(range(1, self.size + 1))
 
     @cached_property
     def checkpoint(self) -> str:
-        """The signed checkpoint of the log."""
         return sign_checkpoint(self.size, rfc6962.tree_root(self.leaf_hashes))
 
     def lines_in_order(self, order: Iterable[int]) -> list[bytes]:
@@ -75,7 +72,6 @@ class ExportedLog:
         ]
 
     def lines_of(self, sequences: Collection[int]) -> list[bytes]:
-        """Return the lines of the entries with these sequences."""
         return [line for sequence, line in enumerate(self.lines, 1) if sequence in sequences]
 
     def evidence_for(self, sequences: Collection[int]) -> list[Json]:
@@ -168,13 +164,11 @@ def unproven_range(text: bytes) -> range:
 
 
 def sign_checkpoint(size: int, root: bytes, origin: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
-    """Return a checkpoint signed with a key."""
     text = f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
     return f"{text}\n{build_signature_line(text, origin, key)}"
 
 
 def build_signature_line(text: str, name: str = ORIGIN, key: Ed25519PrivateKey = KEY) -> str:
-    """Return the signature line of a signed note."""
     key_id = sha256(f"{name}\n\x01".encode() + key.public_key().public_bytes_raw()).digest()[:4]
     return f"— {name} {base64.b64encode(key_id + key.sign(text.encode())).decode()}\n"
 

@@ -42,24 +42,19 @@ def post_export(
 
 @dataclass(frozen=True)
 class CreatedExport(CreatedRecord):
-    """An export in the background."""
-
     organization: CreatedOrganization
 
     collection_path = "{organization.path}/audit-log/export-async"
 
     @property
     def item_key(self) -> tuple[str, str]:
-        """The key of its item."""
         return f"O#{self.organization.id}", f"X#{self.id}"
 
     def get(self, api: ApiClient) -> Json:
-        """Read the export as the owner of its organization."""
         return api.get(self.path, caller=self.organization.owner).expect(200).json
 
 
 def create_export(api: ApiClient, organization: CreatedOrganization, **body: Any) -> CreatedExport:
-    """Create an export in the background as the owner."""
     return CreatedExport(post_export(api, organization, **body).expect(202).json, organization)
 
 
@@ -98,7 +93,6 @@ def verify_export_file(record: Json) -> str:
 
 
 def read_ndjson_entries(record: Json) -> list[Json]:
-    """Return the entries of an NDJSON export."""
     return [json.loads(line) for line in gzip.decompress(download_file(record)).splitlines()]
 
 

@@ -75,7 +75,6 @@ def forbid_deliveries() -> Iterator[None]:
 
 @contextmanager
 def time_out_deliveries() -> Iterator[None]:
-    """Make all deliveries time out within the block."""
     response = WebhookResponse(
         status=None, error="The server did not respond within 15 s.", body="", duration_ms=15_000, timed_out=True
     )

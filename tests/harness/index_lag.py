@@ -55,7 +55,6 @@ class IndexLag:
     current_items: dict[_Key, Any] = field(default_factory=dict)
 
     def record_write(self) -> None:
-        """Record the changes of a write."""
         for key, before in self._refresh_items().items():
             self.changes.append(_Change(time.time_ns(), key, before))
 
@@ -76,7 +75,6 @@ class IndexLag:
         return changed | dict.fromkeys(self.current_items.keys() - known.keys())
 
     def visible_items(self) -> list[Any]:
-        """Return the items that are visible in the indexes."""
         items, visible_until_ns = dict(self.current_items), time.time_ns() - self.seconds * _SECOND_NS
         for change in reversed(self.changes):
             if change.made_at_ns <= visible_until_ns:

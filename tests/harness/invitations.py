@@ -28,17 +28,14 @@ class CreatedInvitation:
 
     @property
     def id(self) -> str:
-        """The id of the invitation."""
         return str(self.record["id"])
 
     @property
     def token(self) -> str:
-        """The token in its link."""
         return token_from_link(self.record["acceptUrl"])
 
 
 def token_from_link(link: str) -> str:
-    """Return the token in a link."""
     (token,) = parse_qs(urlsplit(link).query)["token"]
     return token
 
@@ -83,36 +80,30 @@ def open_invitation(
 def decide_on_invitation(
     api: ApiClient, invitation: CreatedInvitation | str, person: Caller | str | None, decision: str = "accept"
 ) -> ApiResponse:
-    """Accept or decline an invitation, and return the response."""
     return open_invitation(api, invitation, person, decision=decision)
 
 
 def accept_invitation(api: ApiClient, invitation: CreatedInvitation, person: Person) -> Json:
-    """Accept an invitation, and return the body of the response."""
     return decide_on_invitation(api, invitation, person).expect(200).json
 
 
 def decline_invitation(api: ApiClient, invitation: CreatedInvitation, person: Person) -> Json:
-    """Decline an invitation, and return the body of the response."""
     return decide_on_invitation(api, invitation, person, "decline").expect(200).json
 
 
 def create_accepted(api: ApiClient, organization: CreatedOrganization, person: Person) -> CreatedInvitation:
-    """Create an invitation that the person has accepted."""
     invitation = create_invitation(api, organization, person)
     accept_invitation(api, invitation, person)
     return invitation
 
 
 def create_declined(api: ApiClient, organization: CreatedOrganization, person: Person) -> CreatedInvitation:
-    """Create an invitation that the person has declined."""
     invitation = create_invitation(api, organization, person)
     decline_invitation(api, invitation, person)
     return invitation
 
 
 def get_invitation_status(api: ApiClient, organization: CreatedOrganization, invitation: CreatedInvitation) -> str:
-    """Read the status of an invitation as the owner."""
     return str(api.get(invitation.path, caller=organization.owner).json["status"])
 
 
@@ -137,6 +128,5 @@ def run_before_next_transaction(monkeypatch: pytest.MonkeyPatch, action: Callabl
 def list_invitation_ids(
     api: ApiClient, organization: CreatedOrganization, caller: Person, limit: int = 100, **query: str
 ) -> list[str]:
-    """List the ids of the invitations that a person sees."""
     items = api.get_items(f"{organization.path}/invitations", caller=caller, query={"limit": limit, **query})
     return [item["id"] for item in items]

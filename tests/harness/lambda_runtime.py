@@ -33,8 +33,6 @@ class Outcome:
 
 
 class _RuntimeApi(ThreadingHTTPServer):
-    """The Runtime API of one function."""
-
     daemon_threads = True
 
     def __init__(self, arn: str) -> None:
@@ -139,9 +137,7 @@ class LambdaFunction:
 
     @property
     def log_text(self) -> str:
-        """The text of its log."""
         return self._log.read_text()
 
     def read_log_records(self) -> list[dict[str, Any]]:
-        """Return the structured records of its log."""
         return [json.loads(line) for line in self.log_text.splitlines() if line.startswith("{")]

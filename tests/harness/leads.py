@@ -20,17 +20,14 @@ class CreatedLead(CreatedRecord):
 
     @property
     def operator_path(self) -> str:
-        """The path of the lead for operators."""
         return f"/marketing-leads/{self.id}"
 
     @property
     def token(self) -> str:
-        """The token that gives its sender access."""
         return str(self.record["leadToken"])
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers with the token."""
         return {"Lead-Token": self.token}
 
 
@@ -42,25 +39,20 @@ def post_lead(api: ApiClient, email: str = EMAIL_ADDRESS, *, ip: str = "", **fie
 
 
 def create_lead(api: ApiClient, email: str = EMAIL_ADDRESS, **fields: Any) -> CreatedLead:
-    """Create a lead."""
     return CreatedLead(post_lead(api, email, **fields).expect(201).json)
 
 
 def get_public_lead(api: ApiClient, lead: CreatedLead) -> Json:
-    """Read a lead as its sender."""
     return api.get(lead.path, headers=lead.headers).expect(200).json
 
 
 def get_lead(api: ApiClient, lead: CreatedLead, operator: Person) -> Json:
-    """Read a lead as an operator."""
     return api.get(lead.operator_path, caller=operator).expect(200).json
 
 
 def patch_public_lead_status(api: ApiClient, lead: CreatedLead, status: str) -> ApiResponse:
-    """Request another status as the sender."""
     return api.patch(f"{lead.path}/status", headers=lead.headers, json={"status": status})
 
 
 def patch_lead_status(api: ApiClient, lead: CreatedLead, operator: Person, status: str, **fields: Any) -> ApiResponse:
-    """Request another status as an operator."""
     return api.patch(f"{lead.operator_path}/status", caller=operator, json={"status": status, **fields})

@@ -16,8 +16,6 @@ _IDENTITY: Final = "atrium.example"
 
 @dataclass(frozen=True)
 class ReceivedEmail:
-    """An e-mail with its recipients, sender and headers."""
-
     recipients: list[str]
     sender: str
     email: Email

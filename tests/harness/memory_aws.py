@@ -88,7 +88,6 @@ def get_queues() -> list[Queue]:
 
 
 def discard_queued_messages() -> None:
-    """Discard the messages of all queues."""
     for queue in get_queues():
         queue._messages.clear()  # noqa: SLF001 - moto's purge allows one call per minute
 

@@ -8,13 +8,11 @@ from tests.harness.sites import CreatedPage, CreatedSite
 
 
 def page_item(page: CreatedPage, label: str | None = None, *children: Json) -> Json:
-    """Return a menu item for a page."""
     label = label or page.record["title"]
     return {"id": f"to-{page.id}", "label": label, "type": "page", "pageId": page.id, "children": [*children]}
 
 
 def url_item(url: str, label: str = "Elsewhere", *children: Json) -> Json:
-    """Return a menu item for a URL."""
     return {"id": f"to-{label.lower()}", "label": label, "type": "url", "url": url, "children": [*children]}
 
 

@@ -53,7 +53,6 @@ def run_moto_server() -> Iterator[str]:
 
 
 def main() -> None:
-    """Run the server, and print its port."""
     APIGatewayBackend.put_rest_api = put_rest_api  # type: ignore[method-assign]
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
     default_user_config["lambda"] = {"use_docker": False}

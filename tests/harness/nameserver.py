@@ -47,7 +47,6 @@ class Nameserver(dns_server.Nameserver):
             self._replies[name, each] = replies
 
     def remove_name(self, name: str) -> None:
-        """Remove a name."""
         self._replies = {key: replies for key, replies in self._replies.items() if key[0] != name}
 
     def _answer(self, question: Message) -> Message | None:

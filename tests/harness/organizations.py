@@ -13,28 +13,22 @@ from tests.harness.stored_records import create_membership
 
 @dataclass(frozen=True)
 class CreatedOrganization(CreatedRecord):
-    """An organization."""
-
     owner: Person
 
     collection_path = "/organizations"
 
     @property
     def api_keys_path(self) -> str:
-        """The path of its API keys."""
         return f"{self.path}/api-keys"
 
     def api_key_path(self, key: Caller) -> str:
-        """Return the path of an API key."""
         return f"{self.api_keys_path}/{key.id}"
 
     def member_path(self, person: Caller) -> str:
-        """Return the path of a member."""
         return f"{self.path}/members/{person.id}"
 
 
 def create_organization(api: ApiClient, owner: Person, **fields: Any) -> CreatedOrganization:
-    """Create an organization over HTTP."""
     answer = api.post("/organizations", caller=owner, json={"name": "Analytical Engines", **fields}).expect(201)
     return CreatedOrganization(answer.json, owner)
 
@@ -45,7 +39,6 @@ def add_organization_member(organization: CreatedOrganization, person: Person, r
 
 
 def roles_by_username(api: ApiClient, organization: CreatedOrganization) -> dict[str, str]:
-    """Return the roles of the members."""
     return {m["username"]: m["role"] for m in api.get_items(f"{organization.path}/members", caller=organization.owner)}
 
 
@@ -66,7 +59,6 @@ def post_api_key(
 def revoke_api_key(
     api: ApiClient, organization: CreatedOrganization, key: Caller, *, caller: Caller | None = None
 ) -> ApiResponse:
-    """Request the revocation of an API key, by default as the owner, and return the response."""
     return api.delete(organization.api_key_path(key), caller=caller or organization.owner)
 
 
@@ -86,7 +78,6 @@ def set_role(
     caller: Caller | None = None,
     **query: str,
 ) -> ApiResponse:
-    """Request a role of a member, by default as the owner, and return the response."""
     path = organization.member_path(person)
     return api.patch(path, caller=caller or organization.owner, json={"role": role}, query=query)
 
@@ -94,17 +85,14 @@ def set_role(
 def remove_member(
     api: ApiClient, organization: CreatedOrganization, person: Person, *, caller: Caller | None = None, **query: str
 ) -> ApiResponse:
-    """Request the removal of a member, by default as the owner, and return the response."""
     return api.delete(organization.member_path(person), caller=caller or organization.owner, query=query)
 
 
 def leave_organization(api: ApiClient, organization: CreatedOrganization, person: Caller) -> ApiResponse:
-    """Request that a member leaves, and return the response."""
     return api.post(f"{organization.path}/leave", caller=person)
 
 
 def transfer_ownership(
     api: ApiClient, organization: CreatedOrganization, caller: Caller, new_owner_id: object
 ) -> ApiResponse:
-    """Request the transfer of the ownership, and return the response."""
     return api.post(f"{organization.path}/transfer-ownership", caller=caller, json={"newOwnerId": new_owner_id})

@@ -20,22 +20,17 @@ M = TypeVar("M", PlatformMember, SpaceMember)
 
 @dataclass(frozen=True)
 class CreatedPlatform(CreatedRecord):
-    """A platform."""
-
     owner: Person
 
     collection_path = "/platforms"
 
     @property
     def organization_id(self) -> str:
-        """The id of its organization."""
         return str(self.record["organizationId"])
 
 
 @dataclass(frozen=True)
 class CreatedSpace(CreatedRecord):
-    """A space."""
-
     platform: CreatedPlatform
 
     collection_path = "/spaces"
@@ -62,7 +57,6 @@ def create_platform(
 
 
 def publish_platform(api: ApiClient, platform: CreatedPlatform) -> CreatedPlatform:
-    """Publish a platform."""
     answer = api.patch(f"{platform.path}/publish", caller=platform.owner, json={}).expect(200)
     return replace(platform, record=answer.json)
 
@@ -70,7 +64,6 @@ def publish_platform(api: ApiClient, platform: CreatedPlatform) -> CreatedPlatfo
 def create_space(
     api: ApiClient, platform: CreatedPlatform, *, caller: Person | None = None, **fields: Any
 ) -> CreatedSpace:
-    """Create a space in a platform, by default as the owner of the organization."""
     body = {"platformId": platform.id, "name": "Looms", **fields}
     return CreatedSpace(api.post("/spaces", caller=caller or platform.owner, json=body).expect(201).json, platform)
 

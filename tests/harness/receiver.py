@@ -51,7 +51,6 @@ class Reply:
     closes_connection: bool = False
 
     def parts(self) -> Iterator[bytes]:
-        """Yield the parts of the response."""
         if self.raw_response is not None:
             yield self.raw_response
             return
@@ -108,7 +107,6 @@ class Receiver(ThreadingTCPServer):
 
     @property
     def open_connection_count(self) -> int:
-        """The number of open connections."""
         with self._lock:
             return len(self._open_connections)
 
@@ -135,7 +133,6 @@ class Receiver(ThreadingTCPServer):
         return connection, address
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection."""
         with self._lock:
             self._open_connections.discard(request)
         super().shutdown_request(request)

@@ -20,33 +20,25 @@ class RecordClient(CreatedRecord):
         return self.api.request(method, f"{self.path}{path}", json=json, **{"caller": self.caller, **options})
 
     def get(self, path: str = "", **options: Any) -> ApiResponse:
-        """Send a GET request."""
         return self.request("GET", path, **options)
 
     def post(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
-        """Send a POST request."""
         return self.request("POST", path, json, **options)
 
     def put(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
-        """Send a PUT request."""
         return self.request("PUT", path, json, **options)
 
     def patch(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
-        """Send a PATCH request."""
         return self.request("PATCH", path, json, **options)
 
     def delete(self, path: str = "", **options: Any) -> ApiResponse:
-        """Send a DELETE request."""
         return self.request("DELETE", path, **options)
 
     def get_items(self, path: str = "", **options: Any) -> list[Json]:
-        """Return the items of all pages of a list."""
         return self.api.get_items(f"{self.path}{path}", **{"caller": self.caller, **options})
 
     def read(self) -> Json:
-        """Return the current state of the record."""
         return self.get().expect(200).json
 
     def update(self, **fields: Any) -> Json:
-        """Change the record, and return it."""
         return self.patch("", fields).expect(200).json

@@ -11,8 +11,6 @@ from tests.harness.sites import CreatedSite
 
 @dataclass(frozen=True)
 class CreatedRedirect(CreatedRecord):
-    """A redirect of a site."""
-
     site: CreatedSite
 
     collection_path = "{site.path}/redirects"
@@ -35,12 +33,10 @@ def post_redirect(
 def create_redirect(
     api: ApiClient, site: CreatedSite, from_path: str, to_path: str | None = None, **fields: Any
 ) -> CreatedRedirect:
-    """Create a redirect."""
     return CreatedRedirect(post_redirect(api, site, from_path, to_path, **fields).expect(201).json, site)
 
 
 def list_redirects(api: ApiClient, site: CreatedSite) -> list[Json]:
-    """List the redirects of a site."""
     return api.get_items(f"{site.path}/redirects", caller=site.owner)
 
 
@@ -52,12 +48,10 @@ def get_page_redirect(api: ApiClient, site: CreatedSite, from_path: str) -> Crea
 
 
 def patch_redirect(api: ApiClient, redirect: CreatedRedirect, **fields: Any) -> ApiResponse:
-    """Request a change of a redirect."""
     return api.patch(redirect.path, caller=redirect.site.owner, json=fields)
 
 
 def delete_redirect(api: ApiClient, redirect: CreatedRedirect) -> ApiResponse:
-    """Request the deletion of a redirect."""
     return api.delete(redirect.path, caller=redirect.site.owner)
 
 

@@ -24,18 +24,15 @@ _SMALL_DATASET_RECORDS: Final = 20
 
 @cache
 def deployed_dataset() -> Dataset:
-    """Return the dataset file that is deployed."""
     return read_dataset(dataset_path(LATEST_VERSION))
 
 
 @cache
 def deployed_columns(name: str) -> Mapping[str, list[str]]:
-    """Return the columns of a deployed dataset."""
     return decompress_columns(deployed_dataset().sets[name])
 
 
 def deployed_records(name: str) -> list[dict[str, str]]:
-    """Return the records of a deployed dataset."""
     return [
         dict(zip(deployed_columns(name), row, strict=True))
         for row in zip(*deployed_columns(name).values(), strict=True)

@@ -23,15 +23,12 @@ _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*(?=:)")
 
 @dataclass
 class Element:
-    """An HTML element."""
-
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
     children: list["Element | str"] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """Its text content."""
         return "".join(part if isinstance(part, str) else part.text for part in self.children)
 
     def find_all(self, *tags: str) -> list["Element"]:

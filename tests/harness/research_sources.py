@@ -39,7 +39,6 @@ def job_counts(**counts: int) -> dict[str, int]:
 
 
 def build_work(title: str, *, by: Researcher = CARBERRY, year: int = 2020, **fields: Any) -> Work:
-    """Return a work of one researcher."""
     return Work(title, year, [by], **fields)
 
 
@@ -52,7 +51,6 @@ class FakeSources:
     reply_override: Callable[[ReceivedRequest], Reply | None] = lambda _request: None
 
     def reply_to(self, request: ReceivedRequest) -> Reply:
-        """Return the reply to a request."""
         if override := self.reply_override(request):
             return override
         reply = self.sources.respond(request.path)
@@ -65,13 +63,11 @@ class FakeSources:
         return [request.path.partition("?")[0] for request in self.receiver.requests]
 
     def set_works(self, *works: Sequence[Work], **options: Any) -> None:
-        """Replace the works of the sources."""
         self.sources = StubSources([work for group in works for work in group], **options)
 
 
 @contextmanager
 def serve_fake_sources() -> Iterator[FakeSources]:
-    """Run the server of the sources within the block."""
     with Receiver() as receiver:
         fake_sources = FakeSources(receiver)
         receiver.default_reply = fake_sources.reply_to
@@ -93,11 +89,9 @@ class ResearchClient:
         return {"organizationId": self.organization_id} if self.organization_id else {}
 
     def post_job(self, path: str, body: Json | None = None) -> ApiResponse:
-        """Request a job, and return the response."""
         return self.api.post(path, caller=self.caller, json=body)
 
     def get(self, path: str, **query: Any) -> ApiResponse:
-        """Send a GET request as the caller."""
         return self.api.get(path, caller=self.caller, query=query)
 
     def complete_job(self, answer: ApiResponse) -> Json:
@@ -111,7 +105,6 @@ class ResearchClient:
         return self.complete_job(self.post_import(researcher_id))
 
     def post_import(self, researcher_id: str = "0000-0002-1825-0097") -> ApiResponse:
-        """Request an import, and return the response."""
         return self.post_job("/research/import", {"researcherId": researcher_id, **self._library_fields})
 
     def reconcile(self) -> Json:

@@ -67,7 +67,6 @@ def create_notice(operator: callers.Person, text: str = "Closed on Sunday") -> s
 
 
 def update_notice(operator: callers.Person, notice_id: str, text: str) -> None:
-    """Change the text of a notice as an operator."""
     _execute(revise_notice, operator, {"text": text}, notice_id=notice_id)
 
 

@@ -19,7 +19,6 @@ class SimulatedProcess:
 
     @classmethod
     def from_current_process(cls) -> "SimulatedProcess":
-        """Return the current process."""
         return cls(request_quota._counters)  # noqa: SLF001 - processes differ only in this state
 
     @contextmanager
@@ -33,7 +32,6 @@ class SimulatedProcess:
 
     @property
     def principal_count(self) -> int:
-        """The number of principals with a counter."""
         return len(self._counters.get(request_quota.REQUESTS, ()))
 
     @property

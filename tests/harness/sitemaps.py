@@ -20,7 +20,6 @@ def load_schema(name: str) -> XMLSchema:
 
 
 def get_sitemap(api: ApiClient, site: CreatedSite, **query: int) -> ApiResponse:
-    """Request the sitemap of a site anonymously."""
     return api.get(f"{site.path}/sitemap.xml", query=query)
 
 

@@ -13,8 +13,6 @@ from tests.harness.organizations import CreatedOrganization
 
 @dataclass(frozen=True)
 class CreatedSite(CreatedRecord):
-    """A site."""
-
     owner: Person
 
     collection_path = "/sites"
@@ -22,8 +20,6 @@ class CreatedSite(CreatedRecord):
 
 @dataclass(frozen=True)
 class CreatedPage(CreatedRecord):
-    """A page of a site."""
-
     site: CreatedSite
 
     collection_path = "{site.path}/pages"
@@ -49,7 +45,6 @@ def create_site(
 def create_draft_page(
     api: ApiClient, site: CreatedSite, title: str, *, parent: CreatedPage | None = None, **fields: Any
 ) -> CreatedPage:
-    """Create a draft page as the owner of a site."""
     body = {"title": title, "parentId": parent and parent.id, **fields}
     return CreatedPage(api.post(f"{site.path}/pages", caller=site.owner, json=body).expect(201).json, site)
 
@@ -62,13 +57,11 @@ def publish_page(api: ApiClient, page: CreatedPage, **body: Any) -> Json:
 def create_published_page(
     api: ApiClient, site: CreatedSite, title: str, *, parent: CreatedPage | None = None, **fields: Any
 ) -> CreatedPage:
-    """Create a page as the owner of a site, and publish it."""
     page = create_draft_page(api, site, title, parent=parent, **fields)
     return replace(page, record=publish_page(api, page))
 
 
 def update_page(api: ApiClient, page: CreatedPage, **fields: Any) -> Json:
-    """Change a page as the owner of its site, and return it."""
     return api.patch(page.path, caller=page.site.owner, json=fields).expect(200).json
 
 
@@ -92,11 +85,9 @@ class SitePages:
         return iter(self._pages.values())
 
     def post(self, **body: Any) -> ApiResponse:
-        """Request a page, and return the response."""
         return self._api.post(f"{self.site.path}/pages", caller=self.site.owner, json=body)
 
     def patch(self, title: str, /, **fields: Any) -> ApiResponse:
-        """Request a change of a page, and return the response."""
         return self._api.patch(self._pages[title].path, caller=self.site.owner, json=fields)
 
     def draft(self, *title_paths: str, **fields: Any) -> CreatedPage:
@@ -115,7 +106,6 @@ class SitePages:
         return self._pages[page.record["title"]]
 
     def update(self, title: str, /, **fields: Any) -> Json:
-        """Change the draft of a page, and return it."""
         return update_page(self._api, self._pages[title], **fields)
 
     def republish(self, title: str, /, **fields: Any) -> Json:
@@ -130,7 +120,6 @@ class SitePages:
             self.republish(title, slug=slug)
 
     def delete(self, title: str, strategy: str | None = None) -> ApiResponse:
-        """Request the deletion of a page."""
         query = {"strategy": strategy} if strategy else None
         return self._api.delete(self._pages[title].path, caller=self.site.owner, query=query)
 
@@ -145,5 +134,4 @@ class SitePages:
         return str(answer.json["title"]) if answer.status == 200 else None
 
     def visit_all(self, *paths: str) -> list[str | None]:
-        """Visit several paths."""
         return [self.visit(path) for path in paths]

@@ -15,7 +15,6 @@ _results: Final[dict[tuple[object, ...], tuple[Any, Snapshot]]] = {}
 
 
 def take_snapshot() -> Snapshot:
-    """Return a snapshot of the table."""
     items: Any = memory_aws.get_table().items
     return _copy_partitions(items)
 
@@ -47,5 +46,4 @@ def items_without_rate_limits() -> dict[tuple[str, str], memory_aws.Item]:
 
 
 def items_by_key() -> dict[tuple[str, str], memory_aws.Item]:
-    """Return the items of the table by key."""
     return {(item["pk"], item["sk"]): item for item in memory_aws.all_items()}

@@ -73,15 +73,12 @@ class StoredLog:
         audit_logs.add_entries(self.api, self.workers, self.organization, count)
 
     def anchor(self) -> None:
-        """Run the hourly schedule of the anchors."""
         anchors.run_anchoring(self.workers)
 
     def create_export(self, **body: Any) -> CreatedExport:
-        """Create an export in the background."""
         return exports.create_export(self.api, self.organization, **body)
 
     def export(self, **body: Any) -> Json:
-        """Return a completed export."""
         return exports.create_completed_export(self.api, self.workers, self.organization, **body)
 
     def entry(self, sequence: int) -> Item:

@@ -12,8 +12,6 @@ from tests.harness.platforms import CreatedPlatform
 
 @dataclass(frozen=True)
 class CreatedNode(CreatedRecord):
-    """A taxonomy node."""
-
     platform: CreatedPlatform
 
     collection_path = "/taxonomy-nodes"
@@ -21,8 +19,6 @@ class CreatedNode(CreatedRecord):
 
 @dataclass(frozen=True)
 class CreatedAttachment(CreatedRecord):
-    """A taxonomy attachment."""
-
     node: CreatedNode
 
     collection_path = "{node.path}/attachments"
@@ -45,7 +41,6 @@ def post_node(
 def create_node(
     api: ApiClient, platform: CreatedPlatform, name: str = "Looms", parent: CreatedNode | None = None, **options: Any
 ) -> CreatedNode:
-    """Create a node."""
     return CreatedNode(post_node(api, platform, name, parent, **options).expect(201).json, platform)
 
 
@@ -58,18 +53,15 @@ def create_node_chain(api: ApiClient, platform: CreatedPlatform, *names: str) ->
 
 
 def move_node(api: ApiClient, node: CreatedNode, parent: CreatedNode | None, **fields: Any) -> ApiResponse:
-    """Request the move of a node."""
     body = {"parentId": parent.id if parent else None, **fields}
     return api.patch(node.path, caller=node.platform.owner, json=body)
 
 
 def delete_node(api: ApiClient, node: CreatedNode, strategy: str | None = None) -> ApiResponse:
-    """Request the deletion of a node."""
     return api.delete(node.path, caller=node.platform.owner, query={"strategy": strategy} if strategy else None)
 
 
 def list_node_paths(api: ApiClient, platform: CreatedPlatform, **query: Any) -> list[str]:
-    """List the paths of a platform's nodes."""
     listed = api.get_items(f"{platform.path}/taxonomy-nodes", caller=platform.owner, query=query)
     return [node["path"] for node in listed]
 
@@ -96,7 +88,6 @@ def post_attachment(
 def create_attachment(
     api: ApiClient, node: CreatedNode, entity_type: str = "lesson", entity_id: str | None = None
 ) -> CreatedAttachment:
-    """Attach a node to an entity."""
     return CreatedAttachment(post_attachment(api, node, entity_type, entity_id).expect(201).json, node)
 
 
@@ -120,21 +111,17 @@ class TaxonomyNodes:
         return self._nodes[name]
 
     def create_chain(self, *names: str) -> list[CreatedNode]:
-        """Create a chain of nodes, in which each is the parent of the next."""
         chain = create_node_chain(self._api, self.platform, *names)
         self._nodes |= dict(zip(names, chain, strict=True))
         return chain
 
     def post(self, name: str, parent: str | None = None, **options: Any) -> ApiResponse:
-        """Request a node, and return the response."""
         return post_node(self._api, self.platform, name, self._nodes[parent] if parent else None, **options)
 
     def read(self, name: str) -> Json:
-        """Read a node."""
         return self._api.get(self._nodes[name].path, caller=self.platform.owner).expect(200).json
 
     def patch(self, node_name: str, /, **fields: Any) -> ApiResponse:
-        """Request a change of a node, and return the response."""
         return self._api.patch(self._nodes[node_name].path, caller=self.platform.owner, json=fields)
 
     def rename(self, **slugs: str) -> None:
@@ -147,7 +134,6 @@ class TaxonomyNodes:
         return move_node(self._api, self._nodes[node_name], self._nodes[parent] if parent else None, **fields)
 
     def delete(self, name: str, strategy: str | None = None) -> ApiResponse:
-        """Request the deletion of a node, and return the response."""
         return delete_node(self._api, self._nodes[name], strategy)
 
     def attach(self, name: str, entity_type: str = "lesson", entity_id: str | None = None) -> CreatedAttachment:
@@ -155,7 +141,6 @@ class TaxonomyNodes:
         return create_attachment(self._api, self._nodes[name], entity_type, entity_id)
 
     def list_paths(self, **query: Any) -> list[str]:
-        """List the paths of the nodes."""
         return list_node_paths(self._api, self.platform, **query)
 
     def resolve(self, path: str | None = None, **query: Any) -> tuple[str, str] | None:

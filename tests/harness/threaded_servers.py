@@ -8,7 +8,6 @@ from threading import Thread
 
 @contextmanager
 def serve_in_thread(server: BaseServer) -> Iterator[None]:
-    """Run a server in a thread within the block."""
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -20,28 +20,22 @@ UPDATED: Final = "organization.updated"
 
 @dataclass(frozen=True)
 class CreatedWebhook(CreatedRecord):
-    """A webhook."""
-
     organization: CreatedOrganization
 
     collection_path = "{organization.path}/webhooks"
 
     @property
     def secret(self) -> str:
-        """The secret that its creation returned."""
         return str(self.record["secret"])
 
 
 @dataclass(frozen=True)
 class WebhookClient(RecordClient, CreatedWebhook):
-    """A webhook, and requests about it."""
-
     def list_deliveries(self, **query: object) -> list[Json]:
         """List the deliveries, the oldest first."""
         return list_deliveries(self.api, self, **query)
 
     def delivery_statuses(self) -> list[str]:
-        """List the statuses of the deliveries, the oldest first."""
         return [delivery["status"] for delivery in self.list_deliveries()]
 
     def get_delivery(self, event_type: str = UPDATED) -> Json:
@@ -53,14 +47,12 @@ class WebhookClient(RecordClient, CreatedWebhook):
         return self.post(f"/deliveries/{delivery['id']}/retry", **options)
 
     def send_test(self) -> Json:
-        """Send a test message, and return the result."""
         return self.post("/test").expect(200).json
 
 
 def create_webhook(
     api: ApiClient, organization: CreatedOrganization, url: str | Receiver, **fields: Any
 ) -> CreatedWebhook:
-    """Create a webhook as the owner of an organization."""
     target = url if isinstance(url, str) else url.url
     answer = api.post(
         f"{organization.path}/webhooks", caller=organization.owner, json={"url": target, **fields}
@@ -69,12 +61,10 @@ def create_webhook(
 
 
 def get_webhook(api: ApiClient, webhook: CreatedWebhook) -> Json:
-    """Read a webhook as the owner of its organization."""
     return api.get(webhook.path, caller=webhook.organization.owner).json
 
 
 def update_webhook(api: ApiClient, webhook: CreatedWebhook, **fields: Any) -> ApiResponse:
-    """Change a webhook as the owner of its organization."""
     return api.patch(webhook.path, caller=webhook.organization.owner, json=fields).expect(200)
 
 
@@ -135,16 +125,13 @@ def rename_organization(api: ApiClient, organization: CreatedOrganization, name:
 
 
 def received_event_types(receiver: Receiver) -> list[str]:
-    """Return the types of the events that a receiver got, in order."""
     return [parse_event(request)["type"] for request in receiver.requests]
 
 
 def received_names(receiver: Receiver) -> list[str]:
-    """Return the organization's name in each event that a receiver got, in order."""
     return [parse_event(request)["data"]["name"] for request in receiver.requests]
 
 
 def parse_event(request: ReceivedRequest) -> Json:
-    """Return the event in the body of a request."""
     body: Json = json.loads(request.body)
     return body

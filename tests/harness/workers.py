@@ -77,11 +77,9 @@ class Workers:
         return delivered
 
     def run_sweep(self) -> None:
-        """Run the schedule of the sweep once."""
         self._call("sweep", SCHEDULED_EVENT)
 
     def run_hourly_anchoring(self) -> None:
-        """Run the hourly schedule of the anchors once."""
         self._call("anchor", SCHEDULED_EVENT)
 
     def run_migrations(self) -> list[Json]:
@@ -132,7 +130,6 @@ def get_queue(name: str) -> Queue:
 
 
 def queued_bodies(name: str) -> list[str]:
-    """Return the bodies of the messages in a queue."""
     return [message.body for message in get_queue(name)._messages]  # noqa: SLF001
 
 
