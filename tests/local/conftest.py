@@ -51,10 +51,15 @@ def run_settings(aws: None, local_state: Path) -> None:
     """The settings files of a run on port 8000, with AWS in memory."""
     assert aws is None
     logs.powertools_logger()  # Create the logger before a test captures its output stream.
-    settings_text = json.dumps(dict(provision("atrium")))
-    for file in (local_state / "settings.json", local_state / "8000" / "settings.json"):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(settings_text)
+    provisioned = provision("atrium")
+    for folder in (local_state, local_state / "8000"):
+        write_settings(folder, **provisioned)
+
+
+def write_settings(folder: Path, **values: str) -> None:
+    """Write the settings file of a run."""
+    folder.mkdir(exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps(values))
 
 
 @pytest.fixture

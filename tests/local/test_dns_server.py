@@ -17,6 +17,7 @@ from local.server.dns_server import Nameserver, zone_responder
 from local.server.run import free_port
 from tests.harness.nameserver import Nameserver as UpstreamNameserver
 from tests.harness.waiting import wait_until
+from tests.local.conftest import write_settings
 
 PROOF_NAME = "_atrium-challenge.shop.example.com"
 
@@ -24,8 +25,7 @@ PROOF_NAME = "_atrium-challenge.shop.example.com"
 def write_run_settings(local_state, port):
     """Write the settings files of a run on a port, and return the path of its DNS zone."""
     for folder in (local_state, local_state / str(port)):
-        folder.mkdir(exist_ok=True)
-        (folder / "settings.json").write_text(json.dumps({"public_url": f"http://127.0.0.1:{port}"}))
+        write_settings(folder, public_url=f"http://127.0.0.1:{port}")
     return local_state / str(port) / "dns.json"
 
 

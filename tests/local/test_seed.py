@@ -23,6 +23,7 @@ from local.server.issuer import Issuer
 from tests.harness import snapshots
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.seeded_service import InMemoryTransport, comparable_records, read_all_records
+from tests.local.conftest import write_settings
 
 SERVICE_URL = "http://127.0.0.1:8000"
 Response = tuple[int, dict[str, str], Any]
@@ -240,7 +241,7 @@ def test_a_research_job_that_does_not_complete_is_reported(fields, expected, mon
 def test_an_ended_run_is_reported(local_state, capsys):
     assert main(["seed", "--port", "1"]) == 1
     assert "No service responds at http://127.0.0.1:1" in capsys.readouterr().err
-    (local_state / "settings.json").write_text(json.dumps({"public_url": "http://127.0.0.1:1"}))
+    write_settings(local_state, public_url="http://127.0.0.1:1")
     assert main(["seed"]) == 1
     assert "No service responds at http://127.0.0.1:1" in capsys.readouterr().err
 
