@@ -1,0 +1,122 @@
+"""The guides match the code: on channels, on secrets, on anonymous callers, and on the AWS calls of each operation."""
+
+import json
+import re
+import shlex
+from typing import Final
+
+import pytest
+
+from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.features.notifications.channels.entities import MAX_CHANNELS
+from chalicelib.features.notifications.channels.logic.chat_messages import MAX_NAME_CHARACTERS
+from chalicelib.features.notifications.channels.logic.provider_rules import RETRY_SECONDS, url_mismatch_reason
+from chalicelib.kernel.core.settings import Settings
+from chalicelib.kernel.operations.access_rules import RequireRole
+from infrastructure.__main__ import _parser
+from infrastructure.secrets import FINISH_DELAYS, SECRETS, format_days
+from local.__main__ import _parser as _local_parser
+from local.paths import ROOT
+from tests.docs import access_patterns
+from tests.docs.keys import item_name, partition_template
+
+CHANNELS = (ROOT / "docs/guides/channels.md").read_text()
+UNITS = {"s": 1, "min": 60, "h": 3600}
+
+SECRETS_CHAPTER = (ROOT / "docs/operations/running.md").read_text().partition("## Secrets")[2].partition("\n## ")[0]
+COMMAND = re.compile(r"^ +\.venv/bin/python -m (infrastructure|local) (.*?)(?:  #.*)?$", re.MULTILINE)
+
+ANONYMOUS_CALLERS: Final = (ROOT / "docs/operations/anonymous-callers.md").read_text()
+ANONYMOUS_ROWS: Final = dict(re.findall(r"^\| `(\w+)` \| (.+ \| .+) \|$", ANONYMOUS_CALLERS, re.MULTILINE))
+ANONYMOUS_OPERATIONS: Final = [
+    o for o in all_operations() if o.allows_anonymous or (isinstance(o.access, RequireRole) and o.access.if_published)
+]
+"""The operations that accept requests without a credential."""
+MUTATIONS_WITH_CREDENTIAL: Final = frozenset({"accept_invitation"})
+"""Anonymous operations that change something only with a credential. Rate limits count that credential."""
+
+
+def test_the_example_request_creates_a_channel(api, organization):
+    method, path, body = re.findall(r"^    (POST) (\S+)\n((?:    .+\n)+)", CHANNELS, re.MULTILINE)[0]
+    request = json.loads(body)
+    answer = api.request(method, path.format(organization_id=organization.id), caller=organization.owner, json=request)
+    assert answer.status == 201
+    assert answer.json["config"]["webhookUrl"] in CHANNELS
+    assert url_mismatch_reason("slack", request["config"]["webhookUrl"]) is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "path"), [("slack", "/services/T0/B0/x"), ("discord", "/api/webhooks/1/x"), ("teams", "/workflows/1")]
+)
+def test_the_documented_hosts_are_accepted_for_their_provider(provider, path):
+    (cell,) = re.findall(rf"^\| `{provider}` \|[^|]+\|([^|]+)\|", CHANNELS, re.MULTILINE)
+    domains = re.findall(r"`([a-z.-]+\.com)`", cell)
+    assert domains
+    for domain in domains:
+        host = f"example.{domain}" if "below" in cell else domain
+        assert url_mismatch_reason(provider, f"https://{host}{path}") is None
+
+
+def test_the_documented_retries_and_limits_are_those_of_the_code():
+    (pauses,) = re.findall(r"tried again after ([^.]+?), and then given up", " ".join(CHANNELS.split()))
+    assert [int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+) (s|min|h)\b", pauses)] == list(RETRY_SECONDS)
+    assert f"up to {MAX_CHANNELS} channels" in CHANNELS
+    assert f"longer than {MAX_NAME_CHARACTERS} characters" in CHANNELS
+
+
+def test_the_commands_of_a_rotation_exist_and_are_in_the_order_of_the_steps():
+    parsers = {"infrastructure": _parser(), "local": _local_parser()}
+    commands = [
+        parsers[program].parse_args(shlex.split(arguments)) for program, arguments in COMMAND.findall(SECRETS_CHAPTER)
+    ]
+    steps = [getattr(command, "step", command.command.__name__) for command in commands]
+    assert steps == ["begin", "switch", "finish", "_renew_seals", "_reseal", "return"]
+
+
+def test_the_table_of_secrets_lists_the_setting_and_waiting_time_of_every_secret():
+    rows = {
+        cells[0]: cells
+        for line in SECRETS_CHAPTER.splitlines()
+        if (cells := [c.strip() for c in line.split("|")[1:-1]])
+    }
+    for secret, setting in SECRETS.items():
+        row = rows[f"`/atrium/prod/{secret}`"]
+        assert row[1] == f"`{setting}`"
+        wait, _ = FINISH_DELAYS[secret]
+        assert row[4].startswith(format_days(wait) if wait else "not at all")
+
+
+def test_the_rows_on_anonymous_callers_are_their_operations():
+    assert [*ANONYMOUS_ROWS] == sorted(operation.id for operation in ANONYMOUS_OPERATIONS)
+
+
+@pytest.mark.parametrize("operation", ANONYMOUS_OPERATIONS, ids=lambda operation: operation.id)
+def test_the_row_states_the_rate_limits_for_each_network_which_a_mutation_has(operation):
+    if operation.emits_events and operation.id not in MUTATIONS_WITH_CREDENTIAL:
+        assert operation.rate_limits_per("network")
+    for rate_limit in operation.rate_limits:
+        text = f"{rate_limit.limit} times in {rate_limit.seconds} s for each client network"
+        assert text in ANONYMOUS_ROWS[operation.id]
+
+
+def test_the_default_limit_of_anonymous_requests_is_documented():
+    default = Settings.model_fields["network_requests_per_minute"].default
+    assert f"{default:,} such requests a minute" in ANONYMOUS_CALLERS
+
+
+def test_the_committed_access_patterns_equal_the_measured_ones(tenant):
+    assert access_patterns.access_patterns_page(tenant) == access_patterns.FILE.read_text(), (
+        "run `make generate`, and review the changes"
+    )
+
+
+def test_every_operation_has_a_row_of_access_patterns():
+    rows = [line.split("`")[1] for line in access_patterns.FILE.read_text().splitlines() if line.startswith("| `")]
+    assert rows == [operation.id for operation in all_operations()]
+
+
+def test_undocumented_items_and_partitions_raise_lookup_error():
+    with pytest.raises(LookupError, match="has no item X#1 / #"):
+        item_name("X#1", "#")
+    with pytest.raises(LookupError, match="has no partition X#1 of index1"):
+        partition_template("index1", "X#1")
