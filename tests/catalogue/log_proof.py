@@ -35,7 +35,6 @@ class StoredEntry:
 
     @property
     def json(self) -> Json:
-        """The parsed body."""
         fields: Json = json.loads(self.body)
         return fields
 
@@ -58,12 +57,10 @@ def load_entries(items: Items | None = None) -> list[StoredEntry]:
 
 
 def entries_of_request(answer: ApiResponse) -> list[Json]:
-    """Return the entries that a request has written."""
     return [entry.json for entry in load_entries() if entry.json["context"]["requestId"] == answer.request_id]
 
 
 def entry_of_request(answer: ApiResponse) -> Json:
-    """Return the only entry that a request has written."""
     (entry,) = entries_of_request(answer)
     return entry
 

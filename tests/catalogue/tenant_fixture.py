@@ -56,7 +56,6 @@ class People:
     issuer: Issuer
 
     def get_by_role(self, role: Role) -> Person:
-        """Return the person who has a role in the organization."""
         person: Person = getattr(self, role.value)
         return person
 
@@ -141,22 +140,18 @@ class PopulatedOrganization(CreatedOrganization):
 
     @property
     def project_block_id(self) -> str:
-        """The id of the project block of its platform."""
         return f"{self.record['slug']}-showcase"
 
     @property
     def capability_key(self) -> str:
-        """The key of the capability of its space."""
         return f"{self.record['slug']}-chat"
 
     @property
     def module_id(self) -> str:
-        """The id of the module that its space overrides."""
         return f"{self.record['slug']}-wiki"
 
     @property
     def navigation_id(self) -> str:
-        """The id of the menu of its site."""
         return f"{self.record['slug']}-menu"
 
     @property
@@ -166,7 +161,6 @@ class PopulatedOrganization(CreatedOrganization):
 
     @property
     def webhook_path(self) -> str:
-        """The path of its webhook."""
         return f"{self.path}/webhooks/{self.webhook_id}"
 
     @property
@@ -234,27 +228,22 @@ class TenantFixture:
 
     @property
     def id(self) -> str:
-        """The organization's id."""
         return self.organization.id
 
     @property
     def slug(self) -> str:
-        """The organization's slug."""
         return self.organization.path_parameters["slug"]
 
     @property
     def api_key(self) -> callers.Caller:
-        """The organization's API key."""
         return self.organization.api_key
 
     @property
     def invitation(self) -> CreatedInvitation:
-        """The organization's invitation."""
         return self.organization.invitation
 
     @property
     def platform(self) -> CreatedPlatform:
-        """The organization's platform."""
         return self.organization.platform
 
     @property
@@ -264,12 +253,10 @@ class TenantFixture:
 
     @property
     def space(self) -> CreatedSpace:
-        """The space in the platform."""
         return self.organization.space
 
     @property
     def site(self) -> CreatedSite:
-        """The organization's published site."""
         return self.organization.site
 
     @property
@@ -279,7 +266,6 @@ class TenantFixture:
 
     @property
     def lead(self) -> CreatedLead:
-        """The lead that the organization sent to the operators."""
         return self.organization.lead
 
     def warm_caches(self) -> None:
@@ -295,7 +281,6 @@ class TenantFixture:
             ancestor_cache.store(key, ancestor_ids)
 
     def get_rivals_parameter(self, parameter: str) -> str:
-        """Return the value of a path parameter that names a record of the rivals."""
         assert parameter in self.rivals.path_parameters, (
             f"add a record for {parameter} to tests/catalogue/tenant_fixture.py"
         )
@@ -310,7 +295,6 @@ class TenantFixture:
         return self.people.operator if operation.access is Caller.OPERATOR else self.people.owner
 
     def create_api_key(self, *scopes: str, **fields: Any) -> callers.Caller:
-        """Create an API key of the organization."""
         return create_api_key(self.api, self.organization, *scopes, **fields)
 
 
@@ -320,7 +304,6 @@ def put_records(records: Iterable[Entity]) -> None:
 
 
 def put_items(items: Iterable[Item]) -> None:
-    """Write items into the table."""
     writes = [Write("Put", (item["pk"], item["sk"]), item=item) for item in items]
     for start in range(0, len(writes), _BATCH_SIZE):
         table.write_transaction(writes[start : start + _BATCH_SIZE])

@@ -251,5 +251,4 @@ def test_an_api_key_takes_one_read_that_is_cached(operation, tenant, restore_ten
 
 
 def admin_key(world: TenantFixture) -> callers.Caller:
-    """Return an API key with all scopes."""
     return world.create_api_key("admin")

@@ -18,7 +18,6 @@ def parts_of(file: Path) -> tuple[str, ...]:
 
 
 def modules() -> list[tuple[str, ...]]:
-    """Return the path of every module and package of the features."""
     return [parts for file in sorted(ROOT.rglob("*.py")) if (parts := parts_of(file))]
 
 

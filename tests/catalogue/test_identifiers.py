@@ -39,7 +39,6 @@ _LOADING_VERBS: Final = ("load_", "locate_", "normalize_", "parse_", "reissue_",
 
 
 def source_files() -> Iterator[Path]:
-    """Yield the Python files outside of the tests."""
     for source in SOURCES:
         path = ROOT / source
         yield from sorted(path.rglob("*.py")) if path.is_dir() else [path]

@@ -35,7 +35,6 @@ SUBJECT_KINDS: Final = {
 
 
 def expected_actor(operation: Operation, caller: Person | None) -> Json:
-    """Return the actor in the entry of the least privileged caller."""
     if caller is None:
         return {"type": "anonymous", "id": None, "name": None}
     kind = "operator" if operation.access is Caller.OPERATOR else "user"

@@ -58,13 +58,11 @@ def is_public(operation: Operation) -> bool:
 
 
 def is_visible_only_to_creator(operation: Operation, world: TenantFixture) -> bool:
-    """Return whether the target of the example is visible only to its creator."""
     of_a_record = bool(operation.record_types_by_parameter) and not isinstance(operation.access, RequireRole)
     return of_a_record and get_example(operation, world).only_caller is not None
 
 
 def is_open_to_all_callers(operation: Operation, world: TenantFixture) -> bool:
-    """Return whether every caller may make the call, also with a key."""
     return is_public(operation) and get_example(operation, world).only_caller is None
 
 
@@ -74,12 +72,10 @@ def outcome_of(operation: Operation, answer: ApiResponse) -> str:
 
 
 def outcome_of_call(operation: Operation, world: TenantFixture, caller: callers.Caller | None, **options: Any) -> str:
-    """Call the example of an operation, and return `success` or the problem."""
     return outcome_of(operation, call_operation(operation, world, caller=caller, **options))
 
 
 def expected_without_credential(operation: Operation, world: TenantFixture) -> str:
-    """Return the expected outcome for anonymous callers."""
     if is_open_to_all_callers(operation, world):
         return "success"
     # Only one person may make some calls whose target is public.
@@ -88,7 +84,6 @@ def expected_without_credential(operation: Operation, world: TenantFixture) -> s
 
 
 def expected_for_outsiders(operation: Operation, world: TenantFixture) -> str:
-    """Return the expected outcome for users outside of the tenant."""
     if is_visible_only_to_creator(operation, world):
         return "404 not_found"
     if isinstance(operation.access, RequireRole):
@@ -193,7 +188,7 @@ class TestAPublicTarget:
 
     def test_is_visible_only_to_members_while_it_is_a_draft_and_to_nobody_after_its_deletion(self, operation, tenant):
         people = tenant.people
-        response = tenant.api.patch(tenant.site.path, caller=people.owner, json={"status": "draft"}).expect(200)
+        tenant.api.patch(tenant.site.path, caller=people.owner, json={"status": "draft"}).expect(200)
         expected = "success" if operation.allows_anonymous else "404 not_found"
         assert [outcome_of_call(operation, tenant, each) for each in (None, people.outsider)] == [expected] * 2
         assert tenant.api.delete(tenant.organization.path, caller=people.owner).status == 204
@@ -202,7 +197,6 @@ class TestAPublicTarget:
 
 
 def forged_tokens(token: str) -> dict[str, str]:
-    """Return invalid variants of a token, by their defect."""
     middle = len(token) // 2
     altered = token[:middle] + ("B" if token[middle] == "A" else "A") + token[middle + 1 :]
     return {"empty": "", "nonsense": "nonsense", "cut": token[:-1], "longer": f"{token}A", "altered": altered}
@@ -279,7 +273,6 @@ def expected_for_key(operation: Operation, world: TenantFixture, problem: str) -
 
 
 def expected_for_scope(operation: Operation, world: TenantFixture, scope: str) -> str:
-    """Return the expected outcome for a key of the organization with a scope."""
     if is_open_to_all_callers(operation, world) or scope_allows(operation, scope):
         return "404 not_found" if is_visible_only_to_creator(operation, world) else "success"
     return expected_for_key(operation, world, "403 insufficient_scope")
@@ -354,7 +347,6 @@ def expected_for_descendant_role(operation: Operation, world: TenantFixture, mem
 
 
 def role_container_type(operation: Operation) -> type[Container] | None:
-    """Return the type of the containers in which an operation requires a role, or None."""
     rule = operation.access
     return rule.role_container_type if isinstance(rule, RequireRole) and rule.role else None
 

@@ -14,7 +14,6 @@ _NO_CONTENT = 204
 
 
 def read_list(operation: Operation, world: TenantFixture) -> tuple[list[Any], list[ApiResponse]]:
-    """Return all items of a list, and the responses that contained them."""
     answers = [call_operation(operation, world)]
     while cursor := answers[-1].json["nextCursor"]:
         assert len(answers) < 1000

@@ -31,13 +31,11 @@ READABLE_OR_BROWSER_HEADERS = {
 
 
 def is_one_record(operation: Operation) -> bool:
-    """Return whether the response of an operation is a single record."""
     model = operation.response_or_item_model
     return model is not None and (issubclass(model, RecordOutput) or model.content_etag) and not operation.is_list
 
 
 def is_publicly_cacheable(response: ApiResponse) -> bool:
-    """Return whether a shared cache may store a response."""
     cache_control = response.headers.get("Cache-Control", "")
     is_restricted = re.search("private|no-store|no-cache", cache_control)
     return bool(re.search("public|s-maxage", cache_control) or ("max-age" in cache_control and not is_restricted))

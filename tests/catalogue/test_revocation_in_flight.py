@@ -95,7 +95,6 @@ def changed_since(before: dict[ItemKey, Item]) -> Keys:
 
 
 def authorized_caller(operation: Operation, world: TenantFixture) -> Person:
-    """Return an admin or, if the operation requires it, the owner."""
     requires_owner = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
     return world.people.owner if requires_owner else world.people.admin
 
@@ -109,7 +108,6 @@ def demote(world: TenantFixture, person: Caller) -> ApiResponse:
 
 
 def remove(world: TenantFixture, person: Caller) -> ApiResponse:
-    """Remove a person from the organization."""
     remover = world.people.owner
     if person is remover:
         assert demote(world, person).status == 200
@@ -185,12 +183,10 @@ def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(o
 
 
 def contains_entry(call: Call) -> bool:
-    """Return whether a transaction contains a log entry."""
     return any(action["key"][0].startswith("A#") for action in actions(call))
 
 
 def actions(call: Call) -> list[dict[str, Any]]:
-    """Return the actions of a transaction, each with its key."""
     details_list = [details for action in call.parameters["TransactItems"] for details in action.values()]
     return [
         {**details, "key": (key["pk"]["S"], key["sk"]["S"])}

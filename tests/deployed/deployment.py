@@ -61,7 +61,6 @@ class Deployment:
         write_private(self.state / "settings.json", json.dumps({"aws_endpoint_url": self.endpoint}))
 
     def queue_url(self, name: str) -> str:
-        """Return the URL of a queue by its short name."""
         return str(self.account.client("sqs").get_queue_url(QueueName=queue_name(STAGE.prefix, name))["QueueUrl"])
 
     def count_messages(self, name: str) -> int:

@@ -48,7 +48,6 @@ class EmulatedAccount:
         return {"AWS_ENDPOINT_URL": self.endpoint, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION, **_CREDENTIALS}
 
     def start(self) -> None:
-        """Start the emulator and wait until it responds."""
         self.python = lambda_python(self.state / "python")
         command = [str(PYTHON), _EMULATOR_SCRIPT, str(self.python)]
         settings = {"PERSIST_STATE": "0", "S3_PERSIST": "0", "LOG_LEVEL": "INFO", "SSL_CERT_FILE": str(self.authority)}
@@ -62,13 +61,11 @@ class EmulatedAccount:
         return True
 
     def stop(self) -> None:
-        """Stop the emulator and the functions' processes."""
         stop_processes(self._children, _STOP_SECONDS)
         wait_until(lambda: not self.list_function_processes(), timeout_seconds=_STOP_SECONDS)
         shutil.rmtree(self.state / "emulator")  # The emulator leaves a copy of the package for each process.
 
     def client(self, service: str) -> Any:
-        """Return a client of one of the account's services."""
         credentials = {name.lower(): value for name, value in _CREDENTIALS.items()}
         return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **credentials)
 
@@ -80,7 +77,6 @@ class EmulatedAccount:
         return result
 
     def read_log_lines(self, function: str) -> list[str]:
-        """Return the log lines of a function, the oldest first."""
         pages = self.client("logs").get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{function}")
         return [event["message"] for page in pages for event in page["events"]]
 

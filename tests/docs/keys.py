@@ -8,7 +8,6 @@ from local.generators.table_document import index_keys, item_keys
 
 @cache
 def template_pattern(template: str) -> re.Pattern[str]:
-    """Return a pattern that matches the values of a key template."""
     parts = re.split(r"({[^}]+})", template)
     return re.compile("".join("[^#!]+" if part.startswith("{") else re.escape(part) for part in parts) + "$")
 

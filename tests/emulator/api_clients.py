@@ -46,13 +46,11 @@ class ApiClient(httpx.Client):
         super().__init__(base_url=place.url, headers=headers, **options)
 
     def create_organization(self, name: str = "Analytical Engines", **fields: Any) -> str:
-        """Create an organization and return its id."""
         response = self.post("/organizations", json={"name": name, **fields})
         assert response.status_code == 201, response.text
         return str(UUID(response.json()["id"]))
 
     def invite_and_accept(self, organization: str, other: "ApiClient", role: str) -> None:
-        """Invite another caller to an organization and let them accept."""
         body = {"email": str(other.person.claims()["email"]), "role": role}
         invitation = self.post(f"/organizations/{organization}/invite", json=body)
         assert invitation.status_code == 201, invitation.text
@@ -82,5 +80,4 @@ def run_concurrently(*actions: Callable[[], T]) -> Sequence[T]:
 
 
 def outcome_code(response: httpx.Response) -> str:
-    """Return the status of a success, or the code of a problem."""
     return str(response.status_code if response.is_success else response.json()["code"])

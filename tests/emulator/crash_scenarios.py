@@ -48,7 +48,6 @@ class Mutation:
     prerequisites: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the test's parameter id."""
         return self.name
 
 
@@ -62,7 +61,6 @@ class Scenario:
     tokens: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Create the users."""
         self.names["slug"] = f"world-{uuid4().hex}"
         for name in ("ada", "mary"):
             person = Person(name, sub=uuid4())
@@ -85,7 +83,6 @@ class Scenario:
         return self
 
     def request_by_ada(self, method: str, path: str, **body: str) -> Step:
-        """Return a step that sends a request of Ada's."""
         path, token = self._fill_names(path), self.tokens["ada"]
         return create_step("request", method=method, path=path, token=token, body=body or None)
 
@@ -100,7 +97,6 @@ class Scenario:
         return re.sub(r"<(\w+)>", lambda found: self.names[found[1]], text)
 
     def timestamp_in(self, seconds: float) -> str:
-        """Return the timestamp that is a number of seconds in the future."""
         return timestamp(now_ms() + round(seconds * 1000))
 
     def recover(self, ahead: float = RECOVERY_SECONDS) -> None:

@@ -70,7 +70,6 @@ class KillableProcesses:
         return self.run_steps(create_step(kind, **arguments), ahead=ahead).results[0]
 
     def run_steps(self, *steps: Step, ahead: float = 0, in_parent: bool = False) -> StepResults:
-        """Run steps in one new process."""
         reply = self._send_task(steps, ahead=ahead, in_parent=in_parent)
         assert "results" in reply, self._log_tail
         return StepResults(**reply)
@@ -80,7 +79,6 @@ class KillableProcesses:
         return self.run_steps(*steps, in_parent=True).results
 
     def run_until_killed(self, kill_point: KillPoint, *steps: Step, ahead: float = 0) -> None:
-        """Run steps in a new process until it is killed."""
         point = (kill_point.call, "after" if kill_point.after_response else "before")
         reply = self._send_task(steps, ahead=ahead, kill_point=point)
         assert reply == {"exit_code": KILLED_EXIT_CODE}, self._log_tail

@@ -64,15 +64,12 @@ class LocalStage:
 
     @property
     def output(self) -> str:
-        """The output of the last run."""
         return (self.state / f"{self.port}.out").read_text()
 
     def start_with_make(self, *words: str) -> "LocalStage":
-        """Start the stage by `make run` and wait until it is ready."""
         return self._start([*MAKE, f"PORT={self.port}", *words])
 
     def start(self, *words: str) -> "LocalStage":
-        """Start the stage without make and wait until it is ready."""
         return self._start([sys.executable, "-m", "local", "run", f"--port={self.port}", *words])
 
     def _start(self, command: Sequence[str]) -> "LocalStage":
@@ -102,7 +99,6 @@ class LocalStage:
         return self.wait_for_exit()
 
     def wait_for_exit(self) -> int:
-        """Wait until the started process exits, and return the exit code."""
         assert self._process is not None
         code = self._process.wait(STOP_SECONDS)
         self._process = None

@@ -47,12 +47,10 @@ def read_integrity_report(reader: ApiClient, organization: str) -> Any:
 
 
 def list_entries(reader: ApiClient, organization: str, **filters: str) -> list[LogEntry]:
-    """Return all entries of a log, the newest first."""
     return list_items(reader, f"/organizations/{organization}/audit-log", **filters)
 
 
 def list_items(reader: ApiClient, path: str, **filters: str) -> list[dict[str, Any]]:
-    """Return all items of a list from all its pages."""
     items: list[dict[str, Any]] = []
     query = {"limit": "100", **filters}
     while True:

@@ -114,7 +114,6 @@ def test_fresh_stage_is_seeded_once_and_leaves_no_processes_when_it_is_killed(st
 
 
 def is_export_completed(owner, path):
-    """Return whether the log's export is completed and its entry appended."""
     entries = owner.list_all(f"{path}/audit-log")
     return any(e["type"] == "organization.audit_export.completed" and e["sequence"] is not None for e in entries)
 

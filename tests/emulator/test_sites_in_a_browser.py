@@ -19,7 +19,6 @@ BLOCKS: Final = [
 
 
 def json_of(response: Any) -> dict[str, Any]:
-    """Return the JSON of a successful response."""
     assert response.is_success, response.text
     return response.json()
 

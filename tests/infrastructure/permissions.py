@@ -96,7 +96,6 @@ def writable_key_patterns(function: str, documents: Mapping[str, Any] = POLICIES
 
 
 def can_write(function: str, partition_key: str, documents: Mapping[str, Any] = POLICIES) -> bool:
-    """Return whether a function may write to a partition."""
     return any(fnmatchcase(partition_key, pattern) for pattern in writable_key_patterns(function, documents))
 
 
@@ -122,7 +121,6 @@ def lambda_service_permissions(function: str) -> set[Permission]:
 
 
 def required_permissions(call: Call) -> Iterator[Permission]:
-    """Yield the permissions that a call requires on the stage `STAGE`."""
     service, _, name = call.name.partition(":")
     parameters = call.parameters
     match service:

@@ -39,14 +39,12 @@ def account(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bootstrapped(account):
-    """The account after `prod` was bootstrapped."""
     account.run_checked(*BOOTSTRAP)
     return account
 
 
 @pytest.fixture(scope="module")
 def deployed(bootstrapped):
-    """The account after the first deployment."""
     output = bootstrapped.deploy({"id": "a-migration", "state": "applied", "error": None, "duration_ms": 7})
     assert "a-migration: applied." in output
     assert f"curl {bootstrapped.variables()['PUBLIC_URL']}/status" in output
@@ -194,7 +192,6 @@ def test_a_stage_is_not_deployed_to_another_account_or_region(deployed):
 
 
 def deployed_values(account, name):
-    """Return the values of an environment variable of the deployed functions."""
     functions = account.deployed_resources()["functions"].values()
     return {function["Environment"]["Variables"].get(name, "") for function in functions}
 

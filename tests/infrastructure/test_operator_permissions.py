@@ -45,7 +45,6 @@ class UsedActions(set[str]):
     """The IAM actions of all calls of all clients since the last `clear`."""
 
     def record(self, service: str, name: str, parameters: dict[str, Any]) -> None:
-        """Add the actions of a call."""
         if name == "TransactWriteItems":
             self.update(f"dynamodb:{WRITE_ACTIONS[kind]}" for item in parameters["TransactItems"] for kind in item)
         elif service != "sts":  # `sts:GetCallerIdentity` requires no permission.
@@ -88,7 +87,6 @@ def stage(configure, monkeypatch):
 
 
 def apply_secrets(configure):
-    """Configure the service with the current secrets."""
     secrets = read_settings(STAGE)
     configure(**secrets, AUDIT_PUBLIC_KEYS=public_keys_setting(secrets["AUDIT_SIGNING_KEY"]), webhook_allow_private="1")
     reset_key_cache()

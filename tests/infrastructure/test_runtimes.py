@@ -95,7 +95,6 @@ def run_uv(*arguments: str) -> None:
 
 
 def http_event(method, path, person, body=None):
-    """Return the event that API Gateway sends for a request."""
     headers = {"authorization": f"Bearer {person.credential}", "content-type": "application/json"}
     event = LambdaEventConverter(RouteMatcher(list(app.routes))).create_lambda_event(method, path, headers, b"")
     event["requestContext"] |= {"requestId": f"{method} {path}", "stage": "api", "path": f"/api{path}"}

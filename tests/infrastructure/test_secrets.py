@@ -44,7 +44,6 @@ def stage():
 
 
 def decrypt(wrapped_key, purpose):
-    """Decrypt a wrapped key."""
     ciphertext, context = from_base64(wrapped_key.removeprefix("kms:")), KeyPurpose(purpose).kms_encryption_context
     return aws.client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=context)["Plaintext"]
 

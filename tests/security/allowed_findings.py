@@ -25,7 +25,6 @@ class AllowedRejection:
     detail: str = ""
 
     def matches(self, error: Mapping[str, str]) -> bool:
-        """Return whether a validation error is of this kind."""
         return error["code"] == self.code and re.search(self.detail, error["detail"]) is not None
 
 
@@ -97,7 +96,6 @@ ALLOWED_ACCEPTANCES: Final = (
 
 
 def is_allowed(failure: Failure) -> bool:
-    """Return whether a failure is one of the allowed findings."""
     if failure.check == "negative_data_rejection":
         return any(re.search(each.text, failure.text.replace("\n", " ")) for each in ALLOWED_ACCEPTANCES)
     errors = failure.validation_errors if failure.check == "positive_data_acceptance" else []

@@ -56,5 +56,4 @@ def send_in_query(operation: Operation, world: TenantFixture, names: list[str], 
 
 
 def to_pointer(path: Path) -> str:
-    """Return the JSON pointer of a path."""
     return "".join(f"/{name}" for name in path)

@@ -19,7 +19,6 @@ STRICT: Final = ("default-src 'none'", "base-uri 'none'", "frame-ancestors 'none
 
 
 def documented_media_types(operation: Operation) -> set[str]:
-    """Return the documented media types of an operation's success."""
     documented = openapi_document()["paths"][operation.path][operation.method.lower()]["responses"][
         str(operation.success)
     ]

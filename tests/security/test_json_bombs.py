@@ -89,7 +89,6 @@ def validation_seconds(operation: Operation, location: BodyLocation, length: int
 
 
 def make_unique(element: Any, number: int) -> Any:
-    """Return an element that differs from those of other numbers."""
     if isinstance(element, dict):
         return {n: f"{v}{number}" if n.lower().endswith(("id", "key")) else v for n, v in element.items()}
     return f"{element}{number}" if isinstance(element, str) else element
@@ -149,7 +148,6 @@ def test_free_form_objects_are_stored_and_logged_unchanged(operation, location, 
 
 
 def iter_objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield all objects within a JSON value."""
     if isinstance(value, dict):
         yield value
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -38,7 +38,6 @@ def test_misplaced_credentials_and_record_tokens_are_ignored(operation, tenant):
 
 
 def status_and_code_for(tenant, header):
-    """Return the response to a request with this `Authorization` header."""
     return tenant.api.get("/organizations", headers={"Authorization": header}).status_and_code
 
 

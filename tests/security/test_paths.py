@@ -18,7 +18,6 @@ TRAVERSAL_PATHS: Final = [
 
 
 def redirect_targets(answer: Any) -> list[str]:
-    """Return the targets of a redirect, from the header and the body."""
     redirect = answer.json.get("redirect") if answer.text.startswith("{") else None
     return [answer.headers.get("Location", ""), (redirect or {}).get("location", "")]
 

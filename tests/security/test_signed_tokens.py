@@ -38,7 +38,6 @@ REQUESTS_BY_KIND: Final[dict[str, tuple[Callable[[TenantFixture, str], ApiRespon
 
 
 def create_tokens(world):
-    """Create a token of each kind."""
     owner, path = world.people.owner, f"{world.organization.path}/members"
     link = create_invitation(world.api, world.organization, "kate@example.org").record["acceptUrl"]
     return {

@@ -13,12 +13,10 @@ EXAMPLES: Final[ExampleFactories] = {
 
 
 def build_exports(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a former export."""
     yield AuditExport(**new_fields(), organization_id=world.id, format="ndjson", filters={}, status="expired")
 
 
 def build_log(world: TenantFixture, n: int) -> Neighbours:
-    """Yield an event of the organization's log."""
     target = {"type": "organization", "id": world.id, "name": f"Name {n}"}
     changes = [{"field": "name", "from": None, "to": f"Name {n}"}]
     yield build_event("organization.updated", world.id, target, {"name": f"Name {n}"}, changes)

@@ -32,7 +32,6 @@ def put_leads(count: int) -> None:
 
 
 def build_leads(_world: TenantFixture, n: int) -> Neighbours:
-    """Yield a lead with another e-mail address."""
     yield _lead(n)
 
 

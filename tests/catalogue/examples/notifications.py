@@ -28,7 +28,6 @@ EXAMPLES: Final[ExampleFactories] = {
 
 
 def build_channels(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a channel of the organization."""
     fields = new_fields()
     url_fields = encrypted_url_fields(fields["id"], _CHANNEL_URL)
     options: Any = {"provider": "discord", "name": "#looms", "events": ["*"], "enabled": False}
@@ -36,7 +35,6 @@ def build_channels(world: TenantFixture, _n: int) -> Neighbours:
 
 
 def build_deliveries(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a delivery to the webhook."""
     fields = new_fields()
     delivery = WebhookDelivery.create_pending_or_skipped(
         world.organization.webhook_id,
@@ -52,13 +50,11 @@ def build_deliveries(world: TenantFixture, _n: int) -> Neighbours:
 
 
 def build_replays(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a former replay."""
     container_ids: Any = {"organization_id": world.id, "webhook_id": world.organization.webhook_id}
     yield Replay(**new_fields(), **container_ids, since=_SINCE, until=_SINCE, status="completed", ttl=2**40)
 
 
 def build_webhooks(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a webhook of the organization."""
     fields = new_fields()
     options: Any = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
     secret = encrypted_secret_without_expiry(fields["id"], generate_secret())

@@ -100,7 +100,6 @@ def _space_ids(world: TenantFixture) -> dict[str, Any]:
 
 
 def build_platforms(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a platform of the organization."""
     yield Platform(**new_fields(), organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-{n}")
 
 
@@ -119,7 +118,6 @@ def build_domains(world: TenantFixture, n: int) -> Neighbours:
 
 
 def build_members(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a member of both platforms."""
     user = world.people.issuer.create_person(f"guest-{n}", f"Guest {n}").to_user()
     for platform in (world.platform, world.open_platform):
         container_ids = {"organization_id": world.id, "platform_id": platform.id}

@@ -10,5 +10,4 @@ EXAMPLES: Final[ExampleFactories] = {"erase_person": lambda _: example({"email":
 
 
 def build_erasures(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a completed erasure."""
     yield Erasure(**new_fields(), organization_id=world.id, status="completed", step="entries")

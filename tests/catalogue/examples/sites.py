@@ -47,12 +47,10 @@ def _site_ids(world: TenantFixture) -> dict[str, Any]:
 
 
 def build_sites(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a site of the organization."""
     yield Site(**new_fields(), organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
 
 
 def build_menus(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a menu of the site."""
     yield Menu(**new_fields() | {"id": f"neighbour-{n}"}, **_site_ids(world), name=f"Neighbour {n}")
 
 

@@ -41,7 +41,6 @@ def _platform_ids(world: TenantFixture) -> dict[str, Any]:
 
 
 def build_attachments(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield an attachment of the node."""
     fields, node_id = new_fields(), world.organization.attachment.node.id
     yield TaxonomyAttachment(
         **fields, **_platform_ids(world), node_id=node_id, entity_type="lesson", entity_id=fields["id"]
@@ -49,6 +48,5 @@ def build_attachments(world: TenantFixture, _n: int) -> Neighbours:
 
 
 def build_nodes(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a root node of the platform."""
     fields = new_fields() | {"listed": ALL_NODES_LIST, "sibling_list": ROOT_TERMS_LIST, "position": n + 1}
     yield TaxonomyNode(**fields, **_platform_ids(world), name=f"Neighbour {n}", slug=f"neighbour-{n}")

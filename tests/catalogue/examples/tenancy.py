@@ -61,7 +61,6 @@ def build_tenancy(world: TenantFixture, n: int) -> Neighbours:
 
 
 def build_api_keys(world: TenantFixture, _n: int) -> Neighbours:
-    """Yield a revoked API key of the organization."""
     fields = new_fields()
     yield ApiKey(
         **fields,
@@ -77,12 +76,10 @@ def build_api_keys(world: TenantFixture, _n: int) -> Neighbours:
 
 
 def build_email_suppressions(_world: TenantFixture, n: int) -> Neighbours:
-    """Yield the suppression of another e-mail address."""
     yield EmailSuppression(**new_fields(), address_hash=email_hmac_bytes(f"{n}@example.org").hex())
 
 
 def build_invitations(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a declined invitation."""
     fields = new_fields()
     yield Invitation(
         **fields,
@@ -97,6 +94,5 @@ def build_invitations(world: TenantFixture, n: int) -> Neighbours:
 
 
 def build_members(world: TenantFixture, n: int) -> Neighbours:
-    """Yield a member of the organization."""
     user = world.people.issuer.create_person(f"member-{n}", f"Member {n}").to_user()
     yield Member.create_for_organization(new_fields(), world.id, user, Role.MEMBER)
