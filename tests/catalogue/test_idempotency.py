@@ -6,8 +6,7 @@ The response is the same byte for byte. A POST that changes nothing stores nothi
 from typing import Any, Final
 
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import call_operation, get_caller, get_example
-from tests.catalogue.secret_fields import secrets_of
+from tests.catalogue.examples.registry import call_operation, get_caller, get_example, secret_fields_of
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.api import ApiResponse
@@ -26,7 +25,7 @@ def send_with_key(operation: Operation, world: TenantFixture, key: str = KEY, **
 def test_a_repeated_post_has_no_effect_and_the_same_response(operation, tenant):
     first = send_with_key(operation, tenant).expect(operation.success)
     before, example = snapshots.items_by_key(), get_example(operation, tenant)
-    for secret in secrets_of(operation, first):
+    for secret in (first.json[name].rpartition("token=")[2] for name in secret_fields_of(operation)):
         assert len(secret) > 30
         assert secret not in str(before)
     replayed = [send_with_key(operation, tenant, key) for key in (KEY, f'"{KEY}"')]

@@ -8,8 +8,13 @@ from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.models import RecordOutput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
-from tests.catalogue.examples.registry import call_operation, get_caller, get_example, read_with_full_access
-from tests.catalogue.secret_fields import secret_fields_of
+from tests.catalogue.examples.registry import (
+    call_operation,
+    get_caller,
+    get_example,
+    read_with_full_access,
+    secret_fields_of,
+)
 from tests.catalogue.tenant_fixture import TenantFixture, put_items
 from tests.catalogue.test_permissions import is_public
 from tests.harness import snapshots

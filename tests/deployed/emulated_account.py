@@ -2,9 +2,12 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +17,6 @@ from local.paths import ROOT
 from local.server.emulator import PYTHON, emulator_environment, responds
 from local.server.processes import Child, start_process, stop_processes
 from local.server.run import free_port
-from tests.deployed.lambda_runtime import lambda_python
 from tests.harness.waiting import wait_until
 
 REGION: Final = "eu-central-1"
@@ -22,6 +24,14 @@ _CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "l
 """The credentials that the service uses with an emulator."""
 
 _EMULATOR_SCRIPT: Final = str(ROOT / "tests" / "deployed" / "launch.py")
+
+RUNTIME_MODULES: Final = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
+"""The modules of the Lambda runtime: the AWS SDK and its dependencies."""
+
+_LIST_MODULES_SCRIPT: Final = """
+import pkgutil, sys
+print(*sorted(m.name for m in pkgutil.iter_modules(p for p in sys.path if p.endswith("site-packages"))))
+"""
 
 _HEALTH_PATH: Final = "/_ministack/health"
 _READY_SECONDS: Final = 120
@@ -89,3 +99,22 @@ class EmulatedAccount:
                 if b"AWS_LAMBDA_FUNCTION_NAME=" in settings and str(self.state).encode() in settings:
                     processes.append(int(folder.name))
         return processes
+
+
+def lambda_python(folder: Path) -> Path:
+    """Create the environment in a folder, with the SDK of this process, and return its Python executable."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (modules,) = folder.glob("lib/python*/site-packages")
+    for name in RUNTIME_MODULES:
+        spec = find_spec(name)
+        assert spec is not None
+        source = Path(str(spec.origin))
+        package_path = source.parent if source.name == "__init__.py" else source
+        (modules / package_path.name).symlink_to(package_path)
+    return folder / "bin" / "python"
+
+
+def list_installed_modules(python: Path) -> list[str]:
+    """Return the modules of a Python environment besides those of the standard library."""
+    result = subprocess.run([python, "-c", _LIST_MODULES_SCRIPT], capture_output=True, text=True, check=True)
+    return result.stdout.split()

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.kernel.core.version import API_VERSION
 from local.paths import ROOT
-from tests.deployed.lambda_runtime import RUNTIME_MODULES, list_installed_modules
+from tests.deployed.emulated_account import RUNTIME_MODULES, list_installed_modules
 from tests.emulator.api_clients import ApiClient
 
 pytestmark = [pytest.mark.emulator, pytest.mark.exhaustive, pytest.mark.xdist_group("deployed")]

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,8 @@ from tests.emulator.api_clients import ApiClient, sign_token
 from tests.emulator.local_stage import MAKE, LocalStage, process_environment, run_local_command
 from tests.emulator.log_reader import read_verified_log
 from tests.harness.project_copies import copy_project
+from tests.harness.receiver import Receiver, Reply
 from tests.harness.seeded_service import read_all_records
-from tests.harness.threaded_servers import serve_in_thread
 from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
@@ -124,11 +122,6 @@ def has_failed_attempt(owner, webhook):
     return any(d["attempts"] and d["attempts"][0]["error"] and d["nextAttemptAt"] for d in deliveries)
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        """Write no log."""
-
-
 @pytest.mark.exhaustive
 def test_issuer_keys_are_fetched_when_available_and_cached_and_two_stages_are_isolated(tmp_path, create_client):
     port = free_port()
@@ -140,8 +133,8 @@ def test_issuer_keys_are_fetched_when_available_and_cached_and_two_stages_are_is
         assert int(rejected.headers["Retry-After"]) > 0
         assert httpx.get(f"{stage.url}/status", trust_env=False).json()["status"] == "ok"
 
-        handler = partial(QuietHandler, directory=str(tmp_path / "issuer"))
-        with serve_in_thread(ThreadingHTTPServer(("127.0.0.1", port), handler)):
+        with Receiver(port=port) as issuer:
+            issuer.default_reply = Reply(body=(tmp_path / "issuer" / "jwks.json").read_bytes())
             wait_until(lambda: ada.get("/organizations").is_success, interval_seconds=0.1)
             organization = ada.create_organization()
 

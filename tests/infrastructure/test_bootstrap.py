@@ -3,7 +3,6 @@
 import json
 import os
 from contextlib import nullcontext
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from unittest.mock import patch
 
@@ -16,7 +15,7 @@ from infrastructure.account import CommandError
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage
 from tests.harness.certificates import CertificateAuthority
-from tests.harness.threaded_servers import serve_in_thread
+from tests.harness.receiver import Receiver, Reply
 
 TEMPLATE = json.dumps({"Parameters": {"Stage": {"Type": "String"}, "AlarmEmail": {"Type": "String"}}, "Resources": {}})
 PARAMETERS = [{"ParameterKey": "Stage", "ParameterValue": "prod"}]
@@ -27,22 +26,11 @@ DOMAIN = "example.com"
 def issuer(tmp_path, monkeypatch):
     """The URL of an issuer, and its discovery document. Tests add fields; an empty document is answered with 404."""
     document: dict[str, Any] = {}
-
-    class Issuer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if document else 404)
-            self.end_headers()
-            self.wfile.write(json.dumps(document).encode() if document else b"<html>")
-
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
     authority = CertificateAuthority()
     authority.trust(tmp_path, monkeypatch)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Issuer)
-    server.socket = authority.create_server_context("127.0.0.1").wrap_socket(server.socket, server_side=True)
-    with serve_in_thread(server):
-        yield f"https://127.0.0.1:{server.server_port}/tenant", document
+    with Receiver(tls=authority.create_server_context("127.0.0.1")) as server:
+        server.default_reply = lambda _: Reply(200 if document else 404, body=json.dumps(document or "<html>").encode())
+        yield f"{server.url}tenant", document
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, Final
 
 import schemathesis
@@ -21,6 +20,7 @@ from tests.catalogue.examples.registry import get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import snapshots
 from tests.harness.conformance import openapi_document
+from tests.harness.threaded_servers import serve_in_thread
 
 _GATEWAY_PROBLEM: Final = {
     "type": "urn:atrium:problem:forbidden",
@@ -142,10 +142,8 @@ def _serve(world: TenantFixture) -> Iterator[str]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    with server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with serve_in_thread(server):
         yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -5,6 +5,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.entries import Event
@@ -87,3 +89,9 @@ def _definitions(feature: str) -> Mapping[str, Any]:
     """Return the names that the file of examples of a feature's context defines, if it has one."""
     module = f"tests.catalogue.examples.{feature.partition('.')[0]}"
     return vars(import_module(module)) if find_spec(module) else {}
+
+
+def secret_fields_of(operation: Operation) -> frozenset[str]:
+    """Return the response fields that contain a secret in the response to the creation, and null later."""
+    model = operation.response_or_item_model
+    return frozenset(map(to_camel, model.secret_fields)) if model else frozenset()
