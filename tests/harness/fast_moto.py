@@ -3,7 +3,8 @@
 - Values of items are compared, copied and measured without repeated lookups of their types.
 - An item is measured once instead of after each attribute.
 - A query reads only the requested partition, and does not copy its results.
-- Parsed expressions and converted names are cached.
+- Parsed expressions and converted names are cached. Expressions that only set and remove attributes are evaluated by
+  `fast_updates.py`.
 - A call of DynamoDB skips the HTTP request (`direct_calls.py`). If a test interferes with the call, the request skips
   moto's search for the service that handles it.
 - Attribute values are serialized and parsed without traversing the service model.
@@ -43,18 +44,17 @@ from moto.dynamodb.exceptions import ItemSizeTooLarge
 from moto.dynamodb.models import table as tables
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
-from moto.dynamodb.parsing import ast_nodes, expressions
+from moto.dynamodb.parsing import ast_nodes
 from moto.sqs import models as queues
 
+from tests.harness import fast_updates
 from tests.harness.direct_calls import RequestHandler, call_untraced
 
 _SCALAR_TYPES: Final = frozenset({"S", "B", "BOOL"})
 _UNSIGNED: Final = ("dynamodb", "sqs")
-_MAX_BYTES: Final = 405_000  # moto's limit
 _NESTED_TYPES: Final = frozenset({"L", "M", "SS", "NS", "BS"})
 
 # Names that moto does not type or export.
-_PARSER: Final[Any] = vars(expressions)["UpdateExpressionParser"]
 _TRAVERSER: Final[Any] = vars(ast_nodes)["DepthFirstTraverser"]
 _NODES: Final[Any] = (vars(ast_nodes)["Node"],)
 _BODY_PARSER: Final[Any] = vars(parse)["JSONParser"]
@@ -93,7 +93,6 @@ def fast_moto() -> Iterator[None]:
             (DynamoType, "__deepcopy__", _copy),
             (DynamoType, "size", _size),
             (_TRAVERSER, "traverse", _traverse),
-            (_PARSER, "make", staticmethod(cache(_PARSER.make))),
             (responses, _METHODS, cache(vars(responses)[_METHODS])),
             (BaseJSONSerializer, "_serialize_type_structure", _write),
             (BaseJSONParser, "_parse_structure", _read),
@@ -111,6 +110,7 @@ def fast_moto() -> Iterator[None]:
             (_CLIENT_PARSER, "_handle_structure", _client_parse),
             (_CLIENT_SERIALIZER, "_serialize_type_structure", _client_serialize),
             (_CLIENT_VALIDATOR, "_validate_structure", _client_validate),
+            *fast_updates.patches(),
         ):
             patches.enter_context(patch.object(owner, name, fast))
         yield
@@ -169,7 +169,7 @@ def _init_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, a
     item.hash_key, item.range_key, item.attrs = hash_key, range_key, LimitedSizeDict()
     for name, value in attrs.items():
         dict.__setitem__(item.attrs, name, DynamoType(value))
-    if item.size() > _MAX_BYTES:
+    if item.size() > fast_updates.MAX_ITEM_BYTES:
         raise ItemSizeTooLarge
 
 
