@@ -41,7 +41,6 @@ SUITES: Final = (
     "entrypoints",
     "docs",
     "local",
-    "harness",
 )
 """The suites whose tests run in one process, without an emulator."""
 

@@ -79,7 +79,7 @@ WORK_EXAMPLES: Final = {
         if name not in TASKS_WITH_OWN_TESTS
     },
 }
-TYPICAL_WORK: Final = ("append", "sweep", "webhooks.disable")
+TYPICAL_WORK: Final = ("append", "sweep", "api_keys.revoke")
 """Work for which the default run tests all variants."""
 
 for_each_work_example_and_variant = pytest.mark.parametrize(
