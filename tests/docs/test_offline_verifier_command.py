@@ -1,11 +1,14 @@
 """The command of the offline verifier: its files, output and exit codes, and exports of the service."""
 
+import base64
 import gzip
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -16,8 +19,6 @@ from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes
 from chalicelib.features.audit.exports.logic.verify import InvalidInput, MerkleTree, main, read_lines
 from local.paths import ROOT
-from tests.harness import audit_logs, exports
-from tests.harness.api import ApiClient
 from tests.harness.erasures import complete_erasure
 from tests.harness.exported_logs import (
     ORIGIN,
@@ -29,7 +30,8 @@ from tests.harness.exported_logs import (
     sign_checkpoint,
     verification_result,
 )
-from tests.harness.organizations import CreatedOrganization
+from tests.harness.exports import download_file
+from tests.harness.stored_logs import StoredLog
 
 PROVEN: Final = "sequence 2 to 6: 3 unaltered, 0 erased.\n"
 INCOMPLETE: Final = (
@@ -41,6 +43,7 @@ INCOMPLETE_WITH_EVIDENCE: Final = (
 )
 CUT: Final = "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
 CSV: Final = "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
+NEW_KEY: Final = bytes(range(32, 64))
 
 
 class TestFiles:
@@ -180,58 +183,142 @@ class TestCommand:
         assert "not 32 bytes in base64" in capsys.readouterr().err
 
 
-class TestExportsOfTheService:
-    @pytest.fixture
-    def verify_arguments(self, api, organization, workers, tmp_path):
-        """Arguments that verify an export against a stored checkpoint of the organization's log."""
-        workers.deliver()
-        (tmp_path / "checkpoint").write_text(audit_logs.verify_integrity(api, organization)["checkpoint"])
-        key = api.get("/status").json["auditPublicKey"]
-        return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), "--public-key", key]
+@dataclass(frozen=True)
+class Verifier:
+    """The command on files with an export and a checkpoint of a log."""
 
-    def test_an_inline_export_is_proven_up_to_the_checkpoint(self, api, organization, verify_arguments, capsys):
-        size = audit_logs.verify_integrity(api, organization)["treeSize"]
-        api.patch(organization.path, caller=organization.owner, json={"name": "Later, and not in the tree yet"})
-        write_export(verify_arguments[0], api, organization)
-        exit_code, output = run_verifier(verify_arguments, capsys)
-        assert exit_code == 0
-        assert output.startswith(f"atrium/{organization.id}: {size} of {size} entries are proven")
-        assert output.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
+    log: StoredLog
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
 
-    def test_a_filtered_async_export_is_proven_by_its_record(
-        self, api, organization, workers, verify_arguments, capsys
-    ):
-        record = exports.create_completed_export(api, workers, organization, filters={"type": "organization.member.*"})
-        record_file = Path(verify_arguments[0]).with_name("record.json")
-        record_file.write_text(json.dumps(record))
-        Path(verify_arguments[0]).write_bytes(exports.download_file(record))
-        Path(verify_arguments[2]).write_text(record["checkpoint"])
-        assert run_verifier(verify_arguments, capsys)[0] == 1
-        exit_code, output = run_verifier([*verify_arguments, "--evidence", str(record_file)], capsys)
-        assert run_verifier([*verify_arguments, "--checkpoint", str(record_file)], capsys) == (exit_code, output)
-        assert exit_code == 0
-        assert f": {record['entryCount']} of " in output
-        assert output.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
+    def save_checkpoint(self) -> int:
+        """Save the checkpoint of all current entries, and return their number."""
+        self.log.workers.run_until_idle()
+        report = self.log.verify()
+        (self.folder / "checkpoint").write_text(report["checkpoint"])
+        return int(report["treeSize"])
 
-    def test_erased_entries_are_proven_by_an_older_checkpoint(
-        self, api, organization, workers, clock, verify_arguments, capsys
-    ):
-        *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
-        erased_count = complete_erasure(api, workers, clock, organization, userId=member["userId"])["erasedEntries"]
-        assert erased_count > 0
-        write_export(verify_arguments[0], api, organization)
-        exit_code, output = run_verifier(verify_arguments, capsys)
-        assert exit_code == 0
-        assert f" unaltered, {erased_count} erased; " in output
+    def save_export(self) -> list[bytes]:
+        """Save an inline export, and return its lines."""
+        (self.folder / "export").write_text(self.log.get("/export").text, encoding="utf-8", newline="")
+        return (self.folder / "export").read_bytes().splitlines(keepends=True)
+
+    def run(self, *options: str, keys: slice = slice(None)) -> tuple[int, str]:
+        """Run the command with the public keys of the service, and return its exit code and output."""
+        self.capsys.readouterr()
+        files = [str(self.folder / "export"), "--checkpoint", str(self.folder / "checkpoint")]
+        public_keys = self.log.api.get("/status").json["auditPublicKeys"][keys]
+        key_options = [option for key in public_keys for option in ("--public-key", key)]
+        return main([*files, *key_options, *options]), self.capsys.readouterr().out
 
 
-def write_export(file: str, api: ApiClient, organization: CreatedOrganization) -> None:
-    """Write an inline export of a log to a file."""
-    export = api.get(f"{organization.path}/audit-log/export", caller=organization.owner)
-    Path(file).write_text(export.text, encoding="utf-8", newline="")
+@pytest.fixture
+def verifier(api, organization, workers, tmp_path, capsys):
+    """The verifier, with a checkpoint of the organization's log."""
+    verifier = Verifier(StoredLog(api, workers, organization), tmp_path, capsys)
+    verifier.save_checkpoint()
+    return verifier
 
 
-def run_verifier(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Run the command, and return its exit code and output."""
-    capsys.readouterr()
-    return main(arguments), capsys.readouterr().out
+def get_last_member(log):
+    *_, member = log.api.get_items(f"{log.organization.path}/members", caller=log.organization.owner)
+    return member["userId"]
+
+
+@pytest.fixture
+def erased_count(verifier, api, organization, workers, clock):
+    """The number of entries that the erasure of a member has erased."""
+    member = get_last_member(verifier.log)
+    return complete_erasure(api, workers, clock, organization, userId=member)["erasedEntries"]
+
+
+def test_an_inline_export_is_proven_up_to_the_checkpoint(verifier):
+    size = verifier.save_checkpoint()
+    verifier.log.rename("Later, and not in the tree yet")
+    verifier.save_export()
+    exit_code, output = verifier.run()
+    assert exit_code == 0
+    assert output.startswith(f"atrium/{verifier.log.id}: {size} of {size} entries are proven")
+    assert output.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
+
+
+def test_a_filtered_async_export_is_proven_by_its_record(verifier):
+    record, folder = verifier.log.export(filters={"type": "organization.member.*"}), verifier.folder
+    (folder / "record.json").write_text(json.dumps(record))
+    (folder / "export").write_bytes(download_file(record))
+    (folder / "checkpoint").write_text(record["checkpoint"])
+    assert verifier.run()[0] == 1
+    exit_code, output = verifier.run("--evidence", str(folder / "record.json"))
+    assert verifier.run("--checkpoint", str(folder / "record.json")) == (exit_code, output)
+    assert exit_code == 0
+    assert f": {record['entryCount']} of " in output
+    assert output.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
+
+
+def test_only_erased_entries_have_an_erasure_signature_which_csv_does_not_contain(verifier, erased_count):
+    entries = verifier.log.entries()
+    integrity = {entry["sequence"]: entry["integrity"] or {} for entry in entries}
+    signatures = {n: each["erasureSignature"] for n, each in integrity.items() if "erasureSignature" in each}
+    assert [*signatures] == [entry["sequence"] for entry in entries if "erased" in entry]
+    assert len(signatures) == erased_count > 0
+    assert all(re.fullmatch("[A-Za-z0-9+/]{91}=", signature) for signature in signatures.values())
+    csv = verifier.log.get("/export", format="csv").text
+    assert csv.count(',"true"\r\n') == erased_count
+    assert not any(signature in csv for signature in signatures.values())
+
+
+def test_erased_entries_are_proven_also_by_an_older_checkpoint_and_no_other_can_be_presented_as_erased(
+    verifier, erased_count
+):
+    verifier.save_export()
+    exit_code, output = verifier.run()
+    assert exit_code == 0
+    assert f" unaltered, {erased_count} erased; " in output
+    verifier.save_checkpoint()
+    lines = verifier.save_export()
+    exit_code, output = verifier.run()
+    assert exit_code == 0
+    assert f" {erased_count} erased" in output
+    for number, line in enumerate(lines):
+        entry = json.loads(line)
+        kept_fields = {name: entry[name] for name in ("id", "type", "occurredAt", "organizationId")}
+        fields = {**dict.fromkeys(entry), **kept_fields, "changes": [], "erased": True}
+        del fields["sequence"], fields["integrity"]
+        position = f',"sequence":{entry["sequence"]},"integrity":'.encode()
+        text = json.dumps(fields, separators=(",", ":"), sort_keys=True)[:-1].encode()
+        forged = text + line[line.rindex(position) :]
+        if "erased" in entry:
+            assert forged == line
+            continue
+        (verifier.folder / "export").write_bytes(b"".join([*lines[:number], forged, *lines[number + 1 :]]))
+        exit_code, output = verifier.run()
+        assert exit_code == 1
+        assert f"sequence {number + 1} was altered: it calls itself erased" in output
+
+
+@pytest.mark.usefixtures("erased_count")
+def test_a_log_is_proven_with_the_former_and_the_current_key(verifier, api, configure):
+    former = api.get("/status").json["auditPublicKey"]
+    configure(audit_signing_key=base64.b64encode(NEW_KEY).decode(), audit_former_public_keys=former)
+    verifier.log.rename("Newer")
+    verifier.save_checkpoint()
+    verifier.save_export()
+    assert verifier.run()[0] == 0
+    exit_code, output = verifier.run(keys=slice(-1))
+    assert exit_code == 1
+    assert "name that too, by one more --public-key" in output
+
+
+def test_an_entry_altered_before_its_erasure_is_reported(verifier, api, organization, workers, clock):
+    log, member = verifier.log, get_last_member(verifier.log)
+    sequence = next(entry["sequence"] for entry in log.entries()[::-1] if member in json.dumps(entry))
+    log.alter(sequence, body=log.entry(sequence)["body"].replace(b'"type":"organization', b'"type":"organisation'))
+    complete_erasure(api, workers, clock, organization, userId=member)
+    erased_entry = next(entry for entry in log.entries() if entry["sequence"] == sequence)
+    assert (erased_entry["erased"], erased_entry["integrity"]["erasureSignature"]) == (True, None)
+    verifier.save_checkpoint()
+    verifier.save_export()
+    assert verifier.run() == (
+        1,
+        f"The entry with sequence {sequence} was altered: it says that the service found it so when it was erased.\n",
+    )

@@ -1,18 +1,12 @@
 """The offline verifier accepts an erased entry only if the service has signed its erasure."""
 
 import base64
-import json
-import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from chalicelib.features.audit.exports.logic.verify import main
-from tests.harness import audit_logs
-from tests.harness.erasures import complete_erasure
 from tests.harness.exported_logs import (
     KEY,
     LOG_ID,
@@ -159,96 +153,3 @@ def test_erasures_are_proven_with_the_former_and_the_new_key(keys, is_proven):
     message = verdict(LOG_WITH_ERASURES.lines, checkpoint=CHECKPOINT_OF_NEW_KEY, keys=keys)
     assert message.endswith("5 unaltered, 2 erased.") if is_proven else message == UNSIGNED_ERROR
     assert "7 unaltered" in verdict(SAMPLE_LINES, checkpoint=CHECKPOINT_OF_NEW_KEY, keys=keys)
-
-
-class TestLogsOfTheService:
-    @pytest.fixture
-    def export_for_verification(self, api, organization, workers, tmp_path):
-        """A function that exports the log with its checkpoint, and returns the arguments that verify the export."""
-
-        def export() -> list[str]:
-            workers.run_until_idle()
-            response = api.get(f"{organization.path}/audit-log/export", caller=organization.owner)
-            (tmp_path / "export").write_text(response.text, encoding="utf-8", newline="")
-            (tmp_path / "checkpoint").write_text(audit_logs.verify_integrity(api, organization)["checkpoint"])
-            keys = api.get("/status").json["auditPublicKeys"]
-            key_arguments = [argument for key in keys for argument in ("--public-key", key)]
-            return [str(tmp_path / "export"), "--checkpoint", str(tmp_path / "checkpoint"), *key_arguments]
-
-        return export
-
-    @pytest.fixture
-    def erased_count(self, api, organization, workers, clock):
-        """The number of entries that the erasure of a member has erased."""
-        workers.run_until_idle()
-        *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
-        return complete_erasure(api, workers, clock, organization, userId=member["userId"])["erasedEntries"]
-
-    def test_only_erased_entries_have_an_erasure_signature_which_csv_does_not_contain(
-        self, api, organization, erased_count
-    ):
-        entries = audit_logs.list_entries(api, organization)
-        signatures = {
-            entry["sequence"]: entry["integrity"]["erasureSignature"]
-            for entry in entries
-            if "erasureSignature" in (entry["integrity"] or {})
-        }
-        assert [*signatures] == [entry["sequence"] for entry in entries if "erased" in entry]
-        assert len(signatures) == erased_count > 0
-        assert all(re.fullmatch("[A-Za-z0-9+/]{91}=", signature) for signature in signatures.values())
-        csv = api.get(f"{organization.path}/audit-log/export", caller=organization.owner, query={"format": "csv"}).text
-        assert csv.count(',"true"\r\n') == erased_count
-        assert not any(signature in csv for signature in signatures.values())
-
-    def test_no_entry_can_be_presented_as_erased(self, export_for_verification, erased_count, capsys):
-        arguments = export_for_verification()
-        assert main(arguments) == 0
-        assert f" {erased_count} erased" in capsys.readouterr().out
-        lines = Path(arguments[0]).read_bytes().splitlines(keepends=True)
-        for number, line in enumerate(lines):
-            entry = json.loads(line)
-            kept_fields = {name: entry[name] for name in ("id", "type", "occurredAt", "organizationId")}
-            fields = {**dict.fromkeys(entry), **kept_fields, "changes": [], "erased": True}
-            del fields["sequence"], fields["integrity"]
-            position = f',"sequence":{entry["sequence"]},"integrity":'.encode()
-            text = json.dumps(fields, separators=(",", ":"), sort_keys=True)[:-1].encode()
-            forged = text + line[line.rindex(position) :]
-            Path(arguments[0]).write_bytes(b"".join([*lines[:number], forged, *lines[number + 1 :]]))
-            if "erased" in entry:
-                assert forged == line
-                continue
-            assert main(arguments) == 1
-            assert f"sequence {number + 1} was altered: it calls itself erased" in capsys.readouterr().out
-
-    @pytest.mark.usefixtures("erased_count")
-    def test_a_log_is_proven_with_the_former_and_the_current_key(
-        self, api, organization, export_for_verification, configure, capsys
-    ):
-        former = api.get("/status").json["auditPublicKey"]
-        configure(
-            audit_signing_key=base64.b64encode(NEW_KEY.private_bytes_raw()).decode(), audit_former_public_keys=former
-        )
-        api.patch(organization.path, caller=organization.owner, json={"name": "Newer"})
-        arguments = export_for_verification()
-        assert main(arguments) == 0
-        assert main(arguments[:-2]) == 1
-        assert "name that too, by one more --public-key" in capsys.readouterr().out
-
-    def test_an_entry_altered_before_its_erasure_is_reported(
-        self, api, organization, workers, clock, export_for_verification, capsys
-    ):
-        workers.run_until_idle()
-        *_, member = api.get_items(f"{organization.path}/members", caller=organization.owner)
-        entry = next(e for e in audit_logs.list_entries(api, organization)[::-1] if member["userId"] in json.dumps(e))
-        stored = audit_logs.entry_item(organization, entry["sequence"])
-        audit_logs.alter_item(stored, body=stored["body"].replace(b'"type":"organization', b'"type":"organisation'))
-        complete_erasure(api, workers, clock, organization, userId=member["userId"])
-        erased_entry = next(e for e in audit_logs.list_entries(api, organization) if e["id"] == entry["id"])
-        assert (erased_entry["erased"], erased_entry["integrity"]["erasureSignature"]) == (True, None)
-        arguments = export_for_verification()
-        capsys.readouterr()
-        assert main(arguments) == 1
-        assert capsys.readouterr().out == (
-            f"The entry with sequence {entry['sequence']} was altered: it says that the service found it so when it "
-            "was erased.\n"
-        )
