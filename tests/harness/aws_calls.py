@@ -7,12 +7,12 @@ once. A Scan fails the test, because no code of the service may scan the table.
 import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import groupby
 from threading import current_thread
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
@@ -21,6 +21,7 @@ from chalicelib.kernel.storage.table import PARALLEL_READ_THREAD_PREFIX
 from tests.harness import key_size_limits
 
 Response = tuple[AWSResponse, dict[str, Any]]
+T = TypeVar("T")
 
 _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
 
@@ -99,34 +100,32 @@ def watch_clients() -> None:
 
 
 @contextmanager
-def allow_scans() -> Iterator[None]:
+def _set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def allow_scans() -> AbstractContextManager[None]:
     """Allow the block to scan the table, which only commands of operators do."""
-    token = _scanning.set(True)
-    try:
-        yield
-    finally:
-        _scanning.reset(token)
+    return _set_within(_scanning, True)  # noqa: FBT003
 
 
-@contextmanager
-def call_with_http_requests() -> Iterator[None]:
+def call_with_http_requests() -> AbstractContextManager[None]:
     """Let the calls of the block send HTTP requests, which a meter observes."""
-    token = _sending_requests.set(True)
-    try:
-        yield
-    finally:
-        _sending_requests.reset(token)
+    return _set_within(_sending_requests, True)  # noqa: FBT003
 
 
 @contextmanager
 def record_calls() -> Iterator[RecordedCalls]:
     """Record the calls that the block makes in this context."""
     calls = RecordedCalls()
-    token = _calls.set(calls)
     try:
-        yield calls
+        with _set_within(_calls, calls):
+            yield calls
     finally:
-        _calls.reset(token)
         calls.call_list[:] = [
             call
             for _, run in groupby(calls.call_list, lambda call: call.is_concurrent)
@@ -140,14 +139,9 @@ def _sorted_if_parallel(run: Iterable[Call]) -> list[Call]:
     return sorted(calls, key=lambda call: json.dumps([call.name, call.parameters])) if calls[0].is_concurrent else calls
 
 
-@contextmanager
-def interfere_with_calls(interference: Interference) -> Iterator[None]:
+def interfere_with_calls(interference: Interference) -> AbstractContextManager[None]:
     """Apply an interference to the calls that the block makes in this context."""
-    token = _interference.set(interference)
-    try:
-        yield
-    finally:
-        _interference.reset(token)
+    return _set_within(_interference, interference)
 
 
 def can_call_directly(client: Any) -> bool:

@@ -5,7 +5,7 @@ By default the receivers accept all requests, DNS has no records, and the source
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import Any, Final
 from unittest.mock import patch
@@ -41,12 +41,13 @@ def _sample_response(_source: Source, url: str) -> source_client.SourceResponse:
     )
 
 
-@contextmanager
-def reject_deliveries() -> Iterator[None]:
-    """Make all receivers response 503 within the block."""
-    response = WebhookResponse(status=503, error=None, body="", duration_ms=7)
-    with patch.object(webhook_client, "post_webhook", lambda *_: response):
-        yield
+def reject_deliveries() -> AbstractContextManager[object]:
+    """Make all receivers respond with 503 within the block."""
+    return _respond_with(WebhookResponse(status=503, error=None, body="", duration_ms=7))
+
+
+def _respond_with(response: WebhookResponse) -> AbstractContextManager[object]:
+    return patch.object(webhook_client, "post_webhook", lambda *_: response)
 
 
 @contextmanager
@@ -62,21 +63,11 @@ def record_delivery_urls() -> Iterator[list[str]]:
         yield urls
 
 
-@contextmanager
-def forbid_deliveries() -> Iterator[None]:
+def forbid_deliveries() -> AbstractContextManager[object]:
     """Fail the test if the block sends a delivery."""
-
-    def post(url: str, *_: Any) -> WebhookResponse:
-        raise AssertionError(f"sent to {url}")
-
-    with patch.object(webhook_client, "post_webhook", post):
-        yield
+    return patch.object(webhook_client, "post_webhook", side_effect=AssertionError("a delivery was sent"))
 
 
-@contextmanager
-def time_out_deliveries() -> Iterator[None]:
-    response = WebhookResponse(
-        status=None, error="The server did not respond within 15 s.", body="", duration_ms=15_000, timed_out=True
-    )
-    with patch.object(webhook_client, "post_webhook", lambda *_: response):
-        yield
+def time_out_deliveries() -> AbstractContextManager[object]:
+    error = "The server did not respond within 15 s."
+    return _respond_with(WebhookResponse(status=None, error=error, body="", duration_ms=15_000, timed_out=True))

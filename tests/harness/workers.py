@@ -1,7 +1,6 @@
 """Stands in for Lambda's event sources: passes queued messages and scheduled events to the app's handlers."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,8 +63,12 @@ class Workers:
         delivered, failed = DeliveryResult(), set[str]()
         while batch := next(self._batches(failed | self._in_process, delayed=include_delayed), None):
             source, queue, messages = batch
-            with self._processing(messages):
+            ids = {message.id for message in messages}
+            self._in_process |= ids
+            try:
                 answer = self._call(source.name, {"Records": [_to_sqs_record(queue, message) for message in messages]})
+            finally:
+                self._in_process -= ids
             failed_ids = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
             failed |= failed_ids
             for message in messages:
@@ -97,15 +100,6 @@ class Workers:
     def _call(self, handler: str, event: Json) -> Any:
         with record_calls() as self.last_calls:
             return self._app.handler_map[handler](event, LambdaContext(handler, 512, 60_000))
-
-    @contextmanager
-    def _processing(self, messages: Iterable[Any]) -> Iterator[None]:
-        ids = {message.id for message in messages}
-        self._in_process |= ids
-        try:
-            yield
-        finally:
-            self._in_process -= ids
 
     def _batches(self, hidden: set[str], *, delayed: bool) -> Iterator[tuple[SQSEventConfig, Queue, list[Any]]]:
         for source in self._app.event_sources:
