@@ -76,13 +76,19 @@ def require_garden_role(role: Role, *, by_slug: bool = False) -> RequireRole:
     return RequireRole(Garden, role, by_slug=by_slug)
 
 
-def document_operation(declare: Callable[[RouteGroup], object]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the documentation of the last declared operation, and the document."""
+def document_operation(
+    function: Callable[..., Any], method: str, path: str, access: Any = Caller.PUBLIC, **options: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the documentation of an operation, and the document."""
     group = RouteGroup("sites")
-    declare(group)
+    getattr(group, method)(path, access=access, **{"scope": None, "emits": None, **options})(function)
     document = build_document_for(group.operations)
-    path = document["paths"][group.operations[-1].path]
-    return path[group.operations[-1].method.lower()], document
+    return document["paths"][path][method], document
+
+
+def event_content(document: dict[str, Any], event: str) -> Any:
+    """Return the schema and the example of an event's message."""
+    return document["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]
 
 
 def create_garden(_ctx: object, body: GardenCreate) -> GardenOut:
@@ -109,9 +115,7 @@ def list_plants(_ctx: object, query: PlantsQuery) -> ListPage[PlantOut]:
 
 
 def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
-    operation, document = document_operation(
-        lambda g: g.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
-    )
+    operation, document = document_operation(create_garden, "post", "/gardens", Caller.USER, emits="garden.created")
     assert operation["summary"] == "Create a garden"
     assert operation["description"].startswith("Gardens are few")
     assert operation["description"].endswith("**Access:** `user`. **Event:** `garden.created`.")
@@ -130,26 +134,23 @@ def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
     fields = document["components"]["schemas"]["GardenCreate"]["properties"]
     assert fields["beds"] == {"type": ["integer", "null"], "default": 2}
     assert "null" not in fields["name"]["type"]
-    assert document["webhooks"]["garden.created"]["post"]["requestBody"]["content"]["application/json"]["schema"][
-        "properties"
-    ]["data"] == {"$ref": "#/components/schemas/Garden"}
+    data = event_content(document, "garden.created")["schema"]["properties"]["data"]
+    assert data == {"$ref": "#/components/schemas/Garden"}
 
 
 def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():
+    access, events = require_garden_role(Role.ADMIN), ("garden.updated", "garden.restored")
     operation, document = document_operation(
-        lambda g: g.patch(
-            "/gardens/{garden_id}",
-            access=require_garden_role(Role.ADMIN),
-            scope="gardens:write",
-            emits=("garden.updated", "garden.restored"),
-        )(update_garden)
+        update_garden, "patch", "/gardens/{garden_id}", access, scope="gardens:write", emits=events
     )
     schema = document["components"]["schemas"]["GardenPatch"]
     assert "required" not in schema
-    assert schema["properties"]["name"]["type"] == "string"
-    assert schema["properties"]["light"] == {"type": ["string", "null"], "enum": ["sun", None]}
-    assert schema["properties"]["beds"] == {"type": ["integer", "null"]}
-    assert schema["properties"]["gate"] == {"type": ["string", "null"], "enum": ["open", "shut", None]}
+    assert schema["properties"].pop("name")["type"] == "string"
+    assert schema["properties"] == {
+        "light": {"type": ["string", "null"], "enum": ["sun", None]},
+        "beds": {"type": ["integer", "null"]},
+        "gate": {"type": ["string", "null"], "enum": ["open", "shut", None]},
+    }
     assert not operation["requestBody"]["required"]
     assert "application/merge-patch+json" in operation["requestBody"]["content"]
     assert operation["security"] == [{"userToken": []}, {"apiKey": ["gardens:write"]}]
@@ -160,18 +161,11 @@ def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():
 
 
 def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_path():
+    path, access = "/gardens/{garden_id}/plants/{plant_name}", require_garden_role(Role.EDITOR)
     operation, document = document_operation(
-        lambda g: g.delete(
-            "/gardens/{garden_id}/plants/{plant_name}",
-            access=require_garden_role(Role.EDITOR),
-            scope="gardens:write",
-            emits="plant.removed",
-        )(remove_plant)
+        remove_plant, "delete", path, access, scope="gardens:write", emits="plant.removed"
     )
-    data = document["webhooks"]["plant.removed"]["post"]["requestBody"]["content"]["application/json"]["example"][
-        "data"
-    ]
-    assert data["gardenId"] == example_uuid("Garden")
+    assert event_content(document, "plant.removed")["example"]["data"]["gardenId"] == example_uuid("Garden")
     patterns = {p["name"]: p["schema"] for p in operation["parameters"] if "name" in p}
     assert patterns["plant_name"] == {"type": "string", "pattern": "^[a-z]+$"}
     assert patterns["garden_id"]["format"] == "uuid"
@@ -179,30 +173,24 @@ def test_an_event_of_an_operation_without_a_response_body_has_the_record_of_the_
 
 
 def test_an_event_of_several_record_types_has_a_union():
-    def declare(group: RouteGroup) -> None:
-        group.post("/gardens", access=Caller.USER, scope=None, emits="green.made")(create_garden)
-        group.get("/plants", access=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
-
-    _, document = document_operation(declare)
-    body = document["webhooks"]["green.made"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    names = [alternative["$ref"].rsplit("/", 1)[-1] for alternative in body["properties"]["data"]["anyOf"]]
-    assert names == ["Garden", "Plant"]
+    group = RouteGroup("sites")
+    group.post("/gardens", access=Caller.USER, scope=None, emits="green.made")(create_garden)
+    group.get("/plants", access=Caller.PUBLIC, scope=None, emits="green.made")(list_plants)
+    data = event_content(build_document_for(group.operations), "green.made")["schema"]["properties"]["data"]
+    assert data["anyOf"] == [{"$ref": f"#/components/schemas/{name}"} for name in ("Garden", "Plant")]
 
 
 def test_an_event_without_a_public_record_has_any_object():
     def sow() -> None:
         """Sow what is at hand."""
 
-    _, document = document_operation(lambda g: g.post("/sow", access=Caller.USER, scope=None, emits="seed.sown")(sow))
-    body = document["webhooks"]["seed.sown"]["post"]["requestBody"]["content"]["application/json"]
-    assert body["schema"]["properties"]["data"] == {"type": "object"}
-    assert body["example"]["data"] == {}
+    _, document = document_operation(sow, "post", "/sow", Caller.USER, emits="seed.sown")
+    body = event_content(document, "seed.sown")
+    assert (body["schema"]["properties"]["data"], body["example"]["data"]) == ({"type": "object"}, {})
 
 
 def test_a_list_documents_its_query_without_null_and_without_examples():
-    operation, document = document_operation(
-        lambda g: g.get("/plants", access=Caller.PUBLIC, scope=None, emits=None)(list_plants)
-    )
+    operation, document = document_operation(list_plants, "get", "/plants")
     parameters = {p["name"]: p for p in operation["parameters"] if "name" in p}
     assert parameters["limit"]["schema"] == {"type": "integer", "default": 25, "minimum": 1, "maximum": 100}
     assert parameters["light"]["schema"] == {"type": "string", "enum": ["sun", "shade"]}
@@ -220,11 +208,8 @@ def test_an_operation_that_may_redirect_documents_304_and_301():
         """Get a garden by its slug."""
         raise NotImplementedError(garden)
 
-    operation, document = document_operation(
-        lambda g: g.get(
-            "/gardens/by-slug/{slug}", access=require_garden_role(Role.MEMBER, by_slug=True), scope=None, emits=None
-        )(get_garden)
-    )
+    access = require_garden_role(Role.MEMBER, by_slug=True)
+    operation, document = document_operation(get_garden, "get", "/gardens/by-slug/{slug}", access)
     header_names = {"API-Version", "ETag", "RateLimit", "RateLimit-Policy", "X-Request-Id"}
     assert set(operation["responses"]["304"]["headers"]) == header_names
     assert "Location" in operation["responses"]["301"]["headers"]
@@ -240,9 +225,7 @@ def test_a_raw_response_documents_its_media_types():
         """Get a garden's plan."""
         raise NotImplementedError(plan)
 
-    operation, _ = document_operation(
-        lambda g: g.get("/plans/{plan}", access=Caller.PUBLIC, scope=None, emits=None)(get_plan)
-    )
+    operation, _ = document_operation(get_plan, "get", "/plans/{plan}")
     assert set(operation["responses"]["200"]["content"]) == {"text/html", "image/svg+xml"}
     assert operation["parameters"][0]["schema"] == {"type": "string", "pattern": "^[a-z]$"}
 
@@ -256,12 +239,11 @@ def test_two_models_with_one_name_are_rejected():
 
     get_other.__annotations__["return"] = other
 
-    def declare(group: RouteGroup) -> None:
-        group.get("/other", access=Caller.PUBLIC, scope=None, emits=None)(get_other)
-        group.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
-
+    group = RouteGroup("sites")
+    group.get("/other", access=Caller.PUBLIC, scope=None, emits=None)(get_other)
+    group.post("/gardens", access=Caller.USER, scope=None, emits="garden.created")(create_garden)
     with pytest.raises(ValueError, match="Two models are called Garden"):
-        document_operation(declare)
+        build_document_for(group.operations)
 
 
 @pytest.mark.parametrize(
@@ -291,14 +273,11 @@ def test_a_string_with_a_pattern_requires_an_example():
 
 def test_a_record_token_header_is_documented_and_required_if_the_path_names_a_record():
     rule = RequireRecordToken("plant-token", "Plant-Token", str)
-    deletion, document = document_operation(
-        lambda g: g.delete("/plants/{plant_name}", access=rule, scope=None, emits="plant.removed")(remove_plant)
-    )
-    listing, _ = document_operation(lambda g: g.get("/plants", access=rule, scope=None, emits=None)(list_plants))
-    (header,) = [parameter for parameter in deletion["parameters"] if parameter.get("name") == "Plant-Token"]
-    assert (header["in"], header["required"]) == ("header", True)
-    (header,) = [parameter for parameter in listing["parameters"] if parameter.get("name") == "Plant-Token"]
-    assert not header["required"]
+    deletion, document = document_operation(remove_plant, "delete", "/plants/{plant_name}", rule, emits="plant.removed")
+    listing, _ = document_operation(list_plants, "get", "/plants", rule)
+    for operation, is_required in ((deletion, True), (listing, False)):
+        (header,) = [parameter for parameter in operation["parameters"] if parameter.get("name") == "Plant-Token"]
+        assert (header["in"], header["required"]) == ("header", is_required)
     assert deletion["x-atrium-access"] == "plant-token"
     assert deletion["security"] == []
     assert "404" in deletion["responses"]
