@@ -58,6 +58,14 @@ def restore_tenant(tenant: TenantFixture) -> RestoreTenant:
     return begin
 
 
+@pytest.fixture
+def unchanged(tenant: TenantFixture) -> Iterator[None]:
+    """Check that the test changes no stored item."""
+    before = snapshots.items_by_key()
+    yield
+    assert snapshots.items_by_key() == before
+
+
 @pytest.fixture(autouse=True)
 def _documented_log_records() -> Iterator[None]:
     """Check that every log record conforms to `docs/operations/logs.md`."""

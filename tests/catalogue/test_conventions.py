@@ -10,7 +10,7 @@ from chalicelib.entrypoints import openapi
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.http.models import Patch
 from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import add_neighbours, call_operation, get_caller, get_example
+from tests.catalogue.examples.registry import add_neighbours, call_operation, field_names, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.conformance import openapi_document
 from tests.harness.parametrize_operations import parametrize_operations
@@ -19,12 +19,6 @@ METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 OPERATIONS_BY_PATH: Final[dict[str, list[Operation]]] = defaultdict(list)
 for each in all_operations():
     OPERATIONS_BY_PATH[each.path].append(each)
-
-
-def body_field_names(operation: Operation, *, required: bool = False) -> list[str]:
-    """Return the names of the fields of an operation's body, or only of the required ones."""
-    fields = operation.body_model.model_fields if operation.body_model else {}
-    return [field.alias or name for name, field in fields.items() if field.is_required() or not required]
 
 
 LISTS_WITH_AT_MOST_ONE_ITEM: Final = ("list_public_leads",)
@@ -38,7 +32,7 @@ _cursors: Final[dict[str, str]] = {}
 
 @parametrize_operations(lambda o: o.body_model and not issubclass(o.body_model, Patch))
 def test_a_body_except_of_a_patch_accepts_null_for_optional_fields_only_as_documented(operation, tenant):
-    names, required = body_field_names(operation), {*body_field_names(operation, required=True)}
+    names, required = field_names(operation.body_model), {*field_names(operation.body_model, required=True)}
     response = call_operation(operation, tenant, json=dict.fromkeys([*names, "colour"]))
     assert response.status_and_code == "422 validation_failed"
     assert {"/colour", *(f"/{name}" for name in required)} == set(response.errors)
@@ -53,9 +47,8 @@ def test_a_body_except_of_a_patch_accepts_null_for_optional_fields_only_as_docum
 
 @parametrize_operations(lambda o: o.body_model)
 def test_a_body_field_in_the_query_is_rejected(operation, tenant):
-    query_fields = operation.query_model.model_fields if operation.query_model else {}
-    in_query = {field.alias or name for name, field in query_fields.items()}
-    names = [name for name in body_field_names(operation) if name not in in_query]
+    in_query = field_names(operation.query_model)
+    names = [name for name in field_names(operation.body_model) if name not in in_query]
     response = call_operation(operation, tenant, query=dict.fromkeys(names, "x"))
     assert response.status_and_code == "422 validation_failed"
     assert response.errors == {f"query/{name}": "misplaced" for name in names}

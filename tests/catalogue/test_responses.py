@@ -106,11 +106,9 @@ def assert_location_of_created_record(operation: Operation, world: TenantFixture
 
 
 @parametrize_request_rules()
-def test_an_unknown_version_of_the_interface_is_rejected_without_a_change(operation, tenant):
-    before = snapshots.items_by_key()
+def test_an_unknown_version_of_the_interface_is_rejected_without_a_change(operation, tenant, unchanged):
     rejected = call_operation(operation, tenant, headers={"API-Version": "1999-12-31"})
     assert (rejected.status_and_code, rejected.calls.call_names) == ("400 unknown_api_version", [])
-    assert snapshots.items_by_key() == before
 
 
 @parametrize_operations(

@@ -8,7 +8,6 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness import snapshots
 from tests.harness.api import JSON_MEDIA_TYPE, ApiResponse
 from tests.harness.external_servers import forbid_deliveries
 from tests.harness.parametrize_operations import (
@@ -33,9 +32,8 @@ def has_container_in_body(operation: Operation) -> bool:
 
 
 @parametrize_representatives(body_rule_of, takes_a_body)
-def test_body_of_another_media_type_or_encoding_is_rejected(operation, tenant):
+def test_body_of_another_media_type_or_encoding_is_rejected(operation, tenant, unchanged):
     body = get_example(operation, tenant).body or {}
-    before = snapshots.items_by_key()
     with forbid_deliveries():
         for media_type in MEDIA_TYPES:
             # JSON that is read as a form is invalid.
@@ -46,7 +44,6 @@ def test_body_of_another_media_type_or_encoding_is_rejected(operation, tenant):
             encoded = json.dumps({**body, "x": "+\u00e9"}, ensure_ascii=False).encode(encoding)
             response = send(operation, tenant, encoded, f"{JSON_MEDIA_TYPE}; charset={encoding}")
             assert response.status in (400, 422), encoding
-    assert snapshots.items_by_key() == before
 
 
 def send(operation: Operation, world: TenantFixture, body: bytes, media_type: str) -> ApiResponse:

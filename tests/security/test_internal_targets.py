@@ -4,7 +4,6 @@ from itertools import product
 from typing import Final
 
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness import snapshots
 from tests.harness.api import ApiResponse
 from tests.harness.data_keys import create_wrapped_key_settings
 from tests.harness.external_servers import forbid_deliveries
@@ -60,14 +59,12 @@ def submit_url(world: TenantFixture, url: str) -> list[ApiResponse]:
     ]
 
 
-def test_internal_url_is_rejected_without_a_connection(tenant):
-    before = snapshots.items_by_key()
+def test_internal_url_is_rejected_without_a_connection(tenant, unchanged):
     for url in [*(f"https://{host}/hooks" for host in INTERNAL_HOSTS), *UNSUPPORTED_URLS]:
         with forbid_deliveries():
             for response in submit_url(tenant, url):
                 assert response.status_and_code == "422 validation_failed", (url, response.text)
                 assert set(response.errors) <= {"/url", "/config/webhookUrl"}, url
-    assert snapshots.items_by_key() == before
 
 
 def test_channel_url_must_belong_to_its_provider(tenant, configure):

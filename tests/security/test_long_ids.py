@@ -6,13 +6,12 @@ The harness rejects keys that DynamoDB rejects (`tests/harness/key_size_limits.p
 import json
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from chalicelib.features.sites.models.url_paths import ancestor_paths
-from chalicelib.kernel.operations.operation import Operation
-from tests.catalogue.examples.registry import call_operation, get_caller, get_example
+from tests.catalogue.examples.registry import call_operation, field_names, get_caller, get_example
 from tests.harness.api import ApiResponse
 from tests.harness.parametrize_operations import parametrize_operations, parametrize_request_rules
 from tests.security.hostile_values import Path, find_texts, replace_at, send_in_query, send_until_not_rejected
@@ -56,24 +55,17 @@ def test_malformed_path_parameters_are_not_found_without_reads(operation, tenant
 @for_few_and_all_values
 @parametrize_operations(lambda o: o.query_model)
 def test_query_values_cause_no_server_error(operation, values, tenant):
-    names = [field.alias or name for name, field in operation.query_model.model_fields.items()]
+    names = field_names(operation.query_model)
     for value in values:
         assert all(response.status < 500 for response in send_in_query(operation, tenant, names, value))
         assert call_operation(operation, tenant, caller=None, query=dict.fromkeys(names, value)).status < 500
-
-
-def with_all_fields(operation: Operation, body: Any) -> dict[str, Any]:
-    """Return a body with all fields of the operation, including those without a value."""
-    assert operation.body_model
-    names = [field.alias or name for name, field in operation.body_model.model_fields.items()]
-    return {**dict.fromkeys(names), **(body or {})}
 
 
 @for_few_and_all_values
 @parametrize_operations(lambda o: o.body_model)
 def test_body_values_cause_no_server_error(operation, values, tenant):
     example, caller = get_example(operation, tenant), get_caller(operation, tenant)
-    full_body = with_all_fields(operation, example.body)
+    full_body = {**dict.fromkeys(field_names(operation.body_model)), **(example.body or {})}
     texts = [*find_texts(full_body)]
 
     def send(paths: Sequence[Path], value: str) -> ApiResponse:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.catalogue import list_record_types
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet
-from tests.catalogue.examples.registry import call_operation, get_example
+from tests.catalogue.examples.registry import call_operation, field_names, get_example
 from tests.harness.aws_calls import Call
 from tests.harness.parametrize_operations import parametrize_operations
 from tests.security.hostile_values import send_in_query
@@ -78,8 +78,7 @@ def expressions(call: Call) -> str:
 @parametrize_operations(lambda o: o.query_model or o.path_parameter_names)
 def test_expressions_contain_no_user_input(operation, tenant):
     example = get_example(operation, tenant)
-    fields = operation.query_model.model_fields if operation.query_model else {}
-    query_names = [field.alias or name for name, field in fields.items() if name != "limit"]
+    query_names = [name for name in field_names(operation.query_model) if name != "limit"]
     for text in HOSTILE_TEXTS:
         responses = [*send_in_query(operation, tenant, query_names, text)]
         for name in example.parameters:

@@ -5,6 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints.catalogue import all_operations
@@ -95,3 +96,9 @@ def secret_fields_of(operation: Operation) -> frozenset[str]:
     """Return the response fields that contain a secret in the response to the creation, and null later."""
     model = operation.response_or_item_model
     return frozenset(map(to_camel, model.secret_fields)) if model else frozenset()
+
+
+def field_names(model: type[BaseModel] | None, *, required: bool = False) -> list[str]:
+    """Return the names of all fields of a body or query, or only of the required ones."""
+    fields = model.model_fields if model else {}
+    return [field.alias or name for name, field in fields.items() if field.is_required() or not required]
