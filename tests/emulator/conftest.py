@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.emulator.api_clients import ApiClient
-from tests.emulator.killable_processes import KillableProcesses
+from tests.emulator.crash_scenarios import KillableProcesses
 from tests.emulator.local_stage import LocalStage
 
 ClientFactory = Callable[[str], ApiClient]

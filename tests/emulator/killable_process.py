@@ -2,7 +2,7 @@
 
 It imports the app and keeps no connection open. Each task runs in a fork, which starts like a new process. Warming
 tasks run in the parent itself, so that its forks have already run them. Tasks and responses are lines of JSON;
-`killable_processes.py` is the other side.
+`crash_scenarios.py` is the other side.
 """
 
 import gc

@@ -4,8 +4,7 @@ from typing import Final
 
 import pytest
 
-from tests.emulator.crash_scenarios import Mutation, Scenario
-from tests.emulator.killable_processes import KillPoint, create_step
+from tests.emulator.crash_scenarios import KillPoint, Mutation, Scenario, create_step
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 

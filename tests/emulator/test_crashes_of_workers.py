@@ -7,8 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.emulator.crash_scenarios import RECOVERY_SECONDS, Scenario
-from tests.emulator.killable_processes import KillPoint, Step, create_step
+from tests.emulator.crash_scenarios import RECOVERY_SECONDS, KillPoint, Scenario, Step, create_step
 from tests.harness.rfc6962 import tree_root
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]

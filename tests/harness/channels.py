@@ -7,10 +7,9 @@ from typing import Any
 from chalicelib.features.notifications.channels.entities import ChannelMessage, IntegrationChannel
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import Receiver
-from tests.harness.record_clients import RecordClient
+from tests.harness.record_clients import CreatedRecord, RecordClient
 
 
 @dataclass(frozen=True)

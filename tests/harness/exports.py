@@ -27,9 +27,9 @@ from chalicelib.kernel.storage import files, table
 from tests.catalogue.log_proof import PUBLIC_KEY
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
-from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.pending_entries import build_event
+from tests.harness.record_clients import CreatedRecord
 from tests.harness.workers import Workers
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
-from tests.harness.created_record import CreatedRecord
+from tests.harness.record_clients import CreatedRecord
 
 EMAIL_ADDRESS: Final = "charles@example.org"
 _hosts: Final = count(1)

@@ -7,7 +7,7 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.permissions.roles import Role
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Caller, Person
-from tests.harness.created_record import CreatedRecord
+from tests.harness.record_clients import CreatedRecord
 from tests.harness.stored_records import create_membership
 
 

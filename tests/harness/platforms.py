@@ -10,9 +10,8 @@ from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from tests.harness.api import ApiClient, Json
 from tests.harness.callers import Person
-from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
-from tests.harness.record_clients import RecordClient
+from tests.harness.record_clients import CreatedRecord, RecordClient
 from tests.harness.stored_records import new_id_and_time_fields
 
 M = TypeVar("M", PlatformMember, SpaceMember)

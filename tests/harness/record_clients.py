@@ -1,11 +1,31 @@
-"""Created records with methods that send requests about them."""
+"""Records that tests create over HTTP, with and without methods that send requests about them."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
-from tests.harness.created_record import CreatedRecord
+
+
+@dataclass(frozen=True)
+class CreatedRecord:
+    """A record as the response to its creation, or the last read, showed it.
+
+    `collection_path`: the path of the collection, with placeholders for attributes of the fields, such as
+    `{organization.path}/webhooks`.
+    """
+
+    record: Json
+
+    collection_path: ClassVar[str]
+
+    @property
+    def id(self) -> str:
+        return str(self.record["id"])
+
+    @property
+    def path(self) -> str:
+        return f"{self.collection_path.format_map(vars(self))}/{self.id}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
-from tests.harness.created_record import CreatedRecord
+from tests.harness.record_clients import CreatedRecord
 from tests.harness.sites import CreatedSite
 
 

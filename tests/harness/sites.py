@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Person
-from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
+from tests.harness.record_clients import CreatedRecord
 
 
 @dataclass(frozen=True)

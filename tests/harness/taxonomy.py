@@ -6,8 +6,8 @@ from uuid import uuid4
 
 from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.callers import Caller
-from tests.harness.created_record import CreatedRecord
 from tests.harness.platforms import CreatedPlatform
+from tests.harness.record_clients import CreatedRecord
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
 from chalicelib.kernel.core.ids import new_id
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient, ApiResponse, Json
-from tests.harness.created_record import CreatedRecord
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.receiver import ReceivedRequest, Receiver
-from tests.harness.record_clients import RecordClient
+from tests.harness.record_clients import CreatedRecord, RecordClient
 
 LONG_AGO: Final = "2020-01-01T00:00:00Z"
 UPDATED: Final = "organization.updated"

@@ -16,8 +16,7 @@ from typing import Any
 from chalicelib.entrypoints.catalogue import all_operations
 from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.security.allowed_findings import is_allowed
-from tests.security.schemathesis_runs import Failure, run_schemathesis
+from tests.security.schemathesis_runs import Failure, is_allowed, run_schemathesis
 
 
 def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:

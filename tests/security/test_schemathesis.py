@@ -16,14 +16,14 @@ from chalicelib.kernel.execution import conditions
 from chalicelib.kernel.operations.operation import Operation
 from tests.catalogue.examples.registry import call_operation, get_caller, get_example
 from tests.harness.conformance import openapi_document
-from tests.security.allowed_findings import (
+from tests.security.schemathesis_runs import (
     ALLOWED_ACCEPTANCES,
     ALLOWED_REJECTIONS,
     AllowedAcceptance,
     AllowedRejection,
     is_allowed,
+    run_schemathesis,
 )
-from tests.security.schemathesis_runs import run_schemathesis
 
 QUICK_SETTINGS: Final[Mapping[str, Any]] = {
     "seed": 1,
