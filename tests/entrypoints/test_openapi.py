@@ -41,11 +41,6 @@ def test_the_committed_document_equals_the_generated_one():
     assert openapi.document_to_indented_json(openapi.build_document()) == generated
 
 
-def test_the_served_document_is_the_committed_one():
-    served = ROOT / "chalicelib/entrypoints/docs/openapi.json"
-    assert served.read_bytes() == (ROOT / "openapi.json").read_bytes()
-
-
 def test_the_document_is_openapi_3_1():
     assert DOCUMENT["openapi"].startswith("3.1.")
     validate(DOCUMENT)

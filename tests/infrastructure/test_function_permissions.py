@@ -48,7 +48,6 @@ from tests.infrastructure.permissions import (
     CALL_NAMES,
     REQUIRED_PERMISSIONS,
     WRITTEN_PARTITION_KEYS,
-    can_write,
     granted_permissions,
     lambda_service_permissions,
     missing_permissions,
@@ -313,15 +312,12 @@ def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_ur
 @pytest.mark.parametrize("function", GRANTS)
 def test_each_function_has_exactly_the_permissions_and_writable_partitions_that_it_uses(function):
     """Depends on the calls that the other tests of this module recorded."""
-    required, granted = (
-        REQUIRED_PERMISSIONS[function] | lambda_service_permissions(function),
-        granted_permissions(function),
-    )
+    required = REQUIRED_PERMISSIONS[function] | lambda_service_permissions(function)
+    granted = granted_permissions(function)
     assert [permission for permission in granted if not any(permission.covers(need) for need in required)] == []
     assert not [need for need in required if not any(permission.covers(need) for permission in granted)]
     patterns, keys = writable_key_patterns(function), WRITTEN_PARTITION_KEYS[function]
     assert [pattern for pattern in patterns if not fnmatch.filter(keys, pattern)] == []
-    assert [key for key in keys if not can_write(function, key)] == []
 
 
 def test_the_package_contains_the_models_of_exactly_the_calls_that_functions_make():
