@@ -231,10 +231,6 @@ class TenantFixture:
         return self.organization.id
 
     @property
-    def slug(self) -> str:
-        return self.organization.path_parameters["slug"]
-
-    @property
     def api_key(self) -> callers.Caller:
         return self.organization.api_key
 

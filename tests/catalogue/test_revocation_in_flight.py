@@ -55,10 +55,6 @@ KINDS_THAT_GRANT_ACCESS: Final = {
 }
 
 
-def grants_access_by_role(operation: Operation) -> bool:
-    return operation.grants_access and isinstance(operation.access, RequireRole) and operation.access.role is not None
-
-
 Keys = set[ItemKey]
 
 
@@ -143,7 +139,7 @@ def test_a_caller_whose_rights_end_before_the_commit_changes_nothing(operation, 
         restore_tenant()
 
 
-@parametrize_access_rules(grants_access_by_role)
+@parametrize_access_rules(lambda o: o.grants_access and isinstance(o.access, RequireRole) and o.access.role)
 def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation, tenant, monkeypatch):
     caller, get_all = authorized_caller(operation, tenant), table.get_all
 
@@ -168,22 +164,17 @@ def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation,
 @parametrize_operations(lambda o: o.grants_access)
 def test_the_transaction_checks_the_epochs_of_all_principals_and_of_its_caller(operation, tenant):
     answer = call_operation(operation, tenant).expect(operation.success)
-    (transaction,) = [
-        call for call in answer.calls.call_list if call.name == "dynamodb:TransactWriteItems" and contains_entry(call)
-    ]
+    transactions = [call for call in answer.calls.call_list if call.name == "dynamodb:TransactWriteItems"]
+    (with_entry,) = [call for call in transactions if any(each["key"][0].startswith("A#") for each in actions(call))]
     checked = {
         tuple(action["key"])
-        for action in actions(transaction)
+        for action in actions(with_entry)
         if action["key"][1].startswith("EPOCH#") and "#epoch" in action.get("ConditionExpression", "")
     }
     caller = {get_caller(operation, tenant).id} if isinstance(operation.access, RequireRole) else set()  # type: ignore[union-attr]
     partition = access_epochs.organization_partition(tenant.id)
     for subject in {access_epochs.EVERYONE, *caller}:
         assert checked & {*access_epochs.EpochSubject(partition, subject).shard_keys}, subject
-
-
-def contains_entry(call: Call) -> bool:
-    return any(action["key"][0].startswith("A#") for action in actions(call))
 
 
 def actions(call: Call) -> list[dict[str, Any]]:

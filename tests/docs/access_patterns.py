@@ -37,6 +37,8 @@ transaction one message notifies the ledger. It also names the task to run next,
 lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` they store none.
 
 """
+_READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "s3:ListObjectsV2")
+_WRITES: Final = ("dynamodb:TransactWriteItems", "dynamodb:UpdateItem")
 
 
 def access_patterns_page(world: TenantFixture) -> str:
@@ -55,26 +57,22 @@ def _row(operation: Operation, world: TenantFixture) -> tuple[str, str, str, str
     answer = call_operation(operation, world, headers=headers).expect(operation.success)
     calls = answer.calls.call_list
     reads = [_describe_read(call) for call in calls if call.name in _READS]
-    writes = [_WRITES[call.name](call) for call in calls if call.name in _WRITES]
+    writes = [_describe_write(call) for call in calls if call.name in _WRITES]
     messages = [_describe_message(call) for call in calls if call.name.startswith("sqs:")]
     assert len(reads) + len(writes) + len(messages) == len(calls), answer.calls.call_names
     return code(operation.id), _join_counted(reads, "; "), "; ".join(writes), "; ".join(messages)
 
 
 def _describe_read(call: Call) -> str:
-    return _READS[call.name](call.parameters)
-
-
-def _describe_get(parameters: Any) -> str:
-    return f"`GetItem` {_item_name(parameters['Key'])}"
-
-
-def _describe_batch_get(parameters: Any) -> str:
-    (request,) = parameters["RequestItems"].values()
-    return f"`BatchGetItem` {_join_counted(_item_name(key) for key in request['Keys'])}"
-
-
-def _describe_query(parameters: Any) -> str:
+    parameters = call.parameters
+    match call.name:
+        case "dynamodb:GetItem":
+            return f"`GetItem` {_item_name(parameters['Key'])}"
+        case "dynamodb:BatchGetItem":
+            (request,) = parameters["RequestItems"].values()
+            return f"`BatchGetItem` {_join_counted(_item_name(key) for key in request['Keys'])}"
+        case "s3:ListObjectsV2":
+            return "`ListObjectsV2` of files"
     values, index = parameters["ExpressionAttributeValues"], parameters.get("IndexName")
     prefix = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
     shown_prefix = prefix if index else fixed_prefix(values[":pk"]["S"], prefix)
@@ -88,33 +86,12 @@ def _describe_query(parameters: Any) -> str:
     return " ".join(filter(None, words))
 
 
-def _describe_object_list(_parameters: Any) -> str:
-    return "`ListObjectsV2` of files"
-
-
-_READS: Final = {
-    "dynamodb:GetItem": _describe_get,
-    "dynamodb:BatchGetItem": _describe_batch_get,
-    "dynamodb:Query": _describe_query,
-    "s3:ListObjectsV2": _describe_object_list,
-}
-
-
-def _describe_transaction(call: Call) -> str:
-    return _join_counted(_describe_write(action) for action in call.parameters["TransactItems"])
-
-
-def _describe_update(call: Call) -> str:
-    return f"outside the transaction: update {_item_name(call.parameters['Key'])}"
-
-
-_WRITES: Final = {"dynamodb:TransactWriteItems": _describe_transaction, "dynamodb:UpdateItem": _describe_update}
-
-
-def _describe_write(action: Any) -> str:
-    ((kind, write),) = action.items()
+def _describe_write(call: Call) -> str:
+    if call.name == "dynamodb:UpdateItem":
+        return f"outside the transaction: update {_item_name(call.parameters['Key'])}"
     words = {"ConditionCheck": "check", "Put": "put", "Update": "update", "Delete": "delete"}
-    return f"{words[kind]} {_item_name(write.get('Key') or write['Item'])}"
+    actions = [(kind, write) for action in call.parameters["TransactItems"] for kind, write in action.items()]
+    return _join_counted(f"{words[kind]} {_item_name(write.get('Key') or write['Item'])}" for kind, write in actions)
 
 
 def _describe_message(call: Call) -> str:

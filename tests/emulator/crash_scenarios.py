@@ -10,7 +10,6 @@ from typing import Any, Final, Self
 from uuid import uuid4
 
 from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
-from chalicelib.kernel.core.clock import now_ms, timestamp
 from local.paths import ROOT
 from local.server.issuer import Person
 from tests.emulator.api_clients import sign_token
@@ -178,9 +177,6 @@ class Scenario:
 
     def _fill_names(self, text: str) -> str:
         return re.sub(r"<(\w+)>", lambda found: self.names[found[1]], text)
-
-    def timestamp_in(self, seconds: float) -> str:
-        return timestamp(now_ms() + round(seconds * 1000))
 
     def recover(self, ahead: float = RECOVERY_SECONDS) -> None:
         """Run the sweep and the ledger's worker in a new process whose clock is ahead."""

@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from chalicelib.kernel.core.clock import after, now
 from tests.emulator.crash_scenarios import RECOVERY_SECONDS, KillPoint, Scenario, Step, create_step
 from tests.harness.rfc6962 import tree_root
 
@@ -80,7 +81,7 @@ def delete_organization(scenario):
 
 def create_expiring_key(scenario):
     """Create a key that expires in an hour, and return the key of its record."""
-    body = {"name": "Short-lived", "expiresAt": scenario.timestamp_in(_HOUR)}
+    body = {"name": "Short-lived", "expiresAt": after(now(), seconds=_HOUR)}
     creation = scenario.request_by_ada("POST", f"{_PATH}/api-keys", **body)
     created, _ = scenario.processes.run_in_parent(creation, create_step("deliver"))
     return {"pk": f"O#{scenario.names['organization']}", "sk": f"K#{created['body']['id']}"}

@@ -77,10 +77,8 @@ def conflicting_transactions(seconds: float = HOLD_SECONDS) -> Iterator[Conflict
 
     def _call_transaction(keys: list[ItemKey], handler: Any) -> Response:
         if held_keys := conflicts.try_hold(keys, hold=True):
-            codes = ["TransactionConflict" if key in held_keys else "None" for key in keys]
-            return _error_response(
-                "TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes]
-            )
+            reasons = [{"Code": "TransactionConflict" if key in held_keys else "None"} for key in keys]
+            return _error_response("TransactionCanceledException", CancellationReasons=reasons)
         try:
             response: Response = call_original(handler)
             if response[0] == HTTPStatus.OK:
@@ -100,8 +98,5 @@ def _key_of(action: Mapping[str, Any]) -> ItemKey:
 
 
 def _error_response(code: str, **extra: Any) -> Response:
-    return (
-        400,
-        {},
-        json.dumps({"__type": f"{_ERRORS}{code}", "Message": "Another transaction holds the item.", **extra}),
-    )
+    error = {"__type": f"{_ERRORS}{code}", "Message": "Another transaction holds the item.", **extra}
+    return 400, {}, json.dumps(error)

@@ -79,10 +79,8 @@ class ExportedLog:
         runs = [
             [*run] for is_included, run in groupby(range(1, self.size + 1), sequences.__contains__) if not is_included
         ]
-        return [{"from": run[0], "to": run[-1], "hashes": self._subtrees(run[0], run[-1])} for run in runs]
-
-    def _subtrees(self, first: int, last: int) -> list[str]:
-        return [root.hex() for root in rfc6962.subtree_roots(self.leaf_hashes, first - 1, last)]
+        roots = [rfc6962.subtree_roots(self.leaf_hashes, run[0] - 1, run[-1]) for run in runs]
+        return [{"from": r[0], "to": r[-1], "hashes": [*map(bytes.hex, h)]} for r, h in zip(runs, roots, strict=True)]
 
 
 def build_exported_log(

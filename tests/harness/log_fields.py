@@ -48,10 +48,6 @@ def log_record_errors(record: Json) -> list[str]:
     unknown = [
         f"{record['message']}: {name} = {value!r}"
         for name, value in record.items()
-        if not _is_documented(known, name, value)
+        if not (name in known and isinstance(value, _TYPES[known[name]]))
     ]
     return [*unknown, *(f"{found} in {record}" for found in SECRET_PATTERN.findall(str(record)))]
-
-
-def _is_documented(known: Mapping[str, str], name: str, value: object) -> bool:
-    return name in known and isinstance(value, _TYPES[known[name]])

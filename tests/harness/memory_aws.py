@@ -41,16 +41,12 @@ def aws_in_memory() -> Iterator[None]:
     try:
         with atomic_transactions(), fast_moto(), background_threads.track_threads():
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
-                _provision()
+                settings.cache_clear()
+                aws_calls.watch_clients()
+                os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
             yield
     finally:
         aws.stop(remove_data=False)
-
-
-def _provision() -> None:
-    settings.cache_clear()
-    aws_calls.watch_clients()
-    os.environ.update({name.upper(): value for name, value in provision(PREFIX).items()})
 
 
 def reset() -> None:

@@ -75,9 +75,9 @@ class Nameserver(dns_server.Nameserver):
         zone: dict[str, dict[str, Sequence[str]]] = {}
         for (known_name, known_type), replies in self._replies.items():
             current = reply if reply is not None and (known_name, known_type) == (name, record_type) else replies[-1]
-            values = (
-                [] if isinstance(current, str) else [value for value in current if _matches_type(known_type, value)]
-            )
+            values = [] if isinstance(current, str) else current
+            if known_type in _ADDRESS_RECORD_TYPES.values():
+                values = [value for value in values if _ADDRESS_RECORD_TYPES[ip_address(value).version] == known_type]
             zone.setdefault(known_name, {})[known_type] = values
         return zone
 
@@ -87,10 +87,3 @@ class Nameserver(dns_server.Nameserver):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _matches_type(record_type: str, value: str) -> bool:
-    return (
-        record_type not in _ADDRESS_RECORD_TYPES.values()
-        or _ADDRESS_RECORD_TYPES[ip_address(value).version] == record_type
-    )

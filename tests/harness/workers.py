@@ -93,7 +93,8 @@ class Workers:
     def run_until_idle(self) -> None:
         """Deliver all messages, then sweep and deliver again if tasks are due."""
         self.deliver()
-        if _is_anything_due():
+        latest_due_key = f"{now()}~"
+        if any(item.get("duesk", "~") <= latest_due_key for item in all_items()):
             self.run_sweep()
             self.deliver()
 
@@ -110,11 +111,6 @@ class Workers:
                 available = [m for m in ready if m.id not in hidden and m.group_id not in blocked_groups]
                 if available:
                     yield source, queue, available[: source.batch_size]
-
-
-def _is_anything_due() -> bool:
-    latest_due_key = f"{now()}~"
-    return any(item.get("duesk", "~") <= latest_due_key for item in all_items())
 
 
 def get_queue(name: str) -> Queue:

@@ -112,7 +112,7 @@ def rotate(used_actions, secret, step):
     return set(used_actions)
 
 
-def run_local(used_actions, *command: str):
+def run_local(used_actions: UsedActions, *command: str) -> set[str]:
     """Run a command of `local` on the stage, and return the actions that it used."""
     used_actions.clear()
     assert local([*command, "--stage", "dev"]) == 0

@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 from dns import message, query, rcode, resolver
@@ -115,10 +116,7 @@ def test_unreserved_names_are_forwarded_to_the_systems_nameservers(address, monk
 
 
 def test_without_system_nameservers_forwarding_fails(address, monkeypatch):
-    def raise_no_configuration() -> None:
-        raise NoResolverConfiguration
-
-    monkeypatch.setattr(resolver, "Resolver", raise_no_configuration)
+    monkeypatch.setattr(resolver, "Resolver", Mock(side_effect=NoResolverConfiguration))
     assert query_records(address, "hooks.real.dev", "A") == ["SERVFAIL"]
 
 

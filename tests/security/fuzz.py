@@ -11,12 +11,17 @@ import time
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from chalicelib.entrypoints.catalogue import all_operations
 from tests.catalogue.standalone_tenant import standalone_tenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.security.schemathesis_runs import Failure, is_allowed, run_schemathesis
+
+_SETTINGS: Final = {
+    "generation": {"max-examples": 30, "database": "none", "no-shrink": True},
+    "phases": {"stateful": {"enabled": False}},
+}
 
 
 def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:
@@ -28,19 +33,11 @@ def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[t
         for group in groups:
             if (remaining_seconds := deadline - time.monotonic()) < 1:
                 return
+            settings = {**_SETTINGS, "seed": seed, "max-time": max(1, int(remaining_seconds))}
             group_operations = [operation for operation in all_operations() if operation.group == group]
-            failures = run_schemathesis(world, group_operations, _settings(seed, remaining_seconds))
+            failures = run_schemathesis(world, group_operations, settings)
             yield from ((seed, failure) for failure in failures if not is_allowed(failure))
         seed += 1
-
-
-def _settings(seed: int, seconds: float) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "max-time": max(1, int(seconds)),
-        "generation": {"max-examples": 30, "database": "none", "no-shrink": True},
-        "phases": {"stateful": {"enabled": False}},
-    }
 
 
 def main(minutes: float, seed: int) -> int:

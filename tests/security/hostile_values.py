@@ -36,12 +36,13 @@ def send_until_not_rejected(
     paths: Sequence[Path], send: Callable[[Sequence[Path]], ApiResponse]
 ) -> Iterator[ApiResponse]:
     """Yield the responses to requests with hostile values at these paths, then at those that were not rejected."""
+    pointers = {path: "".join(f"/{name}" for name in path) for path in paths}
     while paths:
         response = send(paths)
         yield response
         errors = response.errors if response.status >= 400 else {}
         rejected = {pointer.removeprefix("query") for pointer in errors}
-        remaining = [path for path in paths if not any(f"{to_pointer(path)}/".startswith(f"{p}/") for p in rejected)]
+        remaining = [path for path in paths if not any(f"{pointers[path]}/".startswith(f"{p}/") for p in rejected)]
         if len(remaining) == len(paths):
             return
         paths = remaining
@@ -53,7 +54,3 @@ def send_in_query(operation: Operation, world: TenantFixture, names: list[str], 
         [(name,) for name in names],
         lambda paths: call_operation(operation, world, query={str(name): value for (name,) in paths}),
     )
-
-
-def to_pointer(path: Path) -> str:
-    return "".join(f"/{name}" for name in path)

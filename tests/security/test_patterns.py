@@ -85,7 +85,8 @@ def find_patterns() -> tuple[frozenset[Pattern], frozenset[DynamicPattern]]:
                 compiled = re.compile(value, _flags(module, call))
                 pattern_methods = methods.get(compiled) or _methods_of_module(tree) if method == "compile" else {method}
                 location = f"{module.__name__}:{call.lineno}"
-                patterns.add(Pattern(location, _decode(value), compiled.flags, frozenset(pattern_methods)))
+                source = value if isinstance(value, str) else value.decode("latin-1")
+                patterns.add(Pattern(location, source, compiled.flags, frozenset(pattern_methods)))
     return frozenset(patterns), frozenset(dynamic_patterns)
 
 
@@ -124,10 +125,6 @@ def _methods_of_module(tree: ast.Module) -> set[str]:
 def _value(module: ModuleType, expression: ast.expr) -> Any:
     value: Any = eval(compile(ast.Expression(expression), module.__name__, "eval"), vars(module))  # noqa: S307 - the project's own source
     return value
-
-
-def _decode(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _flags(module: ModuleType, call: ast.Call) -> int:
