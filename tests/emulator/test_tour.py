@@ -11,6 +11,7 @@ import pytest
 from local.paths import ROOT
 from tests.emulator.local_stage import process_environment
 from tests.emulator.log_reader import read_verified_log
+from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -90,10 +91,11 @@ def list_mutations(ada, mary, grace, path):
 
 def seconds_until_appended(reader, organization, event, started_at):
     """Return the time until the newest entry, which has the type, was appended to the tree."""
-    while True:
+
+    def is_appended() -> bool:
         newest = reader.get(f"/organizations/{organization}/audit-log?limit=1").json()["items"][0]
         assert newest["type"] == event
-        if newest["sequence"] is not None:
-            return time.monotonic() - started_at
-        assert time.monotonic() - started_at < 30, newest
-        time.sleep(0.02)
+        return newest["sequence"] is not None
+
+    wait_until(is_appended, 30, interval_seconds=0.02)
+    return time.monotonic() - started_at

@@ -5,6 +5,7 @@ import logging
 import threading
 from threading import Event
 from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 from chalice.app import Chalice, CloudWatchEvent, Rate
@@ -122,29 +123,18 @@ def test_a_schedule_fires_again_after_its_handler_fails(caplog):
     assert caplog.text.count("ValueError: broken") == 2
 
 
-class RecordingEvent(Event):
-    """An event that records the timeouts of its waits, and is set after the third."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.timeouts: list[float | None] = []
-
-    def wait(self, timeout: float | None = None) -> bool:
-        self.timeouts.append(timeout)
-        return len(self.timeouts) > 3
-
-
 @pytest.mark.parametrize(
     ("rate", "seconds"),
     [("rate(1 minute)", 5), ("rate(1 hour)", 3600), (Rate(2, unit=Rate.DAYS), 172_800)],
     ids=["every minute", "every hour", "every other day"],
 )
 def test_a_schedule_fires_after_a_few_seconds_and_then_at_its_rate(rate, seconds):
-    app, stopped, events = Chalice("test"), RecordingEvent(), list[CloudWatchEvent]()
+    app, events = Chalice("test"), list[CloudWatchEvent]()
+    stopped = Mock(wait=Mock(side_effect=[False, False, False, True]))
     app.schedule(rate, name="tick")(events.append)
     (schedule,) = schedules(app)
     schedule.keep_firing(stopped)
-    assert stopped.timeouts == [5, seconds, seconds, seconds]
+    assert stopped.wait.call_args_list == [call(5), *[call(seconds)] * 3]
     assert len(events) == 3
 
 

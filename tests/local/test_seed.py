@@ -177,21 +177,13 @@ def count_events(seeded_records):
     return Counter(event for event in types if ".invitation." not in event)
 
 
-class StubTransport(httpx.BaseTransport):
-    """A server that returns the given responses, one after the other."""
-
-    def __init__(self, *responses: Response) -> None:
-        self._responses = iter(responses)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        status, headers, body = next(self._responses)
-        content = body if isinstance(body, str) else json.dumps(body)
-        return httpx.Response(status, headers=headers, content=content, request=request)
-
-
 def seed_error(*responses: Response, seed: Callable[[Service], object] = seed) -> str:
-    """Return the error message of a seed that receives these responses."""
-    http = httpx.Client(base_url=SERVICE_URL, transport=StubTransport(*responses))
+    """Return the error message of a seed that receives these responses, one after the other."""
+    contents = [
+        (status, headers, body if isinstance(body, str) else json.dumps(body)) for status, headers, body in responses
+    ]
+    replies = iter([httpx.Response(status, headers=headers, content=content) for status, headers, content in contents])
+    http = httpx.Client(base_url=SERVICE_URL, transport=httpx.MockTransport(lambda _: next(replies)))
     with http, pytest.raises(SeedFailed) as raised:
         seed(Service(http, lambda _: "token"))
     return str(raised.value)
