@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ from local.paths import ROOT
 from local.server.emulator import PYTHON, emulator_environment, responds
 from local.server.processes import Child, start_process, stop_processes
 from local.server.run import free_port
+from tests.emulator.local_stage import list_processes
 from tests.harness.waiting import wait_until
 
 REGION: Final = "eu-central-1"
@@ -92,13 +92,7 @@ class EmulatedAccount:
 
     def list_function_processes(self) -> list[int]:
         """Return the ids of the functions' running processes."""
-        processes = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # It has ended or belongs to another user.
-                settings = (folder / "environ").read_bytes()
-                if b"AWS_LAMBDA_FUNCTION_NAME=" in settings and str(self.state).encode() in settings:
-                    processes.append(int(folder.name))
-        return processes
+        return [*list_processes("AWS_LAMBDA_FUNCTION_NAME=", str(self.state))]
 
 
 def lambda_python(folder: Path) -> Path:

@@ -36,6 +36,17 @@ def run_local_command(state: Path, *arguments: str) -> "subprocess.CompletedProc
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=240)
 
 
+def list_processes(*texts: str) -> dict[int, str]:
+    """Return the commands of the running processes whose environment contains all these texts, by process id."""
+    processes = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # It has ended or belongs to another user.
+            environ, command = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
+            if command and all(text.encode() in environ for text in texts):
+                processes[int(folder.name)] = command.replace(b"\0", b" ").decode().strip()
+    return processes
+
+
 @dataclass
 class LocalStage:
     """A local stage with its own port and state folder. `environment_overrides` adds environment variables."""
@@ -106,13 +117,7 @@ class LocalStage:
 
     def list_processes(self) -> dict[int, str]:
         """Return the commands of the stage's running processes by process id."""
-        processes = {}
-        for folder in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # It has ended or belongs to another user.
-                environ, command = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
-                if str(self.state).encode() in environ and command:
-                    processes[int(folder.name)] = command.replace(b"\0", b" ").decode().strip()
-        return processes
+        return list_processes(str(self.state))
 
     def remaining_processes(self, seconds: float = 0) -> dict[int, str]:
         """Return the processes that are still running after a number of seconds at most."""

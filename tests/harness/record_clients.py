@@ -1,6 +1,7 @@
 """Records that tests create over HTTP, with and without methods that send requests about them."""
 
 from dataclasses import dataclass, field
+from functools import partialmethod
 from typing import Any, ClassVar
 
 from tests.harness.api import ApiClient, ApiResponse, Json
@@ -39,20 +40,11 @@ class RecordClient(CreatedRecord):
         """Send a request, with the options of `ApiClient.request`."""
         return self.api.request(method, f"{self.path}{path}", json=json, **{"caller": self.caller, **options})
 
-    def get(self, path: str = "", **options: Any) -> ApiResponse:
-        return self.request("GET", path, **options)
-
-    def post(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
-        return self.request("POST", path, json, **options)
-
-    def put(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
-        return self.request("PUT", path, json, **options)
-
-    def patch(self, path: str = "", json: Any = None, **options: Any) -> ApiResponse:
-        return self.request("PATCH", path, json, **options)
-
-    def delete(self, path: str = "", **options: Any) -> ApiResponse:
-        return self.request("DELETE", path, **options)
+    get = partialmethod(request, "GET")
+    post = partialmethod(request, "POST")
+    put = partialmethod(request, "PUT")
+    patch = partialmethod(request, "PATCH")
+    delete = partialmethod(request, "DELETE")
 
     def get_items(self, path: str = "", **options: Any) -> list[Json]:
         return self.api.get_items(f"{self.path}{path}", **{"caller": self.caller, **options})
