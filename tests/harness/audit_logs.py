@@ -23,7 +23,6 @@ def list_entries(api: ApiClient, organization: CreatedOrganization, **query: obj
 
 
 def get_last_entry(api: ApiClient, organization: CreatedOrganization) -> Json:
-    """Return the newest entry of a log, as the owner sees it."""
     page = api.get(f"{organization.path}/audit-log", caller=organization.owner, query={"limit": 1}).json
     entry: Json = page["items"][0]
     return entry

@@ -25,7 +25,6 @@ class ChannelClient(RecordClient, CreatedChannel):
         return stored_channel(self)
 
     def messages(self) -> list[ChannelMessage]:
-        """Return the stored messages, in the order of the log."""
         items = [item for item in memory_aws.all_items() if item.get("kind") == ChannelMessage.kind]
         found = [ChannelMessage.from_item(item) for item in items if item["channel_id"] == self.id]
         return sorted(found, key=lambda message: message.sequence)

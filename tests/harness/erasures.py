@@ -17,12 +17,10 @@ PAUSE_MINUTES = 2
 def post_erasure(
     api: ApiClient, organization: CreatedOrganization, *, caller: Caller | None = None, **subject: Any
 ) -> ApiResponse:
-    """Request an erasure, by default as the owner, and return the response."""
     return api.post(f"{organization.path}/erasures", caller=caller or organization.owner, json=subject)
 
 
 def create_erasure(api: ApiClient, organization: CreatedOrganization, **subject: Any) -> str:
-    """Create an erasure as the owner, and return its path."""
     return post_erasure(api, organization, **subject).expect(202).location
 
 
@@ -64,7 +62,6 @@ class PersonEraser:
         finish_erasures(self._workers, self._clock)
 
     def get(self, path: str, *, caller: Caller | None = None) -> Json:
-        """Read an erasure, by default as the owner who created the organization."""
         return self._api.get(path, caller=caller or self._organization.owner).expect(200).json
 
 

@@ -36,7 +36,6 @@ from tests.harness.workers import Workers
 def post_export(
     api: ApiClient, organization: CreatedOrganization, *, caller: Caller | None = None, **body: Any
 ) -> ApiResponse:
-    """Request an export in the background, by default as the owner, and return the response."""
     return api.post(f"{organization.path}/audit-log/export-async", caller=caller or organization.owner, json=body)
 
 
@@ -59,7 +58,6 @@ def create_export(api: ApiClient, organization: CreatedOrganization, **body: Any
 
 
 def create_completed_export(api: ApiClient, workers: Workers, organization: CreatedOrganization, **body: Any) -> Json:
-    """Create an export as the owner, let the workers complete it, and return it."""
     started = create_export(api, organization, **body)
     workers.deliver()
     record = started.get(api)
@@ -78,7 +76,6 @@ def download_file(record: Json) -> bytes:
 def get_inline_export(
     api: ApiClient, organization: CreatedOrganization, *, caller: Caller | None = None, **query: Any
 ) -> ApiResponse:
-    """Request an inline export, by default as the owner, and return the response."""
     return api.get(f"{organization.path}/audit-log/export", caller=caller or organization.owner, query=query)
 
 
@@ -97,7 +94,6 @@ def read_ndjson_entries(record: Json) -> list[Json]:
 
 
 def parse_csv(text: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV text, by column name."""
     return list(csv.DictReader(StringIO(text, newline=""), strict=True))
 
 

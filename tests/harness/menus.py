@@ -29,13 +29,11 @@ def send_menu(
     caller: Caller | None = None,
     **options: Any,
 ) -> ApiResponse:
-    """Request a menu, by default as the owner of the site, and return the response."""
     body = {"name": options.pop("name", "Main menu"), "items": [*items]}
     return api.put(f"{site.path}/navigation/{navigation_id}", caller=caller or site.owner, json=body, **options)
 
 
 def put_menu(api: ApiClient, site: CreatedSite, *items: Json, navigation_id: str = "main", **options: Any) -> Json:
-    """Create or replace a menu, and return it."""
     return send_menu(api, site, *items, navigation_id=navigation_id, **options).expect(200).json
 
 

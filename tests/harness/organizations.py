@@ -51,7 +51,6 @@ def create_api_key(api: ApiClient, organization: CreatedOrganization, *scopes: s
 def post_api_key(
     api: ApiClient, organization: CreatedOrganization, *scopes: str, caller: Caller | None = None, **fields: Any
 ) -> ApiResponse:
-    """Request an API key, by default as the owner, and return the response."""
     body = {"name": "Nightly export", "scopes": list(scopes) or ["read"], **fields}
     return api.post(f"{organization.path}/api-keys", caller=caller or organization.owner, json=body)
 
@@ -65,7 +64,6 @@ def revoke_api_key(
 def rotate_api_key(
     api: ApiClient, organization: CreatedOrganization, key: Caller, *, caller: Caller | None = None, **body: Any
 ) -> ApiResponse:
-    """Request a new secret of an API key, by default as the owner, and return the response."""
     return api.post(f"{organization.api_key_path(key)}/rotate", caller=caller or organization.owner, json=body)
 
 

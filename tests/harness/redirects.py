@@ -25,7 +25,6 @@ def post_redirect(
     caller: Caller | None = None,
     **fields: Any,
 ) -> ApiResponse:
-    """Request a redirect, by default as the owner of the site, and return the response."""
     body = {"fromPath": from_path, **({} if to_path is None else {"toPath": to_path}), **fields}
     return api.post(f"{site.path}/redirects", caller=caller or site.owner, json=body)
 

@@ -101,17 +101,14 @@ class ResearchClient:
         return self.api.get(answer.location, caller=self.caller).json
 
     def import_works(self, researcher_id: str = "0000-0002-1825-0097") -> Json:
-        """Import the works of a researcher, and return the completed job."""
         return self.complete_job(self.post_import(researcher_id))
 
     def post_import(self, researcher_id: str = "0000-0002-1825-0097") -> ApiResponse:
         return self.post_job("/research/import", {"researcherId": researcher_id, **self._library_fields})
 
     def reconcile(self) -> Json:
-        """Reconcile the library, and return the completed job."""
         return self.complete_job(self.post_job("/research/reconcile", self._library_fields))
 
     def list_records(self, collection: str, **query: Any) -> list[Json]:
-        """List all artefacts or outputs that the caller sees."""
         pages = self.api.get_pages(f"/research/{collection}", caller=self.caller, query={"limit": 100, **query})
         return [item for page in pages for item in page["items"]]

@@ -33,7 +33,6 @@ class CreatedPage(CreatedRecord):
 def create_site(
     api: ApiClient, organization: CreatedOrganization, *, publish: bool = True, **fields: Any
 ) -> CreatedSite:
-    """Create a site as the owner of an organization, and publish it by default."""
     owner = organization.owner
     answer = api.post(f"{organization.path}/sites", caller=owner, json={"name": "Engines", **fields}).expect(201)
     site = CreatedSite(answer.json, owner)
@@ -50,7 +49,6 @@ def create_draft_page(
 
 
 def publish_page(api: ApiClient, page: CreatedPage, **body: Any) -> Json:
-    """Publish the draft or an earlier revision of a page, and return the page."""
     return api.post(f"{page.path}/publish", caller=page.site.owner, json=body).expect(200).json
 
 

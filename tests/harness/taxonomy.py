@@ -45,7 +45,6 @@ def create_node(
 
 
 def create_node_chain(api: ApiClient, platform: CreatedPlatform, *names: str) -> list[CreatedNode]:
-    """Create a chain of nodes, in which each is the parent of the next."""
     nodes: list[CreatedNode] = []
     for name in names:
         nodes.append(create_node(api, platform, name, nodes[-1] if nodes else None))
@@ -80,7 +79,6 @@ def post_attachment(
     *,
     caller: Caller | None = None,
 ) -> ApiResponse:
-    """Request an attachment of a node, by default to a new entity, and return the response."""
     body = {"entityType": entity_type, "entityId": entity_id or str(uuid4())}
     return api.post(f"{node.path}/attachments", caller=caller or node.platform.owner, json=body)
 
@@ -130,14 +128,12 @@ class TaxonomyNodes:
             assert self.patch(name, slug=slug).status == 200
 
     def move(self, node_name: str, parent: str | None, /, **fields: Any) -> ApiResponse:
-        """Request the move of a node below another, and return the response."""
         return move_node(self._api, self._nodes[node_name], self._nodes[parent] if parent else None, **fields)
 
     def delete(self, name: str, strategy: str | None = None) -> ApiResponse:
         return delete_node(self._api, self._nodes[name], strategy)
 
     def attach(self, name: str, entity_type: str = "lesson", entity_id: str | None = None) -> CreatedAttachment:
-        """Attach a node to an entity, by default to a new one."""
         return create_attachment(self._api, self._nodes[name], entity_type, entity_id)
 
     def list_paths(self, **query: Any) -> list[str]:

@@ -79,12 +79,10 @@ def get_delivery(api: ApiClient, webhook: CreatedWebhook, event_type: str) -> Js
 
 
 def request_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> ApiResponse:
-    """Ask for a replay of deliveries as the owner, and return the answer."""
     return api.post(f"{webhook.path}/replay", caller=webhook.organization.owner, json={"from": LONG_AGO, **body})
 
 
 def start_replay(api: ApiClient, webhook: CreatedWebhook, **body: Any) -> Json:
-    """Start a replay as the owner, and return it."""
     return request_replay(api, webhook, **body).expect(202).json
 
 
