@@ -28,14 +28,12 @@ from chalicelib.features.audit.exports.logic import verify
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.http import fields
 from chalicelib.kernel.http.fields import pattern_validator_and_schema
+from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from local.tools.node import find_node
 from tests.harness.conformance import openapi_document
 
 _FUNCTIONS: Final = ("compile", "findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn")
-_AMBIGUOUS_METHODS: Final = ("compile", "split")
-_FULL_MATCH_METHODS: Final = ("fullmatch",)
-_START_ANCHORED_METHODS: Final = ("fullmatch", "match")
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,13 @@ class Pattern:
     @property
     def anchored_source(self) -> str:
         """The equivalent expression for `search`, with anchors if the methods imply them."""
-        prefix = "^" if self.methods and self.methods <= {*_START_ANCHORED_METHODS} else ""
-        after = "$" if self.methods and self.methods <= {*_FULL_MATCH_METHODS} else ""
-        return f"{prefix}(?:{self.source}){after}" if prefix else self.source
+        if not self.methods or not self.methods <= {"fullmatch", "match"}:
+            return self.source
+        return f"^(?:{self.source})" + ("$" if self.methods == {"fullmatch"} else "")
 
 
-@dataclass(frozen=True)
-class DynamicPattern:
-    """A regular expression that is computed at run time, as its source code."""
-
-    module: str
-    expression: str
+DynamicPattern = tuple[str, str]
+"""A regular expression that is computed at run time: its module and its source code."""
 
 
 @cache
@@ -80,7 +74,7 @@ def find_patterns() -> tuple[frozenset[Pattern], frozenset[DynamicPattern]]:
                 try:
                     value = _value(module, expression)
                 except NameError:
-                    dynamic_patterns.add(DynamicPattern(module.__name__, ast.unparse(expression)))
+                    dynamic_patterns.add((module.__name__, ast.unparse(expression)))
                     continue
                 compiled = re.compile(value, _flags(module, call))
                 pattern_methods = methods.get(compiled) or _methods_of_module(tree) if method == "compile" else {method}
@@ -115,11 +109,9 @@ def _methods_by_pattern(trees: Mapping[ModuleType, ast.Module]) -> dict[re.Patte
 
 def _methods_of_module(tree: ast.Module) -> set[str]:
     """Return the methods that a module calls on compiled expressions that are not constants."""
-    called_functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    methods = [
-        item for item in called_functions if isinstance(item, ast.Attribute) and item.attr not in _AMBIGUOUS_METHODS
-    ]
-    return {item.attr for item in methods if item.attr in _FUNCTIONS and ast.unparse(item.value) != "re"}
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    methods = [f for f in called if isinstance(f, ast.Attribute) and f.attr in {*_FUNCTIONS} - {"compile", "split"}]
+    return {method.attr for method in methods if ast.unparse(method.value) != "re"}
 
 
 def _value(module: ModuleType, expression: ast.expr) -> Any:
@@ -150,55 +142,33 @@ PREFIXES: Final = ("", "https://", "mailto:", '"', "— ", "atr_", "a@", "A")
 SUFFIX: Final = "\x00<"
 
 
-def dynamic_pattern_sources() -> dict[DynamicPattern, tuple[str, ...]]:
+def dynamic_pattern_sources() -> dict[DynamicPattern, set[str]]:
     """Return the expressions that are computed at run time: all of them, or an example."""
     uuid = "01939d3c-0000-7000-8000-0000000000ff"
     ada = PersonIdentifiers(frozenset({uuid}), frozenset({"ada@example.com"}))
-    path_patterns = {
-        pattern for operation in all_operations() for pattern in operation.path_parameter_patterns.values()
-    }
     return {
-        DynamicPattern(
-            "chalicelib.features.audit.exports.logic.verify", "(_ERASED_ENTRY_PATTERN % organization).encode()"
-        ): (
-            verify._ERASED_ENTRY_PATTERN % uuid,  # noqa: SLF001
-        ),
-        DynamicPattern("chalicelib.features.notifications.channels.logic.provider_rules", "hosts"): tuple(
-            hosts
-            for hosts, _ in provider_rules._PROVIDER_URLS.values()  # noqa: SLF001
-        ),
-        DynamicPattern(
-            "chalicelib.kernel.http.fields", "pattern"
-        ): (),  # The parameter of `pattern_validator_and_schema`, whose calls are found.
-        DynamicPattern("chalicelib.kernel.operations.operation", "pattern"): tuple(path_patterns),
-        DynamicPattern("chalicelib.kernel.storage.pii", "'|'.join(patterns) or _NOTHING"): (
-            ada._user_id_or_email_pattern.pattern,  # noqa: SLF001
-        ),
+        (verify.__name__, "(_ERASED_ENTRY_PATTERN % organization).encode()"): {verify._ERASED_ENTRY_PATTERN % uuid},  # noqa: SLF001
+        (provider_rules.__name__, "hosts"): {hosts for hosts, _ in provider_rules._PROVIDER_URLS.values()},  # noqa: SLF001
+        (fields.__name__, "pattern"): set(),  # The parameter of `pattern_validator_and_schema`, whose calls are found.
+        (Operation.__module__, "pattern"): {p for o in all_operations() for p in o.path_parameter_patterns.values()},
+        (PersonIdentifiers.__module__, "'|'.join(patterns) or _NOTHING"): {ada._user_id_or_email_pattern.pattern},  # noqa: SLF001
     }
 
 
 @cache
 def all_patterns() -> list[Pattern]:
     """Return the distinct expressions."""
-    static_patterns, _ = find_patterns()
-    dynamic = [
-        Pattern(
-            dynamic_patterns.module,
-            source,
-            0,
-            frozenset({"search" if dynamic_patterns.module == PersonIdentifiers.__module__ else "fullmatch"}),
-        )
-        for dynamic_patterns, sources in dynamic_pattern_sources().items()
-        for source in sources
+    searched, matched = frozenset({"search"}), frozenset({"fullmatch"})
+    patterns = [
+        *find_patterns()[0],
+        *(
+            Pattern(module, source, 0, searched if module == PersonIdentifiers.__module__ else matched)
+            for (module, _), sources in dynamic_pattern_sources().items()
+            for source in sources
+        ),
+        *(Pattern("openapi.json", source, 0, searched) for source in patterns_in_document(openapi_document())),
     ]
-    from_document = [
-        Pattern("openapi.json", source, 0, frozenset({"search"})) for source in patterns_in_document(openapi_document())
-    ]
-    unique_patterns = {
-        (pattern.anchored_source, pattern.flags): pattern
-        for pattern in sorted([*static_patterns, *dynamic, *from_document], key=str)
-    }
-    return [*unique_patterns.values()]
+    return [*{(pattern.anchored_source, pattern.flags): pattern for pattern in sorted(patterns, key=str)}.values()]
 
 
 def patterns_in_document(node: Any) -> Iterator[str]:
