@@ -1,3 +1,7 @@
+"""API keys: creating, using, rotating and revoking them."""
+
+import json
+import logging
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,6 +25,9 @@ from tests.harness.organizations import (
 from tests.harness.stored_records import set_quota_count
 
 REVOKED = "401 api_key_revoked"
+WELL_FORMED_KEY = "atr_0123456789abcdefGHIJKLMNOPQRSTUV0keVQS"
+MALFORMED_KEYS = ["atr_", "atr_x", WELL_FORMED_KEY[:-1], WELL_FORMED_KEY + "0", WELL_FORMED_KEY.lower()]
+MALFORMED_KEYS += [WELL_FORMED_KEY.replace("0", "ä"), WELL_FORMED_KEY[:-1] + "0"]
 INVALID_VALUES = {
     "scopes": [[], ["everything"], ["members:delete"], "read", ["READ"]],
     "expiresAt": ["2020-01-01T00:00:00Z", "tomorrow", "2099-01-01T00:00:00", 4070908800],
@@ -35,11 +42,11 @@ class TestCreateApiKey:
         answer = api.post(organization.api_keys_path, caller=ada, json={"name": "  Nightly export ", **fields})
         record = answer.json
         assert (answer.status, answer.location) == (201, f"{organization.api_keys_path}/{record['id']}")
-        assert (record["name"], record["scopes"], record["status"]) == ("Nightly export", ["read"], "active")
-        assert (record["expiresAt"], record["allowedIps"], record["lastUsedAt"]) == (None, [], None)
-        assert record["createdBy"] == ada.id
+        expected = {"name": "Nightly export", "scopes": ["read"], "status": "active", "createdBy": ada.id}
+        assert record | expected | {"expiresAt": None, "allowedIps": [], "lastUsedAt": None} == record
 
-    def test_the_secret_is_well_formed_and_shown_once(self, api, organization, ada):
+    def test_the_secret_is_well_formed_and_shown_once_and_never_logged(self, api, organization, ada, caplog, capfd):
+        caplog.set_level(logging.DEBUG)
         created = post_api_key(api, organization)
         secret = created.json["key"]
         assert re.fullmatch(r"atr_[0-9A-Za-z]{38}", secret)
@@ -48,14 +55,16 @@ class TestCreateApiKey:
         fetched = api.get(created.location, caller=ada).json
         assert fetched == {**created.json, "key": None}
         assert api.get_items(organization.api_keys_path, caller=ada) == [fetched]
+        printed = capfd.readouterr()
+        logged = json.dumps([vars(record) for record in caplog.records], default=repr) + printed.out + printed.err
+        assert ("create_api_key" in logged, secret[4:36] in logged) == (True, False)
 
     def test_all_fields_are_accepted(self, api, organization):
         networks = ["192.0.2.0/24", "2001:db8::/32", "203.0.113.7"]
         scopes, expiry = ("members:read", "write"), "2099-01-01T01:00:00+01:00"
         record = post_api_key(api, organization, *scopes, expiresAt=expiry, allowedIps=networks).json
-        assert record["scopes"] == ["members:read", "write"]
-        assert record["expiresAt"] == "2099-01-01T00:00:00.000Z"
-        assert record["allowedIps"] == ["192.0.2.0/24", "2001:db8::/32", "203.0.113.7/32"]
+        normalized = {"expiresAt": "2099-01-01T00:00:00.000Z", "allowedIps": [*networks[:2], "203.0.113.7/32"]}
+        assert record | normalized | {"scopes": ["members:read", "write"]} == record
 
     @pytest.mark.parametrize(("field", "values"), INVALID_VALUES.items())
     def test_an_invalid_field_is_rejected(self, api, organization, field, values):
@@ -66,9 +75,8 @@ class TestCreateApiKey:
 
     def test_an_expiry_in_the_past_is_out_of_range(self, api, organization):
         for timestamp in ("2020-01-01T00:00:00Z", now()):
-            answer = post_api_key(api, organization, expiresAt=timestamp)
-            assert answer.errors == {"/expiresAt": "out_of_range"}
-            assert answer.json["errors"][0]["detail"] == "must lie in the future"
+            (error,) = post_api_key(api, organization, expiresAt=timestamp).json["errors"]
+            assert error == {"pointer": "/expiresAt", "code": "out_of_range", "detail": "must lie in the future"}
 
     @pytest.mark.parametrize(
         ("network", "advice"),
@@ -112,9 +120,9 @@ def test_keys_stay_listed_and_an_expiry_is_no_change_of_a_key(api, organization,
 
 
 def test_a_revoked_key_stops_working_at_once_and_a_repetition_changes_nothing(api, organization, ada):
-    key = create_api_key(api, organization)
+    key = create_api_key(api, organization, "api-keys:write", "read")
     assert api.get(organization.path, caller=key).status == 200
-    assert revoke_api_key(api, organization, key).status == 204
+    assert revoke_api_key(api, organization, key, caller=key).status == 204
     assert api.get(organization.path, caller=key).status_and_code == REVOKED
     record = api.get(organization.api_key_path(key), caller=ada).json
     assert record["status"] == "revoked"
@@ -123,21 +131,15 @@ def test_a_revoked_key_stops_working_at_once_and_a_repetition_changes_nothing(ap
     assert len(list_entries(api, organization, type="organization.api_key.revoked")) == 1
 
 
-def test_a_key_may_revoke_itself(api, organization):
-    key = create_api_key(api, organization, "api-keys:write")
-    assert revoke_api_key(api, organization, key, caller=key).status == 204
-    assert api.get(organization.api_keys_path, caller=key).status_and_code == REVOKED
-
-
 class TestRotateApiKey:
     @pytest.fixture
     def rotate(self, api, organization):
         """A function that rotates a key and returns it with its new secret."""
 
         def rotate(key: Caller, **body: Any) -> Caller:
-            answer = rotate_api_key(api, organization, key, **body)
-            assert answer.status == 200, answer.text
-            return Caller(answer.json["id"], answer.json["key"])
+            rotated = rotate_api_key(api, organization, key, **body).expect(200).json
+            assert rotated["id"] == key.id
+            return Caller(key.id, rotated["key"])
 
         return rotate
 
@@ -146,43 +148,19 @@ class TestRotateApiKey:
         """A function that returns the status of the response to each key."""
         return lambda *keys: [api.get(organization.path, caller=key).status for key in keys]
 
-    def test_the_key_keeps_its_id_and_scopes_and_gets_a_new_secret(self, api, organization, ada):
-        created = post_api_key(api, organization, "write", "members:read")
-        rotated = api.post(f"{created.location}/rotate", caller=ada).json
-        assert (rotated["id"], rotated["scopes"]) == (created.json["id"], created.json["scopes"])
-        assert (rotated["version"], rotated["hint"]) == (2, f"atr_…{rotated['key'][-4:]}")
-        assert rotated["key"] != created.json["key"]
-        assert api.get(created.location, caller=ada).json == {**rotated, "key": None}
-
-    def test_the_former_secret_works_for_a_day_by_default(self, api, organization, clock, rotate, statuses_of):
-        former_key = create_api_key(api, organization)
-        current_key = rotate(former_key)
-        assert statuses_of(former_key, current_key) == [200, 200]
-        clock.shift(hours=24, minutes=-1)
-        assert statuses_of(former_key) == [200]
-        clock.shift(minutes=2)
-        assert api.get(organization.path, caller=former_key).status_and_code == REVOKED
-        assert statuses_of(current_key) == [200]
-
-    def test_rotating_without_grace_ends_all_former_secrets_at_once(self, api, organization, rotate, statuses_of):
-        first = create_api_key(api, organization)
-        second = rotate(first, graceHours=168)
-        third = rotate(second, graceHours=0)
-        assert statuses_of(first, second, third) == [401, 401, 200]
-        assert api.get(organization.path, caller=second).status_and_code == REVOKED
-
-    def test_a_later_rotation_extends_no_grace_and_a_revocation_ends_it(
+    def test_the_former_secret_works_for_a_day_by_default_or_until_the_revocation(
         self, api, organization, clock, rotate, statuses_of
     ):
         first = create_api_key(api, organization)
-        second = rotate(first, graceHours=1)
+        second = rotate(first)
         third = rotate(second, graceHours=168)
-        clock.shift(hours=2)
-        assert api.get(organization.path, caller=first).status_and_code == REVOKED
-        assert statuses_of(second, third) == [200, 200]
+        clock.shift(hours=24, minutes=-1)
+        assert statuses_of(first, second, third) == [200, 200, 200]
+        clock.shift(minutes=2)
+        assert statuses_of(first, second, third) == [401, 200, 200]
         revoke_api_key(api, organization, third)
-        for key in (second, third):
-            assert api.get(organization.path, caller=key).status_and_code == REVOKED
+        codes = {api.get(organization.path, caller=key).status_and_code for key in (first, second, third)}
+        assert codes == {REVOKED}
 
     def test_a_revoked_or_expired_key_cannot_be_rotated(self, api, organization, clock):
         keys = [create_api_key(api, organization, expiresAt=after(now(), hours=hours)) for hours in (1, 9)]
@@ -215,7 +193,7 @@ class TestRotateApiKey:
         rotated = rotate(key, graceHours=0)
         assert statuses_of(first, key, rotated) == [401, 401, 200]
         clock.shift(seconds=1)
-        assert rotate(rotated, graceHours=168).id == first.id
+        rotate(rotated, graceHours=168)
 
     def test_items_of_ended_secrets_are_removed(self, api, organization, clock, rotate):
         key = create_api_key(api, organization)
@@ -224,6 +202,58 @@ class TestRotateApiKey:
             clock.shift(hours=2)
         rotate(key, graceHours=0)
         assert sum(item["pk"].startswith("K#") for item in memory_aws.all_items()) <= 2
+
+
+class TestCredential:
+    @pytest.mark.parametrize("malformed_key", MALFORMED_KEYS)
+    def test_a_malformed_key_is_rejected_before_any_read(self, api, organization, malformed_key):
+        for path in ("/organizations", organization.path, "/status"):
+            answer = api.get(path, headers={"Authorization": f"Bearer {malformed_key}"})
+            assert (answer.status_and_code, answer.calls.call_names) == ("401 unauthenticated", [])
+        assert api.get("/organizations", caller=WELL_FORMED_KEY).status_and_code == "401 unauthenticated"
+
+    def test_an_ended_key_gets_its_own_problem_code_before_any_other_problem(self, api, organization, clock):
+        expiring_key, revoked_key = (
+            create_api_key(api, organization, expiresAt=after(now(), hours=1)) for _ in range(2)
+        )
+        assert api.get(organization.path, caller=expiring_key).status == 200
+        revoke_api_key(api, organization, revoked_key)
+        clock.shift(hours=1, seconds=1)
+        assert api.get(organization.path, caller=expiring_key).status_and_code == "401 api_key_expired"
+        for path in (organization.path, "/status", "/organizations/01939d3c-0000-7000-8000-00000000000a"):
+            assert api.get(path, caller=revoked_key).status_and_code == REVOKED
+        assert api.post("/organizations", caller=revoked_key, json={"name": "x"}).status_and_code == REVOKED
+
+    def test_a_key_works_only_from_its_networks_whatever_the_client_claims(self, api, organization):
+        key = create_api_key(api, organization, allowedIps=["192.0.2.0/24", "2001:db8::/32", "203.0.113.7"])
+        headers = {"X-Forwarded-For": "203.0.113.7", "Forwarded": "for=203.0.113.7", "X-Real-IP": "203.0.113.7"}
+        for ip in ("192.0.3.1", "203.0.113.8", "2001:db9::1", "::1"):
+            answer = api.get(organization.path, caller=key, ip=ip, headers=headers)
+            assert answer.status_and_code == "403 ip_not_allowed", ip
+        record = api.get(organization.api_key_path(key), caller=organization.owner).json
+        assert record["lastUsedAt"] is None, "a rejected request does not count as a use"
+        for ip in ("192.0.2.1", "192.0.2.255", "2001:db8::1", "203.0.113.7", "::ffff:192.0.2.9"):
+            assert api.get(organization.path, caller=key, ip=ip).status == 200, ip
+        unlimited_key = create_api_key(api, organization)
+        assert api.get(organization.path, caller=unlimited_key, ip="198.51.100.9").status == 200
+
+    def test_the_last_use_is_stored_to_the_minute_and_never_goes_back(self, api, organization, clock):
+        key = create_api_key(api, organization)
+        clock.freeze("2026-11-20T09:30:45.678Z")
+        for seconds, minute in ((0, 30), (10, 30), (10, 31), (-300, 31)):
+            clock.shift(seconds=seconds)
+            api.get(organization.path, caller=key)
+            record = api.get(organization.api_key_path(key), caller=organization.owner).json
+            assert record["lastUsedAt"] == f"2026-11-20T09:{minute}:00.000Z"
+
+    def test_storing_the_last_use_is_no_change_of_the_key_and_no_call_within_the_request(self, api, organization, ada):
+        created = post_api_key(api, organization)
+        calls = api.get(organization.path, caller=created.json["key"]).calls
+        assert calls.call_names == ["dynamodb:GetItem", "dynamodb:BatchGetItem"]
+        fetched = api.get(created.location, caller=ada)
+        assert fetched.json["lastUsedAt"] is not None
+        assert (fetched.json["version"], fetched.json["updatedAt"]) == (1, created.json["updatedAt"])
+        api.post(f"{created.location}/rotate", caller=ada, headers={"If-Match": created.etag}).expect(200)
 
 
 class TestQuota:

@@ -21,6 +21,7 @@ from tests.harness.platforms import create_platform
 EMAIL_ADDRESS, OTHER_ADDRESS = "sophie@example.org", "somebody@example.org"
 ONE_CLICK_BODY, FORM = b"List-Unsubscribe=One-Click", "application/x-www-form-urlencoded"
 MULTIPART = b'--b0\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b0--\r\n'
+MANY_FIELDS = b"&".join([b"a%d=1" % n for n in range(50)])
 HTML = "text/html,application/xhtml+xml"
 INVALID = "422 validation_failed"
 
@@ -54,9 +55,8 @@ def test_the_mail_contains_headers_and_a_link_for_unsubscribing(api, organizatio
     (url,) = re.findall(r"^<(http\S+)>$", email.headers["List-Unsubscribe"])
     assert url in email.email.text
     assert f'href="{url}"' in email.email.html
-    assert EMAIL_ADDRESS not in url
     parts = urlsplit(url)
-    assert parts.path == UNSUBSCRIBE_PATH
+    assert (parts.path, EMAIL_ADDRESS in url) == (UNSUBSCRIBE_PATH, False)
     assert unsubscribe(api, parts.query.removeprefix("token=")).json == {"unsubscribed": True}
     create_invitation(api, create_organization(api, organization.owner), EMAIL_ADDRESS)
     workers.deliver()
@@ -92,21 +92,16 @@ class TestOneClick:
             assert (answer.status, answer.json) == (200, {"unsubscribed": True})
         assert is_unsubscribed(api)
         assert not is_unsubscribed(api, create_token(OTHER_ADDRESS))
-        entries = api.get_items("/system/audit-log", caller=operator, query={"type": "mail.suppression.created"})
-        assert len(entries) == 1
-        assert email_hmac_bytes(EMAIL_ADDRESS).hex() not in json.dumps(entries)
-        assert EMAIL_ADDRESS not in json.dumps(entries)
+        (entry,) = api.get_items("/system/audit-log", caller=operator, query={"type": "mail.suppression.created"})
+        for secret in (email_hmac_bytes(EMAIL_ADDRESS).hex(), EMAIL_ADDRESS):
+            assert secret not in json.dumps(entry)
         assert "sophie" not in str(snapshots.items_by_key()).lower()
 
     @pytest.mark.parametrize(
         ("content_type", "body", "code"),
         [
-            (FORM, b"List-Unsubscribe=Never", INVALID),
-            (FORM, b"colour=green", INVALID),
-            (FORM, b"{}", INVALID),
-            (FORM, b"&".join([b"a%d=1" % n for n in range(50)]), INVALID),
-            ("multipart/form-data; boundary=other", MULTIPART, INVALID),
-            ("multipart/form-data", MULTIPART, INVALID),
+            *[(FORM, body, INVALID) for body in (b"List-Unsubscribe=Never", b"colour=green", b"{}", MANY_FIELDS)],
+            *[(f"multipart/form-data{suffix}", MULTIPART, INVALID) for suffix in ("; boundary=other", "")],
             ("text/plain", ONE_CLICK_BODY, "415 unsupported_media_type"),
         ],
     )
@@ -140,24 +135,18 @@ def test_the_link_shows_a_page_with_a_working_button_and_changes_nothing(api):
     assert "<form" not in get_page(api, accept=HTML).text
 
 
-def test_the_hash_key_is_created_once_and_encrypted(aws):
+def test_the_hash_key_is_created_once_and_encrypted_and_survives_a_rotation_of_its_data_key(aws, configure):
     email_hashes.reset()
-    first = email_hmac_bytes(EMAIL_ADDRESS)
+    first, former_key, new_key = email_hmac_bytes(EMAIL_ADDRESS), settings().data_key, b64encode(b"n" * 32).decode()
     email_hashes.reset()
-    assert email_hmac_bytes(EMAIL_ADDRESS) == first
-    assert email_hmac_bytes(EMAIL_ADDRESS) != email_hmac_bytes(OTHER_ADDRESS)
+    assert email_hmac_bytes(EMAIL_ADDRESS) == first != email_hmac_bytes(OTHER_ADDRESS)
     (item,) = snapshots.items_by_key().values()
     assert (item["pk"], item["sk"]) == HASH_KEY_ITEM_KEY
     assert email_hashes._cached_keys[HASH_KEY_ITEM_KEY] not in bytes(item["sealed"])  # noqa: SLF001 - what must not be read there
-
-
-def test_the_hash_key_survives_a_rotation_of_its_data_key(api, configure):
-    email_hashes.reset()
-    hash_before, former_key, new_key = email_hmac_bytes(EMAIL_ADDRESS), settings().data_key, b64encode(b"n" * 32)
     assert not email_hashes.reencrypt_key_if_outdated()
-    for keys in (f"{new_key.decode()},{former_key}", new_key.decode()):
+    for keys in (f"{new_key},{former_key}", new_key):
         configure(data_key=keys)
         keyrings._load_listed_key.cache_clear()  # noqa: SLF001 - as a new process
         email_hashes.reset()
-        assert email_hmac_bytes(EMAIL_ADDRESS) == hash_before
+        assert email_hmac_bytes(EMAIL_ADDRESS) == first
         email_hashes.reencrypt_key_if_outdated()

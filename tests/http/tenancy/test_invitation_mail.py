@@ -1,4 +1,4 @@
-"""The mail of an invitation: its content, when it is sent, and that it is sent once."""
+"""The mail of an invitation: its content, when it is sent, that it is sent once, and its rate limits."""
 
 import re
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws
+from tests.harness.api import ApiResponse
 from tests.harness.audit_logs import list_entries
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import (
@@ -20,12 +21,14 @@ from tests.harness.invitations import (
     open_invitation,
     post_invitation,
     resend_invitation,
-    token_from_link,
 )
 from tests.harness.mailbox import SENDER
-from tests.harness.organizations import create_api_key, create_organization, remove_member
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization, remove_member
+from tests.harness.platforms import create_platform
 
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3_600
+VICTIM = "victim@example.org"
+SPAM_MESSAGE = "You have won. Claim it at https://evil.example now!"
 
 
 def stored_mails():
@@ -81,17 +84,6 @@ class TestMailContent:
         assert [email.subject for email in mailbox.emails] == ["You are invited to Analytical Engines"] * 2
         assert nameless.email not in mailbox.emails[1].text + mailbox.emails[1].html
 
-    def test_names_and_messages_are_escaped(self, api, ada, workers, mailbox, clock):
-        organization = create_organization(api, ada, name="<img src=x> {{ 7 * 7 }} \u202eevil")
-        clock.shift(days=1)
-        create_invitation(api, organization, SOPHIE_EMAIL, message="</blockquote>\r\n<script>alert(1)</script>")
-        workers.deliver()
-        (letter,) = mailbox.emails
-        assert letter.subject == "Ada Lovelace invites you to <img src=x> {{ 7 * 7 }} evil"
-        assert "> </blockquote>\n> <script>alert(1)</script>\n" in letter.text
-        assert "<img" not in letter.html
-        assert "<script" not in letter.html
-
 
 class TestSending:
     def test_without_a_sender_only_the_link_works(self, api, organization, stranger, workers, mailbox, configure):
@@ -117,31 +109,17 @@ class TestSending:
         assert (len(mailbox.emails), stored_mails()) == (1, [])
         assert len(list_entries(api, organization)) == entry_count
 
-    def test_the_sweep_replaces_a_lost_message(self, api, organization, workers, mailbox, clock):
-        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
-            create_invitation(api, organization, SOPHIE_EMAIL)
+    def test_each_mail_has_the_latest_link(self, api, organization, stranger, workers, mailbox, clock):
+        first = create_invitation(api, organization, stranger)
         workers.deliver()
-        assert mailbox.emails == []
-        clock.shift(minutes=1)
+        for _ in range(2):
+            clock.shift(minutes=1)
+            latest = resend_invitation(api, organization, first)
         workers.run_until_idle()
-        assert len(mailbox.emails) == 1
-
-    def test_a_resent_mail_has_a_new_link(self, api, organization, stranger, workers, mailbox, clock):
-        invitation = create_invitation(api, organization, stranger)
-        workers.deliver()
-        clock.shift(minutes=1)
-        resend_invitation(api, organization, invitation)
-        workers.deliver()
-        first, second = (token_from_link(find_link(letter.text)) for letter in mailbox.emails)
+        links = [each.record["acceptUrl"] for each in (first, latest)]
+        assert [find_link(letter.text) for letter in mailbox.emails] == links
         assert open_invitation(api, first, stranger).status_and_code == "410 invitation_revoked"
-        assert open_invitation(api, second, stranger).status == 200
-
-    def test_one_mail_has_the_latest_link(self, api, organization, workers, mailbox, clock):
-        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
-        clock.shift(minutes=1)
-        latest = resend_invitation(api, organization, invitation)
-        workers.run_until_idle()
-        assert [find_link(letter.text) for letter in mailbox.emails] == [latest.record["acceptUrl"]]
+        assert open_invitation(api, latest, stranger).status == 200
         assert stored_mails() == []
 
     @pytest.mark.parametrize("end", ["revoked", "accepted", "declined", "deleted", "expired", "inviter removed"])
@@ -178,10 +156,13 @@ class TestMailServiceFailures:
         assert 0.8 <= min(ratios) < 1 < max(ratios) <= 1.2
         assert 16 <= len(delays_seconds) <= 26
 
-    def test_the_mail_is_sent_once_after_a_recovery(self, api, organization, workers, mailbox, clock):
+    def test_the_mail_is_sent_once_after_a_recovery(self, api, organization, workers, mailbox, clock, caplog):
         create_invitation(api, organization, SOPHIE_EMAIL)
-        with inject_fault(Fault.INTERNAL_ERROR, call_name="sesv2:SendEmail", times=3):
+        with Stubber(client("sesv2")) as stubbed:
+            stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
             workers.deliver()
+        assert logged_mail_errors(caplog) == ["SendingPausedException: Sending is paused."]
+        with inject_fault(Fault.INTERNAL_ERROR, call_name="sesv2:SendEmail", times=2):
             for _ in range(2):
                 clock.shift(hours=1)
                 workers.run_until_idle()
@@ -190,16 +171,6 @@ class TestMailServiceFailures:
             clock.shift(hours=3)
             workers.run_until_idle()
         assert (len(mailbox.emails), stored_mails()) == (1, [])
-
-    def test_a_paused_account_is_retried(self, api, organization, workers, mailbox, clock, caplog):
-        create_invitation(api, organization, SOPHIE_EMAIL)
-        with Stubber(client("sesv2")) as stubbed:
-            stubbed.add_client_error("send_email", "SendingPausedException", "Sending is paused.")
-            workers.deliver()
-        assert logged_mail_errors(caplog) == ["SendingPausedException: Sending is paused."]
-        clock.shift(minutes=2)
-        workers.run_until_idle()
-        assert len(mailbox.emails) == 1
 
     def test_a_rejected_mail_is_logged_without_the_address(self, api, organization, workers, mailbox, clock, caplog):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)
@@ -213,3 +184,141 @@ class TestMailServiceFailures:
         workers.run_until_idle()
         assert mailbox.emails == []
         assert api.get(invitation.path, caller=organization.owner).json["status"] == "pending"
+
+
+def set_used(rate_limit, used):
+    """Count some requests in the only bucket of a rate limit, which the first request has created."""
+    (bucket,) = [item for item in memory_aws.all_items() if item["pk"].startswith(f"Y#{rate_limit}#")]
+    memory_aws.put_item({**bucket, "used": used})
+
+
+class TestRateLimits:
+    @pytest.fixture(autouse=True)
+    def frozen_clock(self, clock):
+        clock.freeze()
+
+    def test_a_recipient_gets_five_mails_an_hour(self, api, organization, ada, grace, stranger, mailbox, workers):
+        organizations = [create_organization(api, owner) for owner in (ada, ada, ada, grace, grace)]
+        containers = [*organizations[:-1], organization, create_platform(api, organization), organizations[-1]]
+        spellings = [stranger.email, stranger.email.upper(), f" {stranger.email.title()} "] * 3
+        *invitations, last = [
+            create_invitation(api, container, address, caller=container.owner)
+            for container, address in zip(containers, spellings, strict=False)
+        ]
+        workers.deliver()
+        assert [received.recipients for received in mailbox.received_emails] == [[stranger.email]] * 5
+        records = [each.record for each in (*invitations, last)]
+        assert [record["mailWithheld"] for record in records] == [False] * 5 + [True] * 2
+        assert [record["sentAt"] is None for record in records] == [False] * 5 + [True] * 2
+        assert all(record["acceptUrl"] and record["status"] == "pending" for record in records)
+        assert create_invitation(api, organization, "somebody@example.org").record["mailWithheld"] is False
+        assert accept_invitation(api, last, stranger)["status"] == "accepted"
+
+    def test_a_recipient_gets_twenty_mails_a_day(self, api, ada, mailbox, workers, clock):
+        def mail_count_after_invitation() -> int:
+            create_invitation(api, create_organization(api, ada), VICTIM)
+            workers.deliver()
+            return len(mailbox.received_emails)
+
+        assert mail_count_after_invitation() == 1
+        counter_keys = [item["pk"] for item in memory_aws.all_items() if item["pk"].startswith("Y#mails-")]
+        assert (len(counter_keys), "victim" in str(counter_keys)) == (2, False)
+        set_used("mails-a-day", 19)
+        assert [mail_count_after_invitation() for _ in range(2)] == [2, 2]
+        clock.shift(days=1, seconds=-1)
+        assert mail_count_after_invitation() == 2
+        clock.shift(seconds=1)
+        assert mail_count_after_invitation() == 3
+
+    def test_revoking_and_inviting_again_does_not_bypass_the_limit(self, api, organization, mailbox, workers):
+        for number in range(8):
+            invitation = create_invitation(api, organization, VICTIM)
+            if number % 2:
+                workers.deliver()
+            assert api.delete(invitation.path, caller=organization.owner).status == 204
+        assert len(mailbox.received_emails) <= 5
+
+    def test_resending_does_not_bypass_the_limit(self, api, organization, mailbox, workers, clock):
+        invitation = create_invitation(api, organization, VICTIM)
+        for number in range(1, 8):
+            clock.shift(minutes=2)
+            workers.deliver()
+            invitation = resend_invitation(api, organization, invitation)
+            assert invitation.record["mailWithheld"] is (number >= 5)
+        workers.deliver()
+        assert len(mailbox.received_emails) == 5
+        early = api.post(f"{invitation.path}/resend", caller=organization.owner)
+        assert early.status_and_code == "429 rate_limited"
+        clock.shift(hours=1)
+        assert resend_invitation(api, organization, invitation).record["mailWithheld"] is False
+
+    def test_a_user_sends_at_most_120_invitations_an_hour_in_all_organizations(self, api, ada, clock):
+        def invite(number: int) -> ApiResponse:
+            return post_invitation(api, create_organization(api, ada), f"p{number}@example.org")
+
+        assert invite(1).status == 201
+        set_used("invitations", 119)
+        assert invite(2).status == 201
+        rejected = invite(3)
+        assert rejected.status_and_code == "429 rate_limited"
+        assert '"invitations";r=0;' in rejected.headers["RateLimit"]
+        assert rejected.headers["Retry-After"] == "3600"
+        clock.shift(seconds=3600)
+        assert invite(4).status == 201
+
+    def test_an_organization_sends_at_most_240_invitations_an_hour_by_all_callers(self, api, organization, ada, grace):
+        platform = create_platform(api, organization)
+        key = create_api_key(api, organization, "members:write", "members:read")
+        invitation = create_invitation(api, organization, VICTIM, caller=ada)
+        assert api.delete(invitation.path, caller=ada).status == 204
+        set_used("invitations-of-organization", 238)
+        create_invitation(api, platform, VICTIM, caller=grace)
+        create_invitation(api, organization, VICTIM, caller=key)
+        for container in (organization, platform):
+            rejected = post_invitation(api, container, "one.more@example.org", caller=key)
+            assert rejected.status_and_code == "429 rate_limited"
+            assert '"invitations-of-organization";r=0;' in rejected.headers["RateLimit"]
+        assert post_invitation(api, create_organization(api, ada), "one.more@example.org", caller=ada).status == 201
+
+
+class TestMailOfNewOrganizations:
+    @pytest.fixture
+    def mail_text(self, api, mailbox, workers):
+        """A function that returns the text of the mail that an invitation with a message sends."""
+
+        def mail_text(organization: CreatedOrganization, address: str = VICTIM) -> str:
+            invitation = create_invitation(api, organization, address, message=SPAM_MESSAGE)
+            assert invitation.record["message"] == SPAM_MESSAGE
+            mailbox.received_emails.clear()
+            workers.deliver()
+            (letter,) = mailbox.emails
+            return f"{letter.subject}\n{letter.text}\n{letter.html}"
+
+        return mail_text
+
+    def test_the_mail_of_a_new_organization_has_the_message_only_after_a_day(self, api, ada, mail_text, clock):
+        organization = create_organization(api, ada)
+        text = mail_text(organization)
+        found = {part: part in text for part in ("won", "evil.example", "Analytical Engines")}
+        assert found == {"won": False, "evil.example": False, "Analytical Engines": True}
+        clock.shift(days=1)
+        assert SPAM_MESSAGE in mail_text(organization, "another@example.org")
+
+    @pytest.mark.parametrize("container_type", ["organization", "platform"])
+    def test_the_mail_has_the_message_once_an_invitation_was_accepted(
+        self, api, organization, platform, stranger, mail_text, container_type
+    ):
+        if container_type == "organization":
+            accept_invitation(api, create_invitation(api, organization, stranger), stranger)
+        else:
+            create_invitation(api, platform, stranger)
+            assert api.post(f"{platform.path}/join", caller=stranger).status == 200
+        assert SPAM_MESSAGE in mail_text(organization)
+
+    @pytest.mark.parametrize(
+        "name", ["Win at www.evil.example", "Go to evil.example", "https://evil", "mail evil@example", "Won! " * 20]
+    )
+    def test_the_mail_omits_a_name_that_looks_like_a_message(self, api, ada, mail_text, name):
+        text = mail_text(create_organization(api, ada, name=name))
+        assert name.strip() not in text
+        assert "a new organization" in text

@@ -56,12 +56,18 @@ def test_a_deleted_organization_is_not_found_by_any_caller(api, organization, ad
         assert api.get_items("/organizations", caller=key, query=query) == []
 
 
-def test_the_owner_sees_when_it_will_be_purged(api, organization, ada, stranger, clock, delete):
+def test_only_the_owner_lists_a_deleted_organization_with_the_time_of_its_purge(
+    api, organization, ada, grace, stranger, clock, delete
+):
     timestamp = clock.freeze()
     delete()
+    assert api.get_items("/organizations", caller=ada) == []
     (deleted,) = api.get_items("/organizations", caller=ada, query=DELETED)
-    assert (deleted["status"], deleted["version"]) == ("pending_deletion", 2)
-    assert deleted["deletionDueAt"] == after(timestamp, days=30)
+    expected = {**DELETED, "id": organization.id, "version": 2, "deletionDueAt": after(timestamp, days=30)}
+    assert deleted | expected == deleted
+    for query in (RESTORE, DELETED):
+        assert api.get_items("/organizations", caller=grace, query=query) == []
+    assert api.get("/organizations", caller=ada, query={"status": "gone"}).errors == {"query/status": "not_one_of"}
     body = {"name": "x", "slug": organization.record["slug"]}
     assert api.post("/organizations", caller=stranger, json=body).status_and_code == "409 slug_taken"
 
@@ -74,17 +80,15 @@ class TestRestoreOrganization:
         answer = restore()
         expected = {**organization.record, "version": 3, "updatedAt": answer.json["updatedAt"]}
         assert (answer.status, answer.json) == (200, expected)
-        for caller in (mary, key):
-            assert api.get(organization.path, caller=caller).json == expected
         assert api.get_items(f"{organization.path}/members", caller=ada) == members
-        for person in (ada, mary):
-            assert api.get_items("/organizations", caller=person) == [expected]
+        for caller in (ada, mary, key):
+            assert api.get(organization.path, caller=caller).json == expected
+            assert api.get_items("/organizations", caller=caller) == [expected]
         assert api.get_items("/organizations", caller=ada, query=DELETED) == []
         restored, deleted, *_ = list_entries(api, organization)
         assert (deleted["type"], restored["type"]) == ("organization.deleted", "organization.restored")
-        for entry, change in ((deleted, ("active", "pending_deletion")), (restored, ("pending_deletion", "active"))):
-            changes = {c["field"]: (c["from"], c["to"]) for c in entry["changes"]}
-            assert changes["status"] == change
+        changes = {change["field"]: (change["from"], change["to"]) for change in restored["changes"]}
+        assert changes["status"] == ("pending_deletion", "active")
         assert changes["deletionDueAt"][1] is None
 
     def test_only_a_restore_finds_a_deleted_organization(self, api, organization, ada, restore, delete):
@@ -142,7 +146,9 @@ class TestPurge:
         assert last["data"]["name"] == organization.record["name"]
         assert create_organization(api, stranger, slug="renamed").record["slug"] == "renamed"
 
-    def test_a_restored_organization_is_not_purged(self, api, organization, ada, workers, clock, restore, delete):
+    def test_a_restored_organization_is_not_purged_and_repeated_messages_purge_once(
+        self, api, organization, ada, workers, clock, restore, delete
+    ):
         workers.run_until_idle()
         delete()
         clock.shift(days=30)
@@ -153,14 +159,11 @@ class TestPurge:
         clock.shift(minutes=10)
         workers.run_until_idle()
         assert api.get(organization.path, caller=ada).status == 200
-
-    def test_repeated_messages_purge_once(self, organization, workers, clock, delete):
         delete()
         clock.shift(days=30, minutes=5)
-        workers.run_sweep()
-        clock.shift(minutes=2)
-        workers.run_sweep()
+        for _ in range(2):
+            workers.run_sweep()
+            clock.shift(minutes=2)
         assert sum("organizations.purge" in body for body in queued_bodies("jobs")) == 2
         workers.deliver()
-        types = [item["type"] for item in stored_entries(organization)]
-        assert types.count("organization.purged") == 1
+        assert [item["type"] for item in stored_entries(organization)].count("organization.purged") == 1

@@ -1,0 +1,364 @@
+"""Inviting to an organization, and reading, revoking, resending and expiring invitations."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from chalicelib.features.tenancy.invitations.entities import Invitation
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.storage import table
+from tests.harness import memory_aws
+from tests.harness.audit_logs import get_last_entry
+from tests.harness.invitations import (
+    ACCEPTANCE_PATH,
+    REVOKED_PROBLEM,
+    SOPHIE_EMAIL,
+    accept_invitation,
+    create_accepted,
+    create_declined,
+    create_invitation,
+    decide_on_invitation,
+    get_invitation_status,
+    invitation_events,
+    open_invitation,
+    post_invitation,
+    resend_invitation,
+    token_from_link,
+)
+from tests.harness.organizations import add_organization_member, create_api_key, create_organization, remove_member
+from tests.harness.stored_records import set_quota_count
+from tests.harness.workers import queued_bodies
+
+ALREADY_EXISTS, ALREADY_MEMBER, LIMIT_EXCEEDED = "409 already_exists", "409 already_member", "409 limit_exceeded"
+EXPIRED, INVALID = "410 invitation_expired", "409 invalid_transition"
+INVALID_VALUES = {
+    "email": ["", "sophie", "sophie@localhost", "so phie@x.org", "a@x.org, b@x.org", None, 3, [SOPHIE_EMAIL]],
+    "role": ["owner", "superuser", "Admin", ""],
+    "message": ["x" * 4001, "a\x00b", 3],
+    "expiresInDays": [0, 31, -1, 1.5, "7", True],
+}
+
+
+def statuses(api, organization):
+    return [i["status"] for i in api.get_items(f"{organization.path}/invitations", caller=organization.owner)]
+
+
+class TestInviteToOrganization:
+    @pytest.mark.parametrize("nulls", [{}, {"role": None, "message": None, "expiresInDays": None}])
+    def test_an_email_address_is_enough_and_null_selects_the_default(self, api, organization, ada, clock, nulls):
+        timestamp = clock.freeze()
+        record = post_invitation(api, organization, SOPHIE_EMAIL, **nulls).expect(201).json
+        defaults = {"role": "member", "message": None, "expiresInDays": 7, "expiresAt": after(timestamp, days=7)}
+        assert record | defaults | {"sentAt": timestamp, "invitedBy": ada.id} == record
+        assert api.post(f"{organization.path}/invite", caller=ada, json=nulls).errors == {"/email": "required"}
+
+    @pytest.mark.parametrize(
+        ("days", "message"), [(1, "x" * 4000), (30, "Come and join us.\n\nThe Engines")], ids=["minimum", "maximum"]
+    )
+    def test_every_field_is_accepted_and_stored(self, api, organization, clock, days, message):
+        timestamp = clock.freeze()
+        fields = {"role": "editor", "message": message, "expiresInDays": days}
+        record = post_invitation(api, organization, " Sophie.Germain@Example.ORG ", **fields).json
+        expected = {**fields, "email": "sophie.germain@example.org", "expiresAt": after(timestamp, days=days)}
+        assert record | expected == record
+
+    @pytest.mark.parametrize(
+        ("page", "expected_url"),
+        [
+            ("", f"http://127.0.0.1:8000{ACCEPTANCE_PATH}?token="),
+            ("https://app.example/join", "https://app.example/join?token="),
+            ("https://app.example/?to=join", "https://app.example/?to=join&token="),
+        ],
+    )
+    def test_the_link_points_to_the_configured_page(self, api, organization, configure, page, expected_url):
+        configure(invitation_url=page)
+        answer = post_invitation(api, organization, SOPHIE_EMAIL)
+        assert answer.headers["Cache-Control"] == "no-store"
+        url, token = answer.json["acceptUrl"].split("token=")
+        assert f"{url}token=" == expected_url
+        assert api.get(ACCEPTANCE_PATH, query={"token": token}).status == 200
+
+    @pytest.mark.parametrize(("field", "values"), INVALID_VALUES.items())
+    def test_an_invalid_field_is_rejected(self, api, organization, field, values):
+        for value in values:
+            body = {"email": SOPHIE_EMAIL, field: value}
+            answer = api.post(f"{organization.path}/invite", caller=organization.owner, json=body)
+            assert (answer.status_and_code, [*answer.errors]) == ("422 validation_failed", [f"/{field}"]), value
+        assert statuses(api, organization) == []
+
+    def test_members_grant_roles_up_to_their_own_and_a_key_without_admin_up_to_editor(
+        self, api, organization, ada, grace
+    ):
+        limited_key, admin_key = (create_api_key(api, organization, scope) for scope in ("members:write", "admin"))
+        answer = post_invitation(api, organization, SOPHIE_EMAIL, caller=limited_key, role="admin")
+        assert (answer.status_and_code, answer.errors) == ("403 insufficient_role", {"/role": "insufficient_role"})
+        grantable = {limited_key: ["editor"], admin_key: ["admin"]}
+        grantable |= {person: ["member", "editor", "admin"] for person in (ada, grace)}
+        for number, (caller, roles) in enumerate(grantable.items()):
+            for role in roles:
+                address = f"{role}-of-{number}@example.org"
+                record = create_invitation(api, organization, address, caller=caller, role=role).record
+                assert (record["role"], record["invitedBy"]) == (role, caller.id)
+
+
+class TestOneInvitationPerAddress:
+    def test_an_address_has_one_pending_invitation_of_an_organization_in_any_spelling(self, api, organization, grace):
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        for spelling in (SOPHIE_EMAIL, SOPHIE_EMAIL.upper(), "Sophie@Example.Org"):
+            answer = post_invitation(api, organization, spelling, role="admin")
+            assert (answer.status_and_code, answer.errors) == (ALREADY_EXISTS, {"/email": "already_exists"})
+            assert answer.json["detail"].startswith(f"Another invitation has the email '{SOPHIE_EMAIL}'.")
+        assert statuses(api, organization) == ["pending"]
+        assert create_invitation(api, create_organization(api, grace), SOPHIE_EMAIL).record["status"] == "pending"
+
+    def test_an_invitation_frees_the_address_at_the_instant_it_expires(self, api, organization, clock, workers):
+        clock.freeze("2026-11-20T09:30:00.400Z")
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        clock.freeze("2026-11-27T09:30:00.399Z")
+        assert post_invitation(api, organization, SOPHIE_EMAIL).status_and_code == ALREADY_EXISTS
+        clock.freeze("2026-11-27T09:30:00.400Z")
+        replacement = create_invitation(api, organization, SOPHIE_EMAIL)
+        for _ in range(2):
+            assert statuses(api, organization) == ["expired", "pending"]
+            workers.run_until_idle()
+        assert post_invitation(api, organization, SOPHIE_EMAIL).status_and_code == ALREADY_EXISTS
+        assert api.delete(replacement.path, caller=organization.owner).status == 204
+
+    def test_only_the_address_of_a_current_member_is_rejected(self, api, organization, ada, mary, stranger, operator):
+        create_accepted(api, organization, stranger)
+        add_organization_member(organization, operator, "member")
+        for address in (mary.email, mary.email.upper(), ada.email, stranger.email, operator.email):
+            answer = post_invitation(api, organization, address)
+            assert (answer.status_and_code, answer.errors) == (ALREADY_MEMBER, {"/email": "already_member"})
+        assert statuses(api, organization) == ["accepted"]
+        remove_member(api, organization, mary)
+        assert post_invitation(api, organization, mary).status == 201
+
+
+class TestLimit:
+    @pytest.fixture
+    def limit_of_three(self, monkeypatch):
+        monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=3))
+
+    @pytest.fixture
+    def invite(self, api, organization):
+        """A function that requests an invitation of another address each time."""
+        numbers = iter(range(100))
+        return lambda **fields: post_invitation(api, organization, f"{next(numbers)}@example.org", **fields)
+
+    def test_an_organization_has_at_most_100_pending_invitations(self, api, organization, ada, invite):
+        invite()
+        set_quota_count(Invitation, f"O#{organization.id}", 99)
+        assert [invite().status for _ in range(2)] == [201, 409]
+        assert invite().status_and_code == LIMIT_EXCEEDED
+        assert create_invitation(api, create_organization(api, ada), SOPHIE_EMAIL).record["status"] == "pending"
+
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_an_ended_invitation_frees_its_place_once(self, api, organization, ada, stranger, operator, clock, invite):
+        first = create_invitation(api, organization, SOPHIE_EMAIL)
+        assert [invite().status for _ in range(3)] == [201, 201, 409]
+        clock.shift(minutes=2)
+        assert resend_invitation(api, organization, first).id == first.id
+        assert invite().status_and_code == LIMIT_EXCEEDED
+        for _ in range(2):
+            assert api.delete(first.path, caller=ada).status == 204
+        create_accepted(api, organization, stranger)
+        create_declined(api, organization, operator)
+        assert [invite().status for _ in range(2)] == [201, 409]
+
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_expired_invitations_do_not_count(self, clock, workers, invite):
+        assert [invite(expiresInDays=days).status for days in (1, 2, 3, 4)] == [201, 201, 201, 409]
+        clock.shift(days=1, seconds=1)
+        workers.run_until_idle()
+        assert [invite().status for _ in range(2)] == [201, 409]
+
+
+class TestListAndGetInvitations:
+    def test_all_invitations_are_listed_without_links(self, api, organization, ada, stranger, operator, clock):
+        invitations = [create_invitation(api, organization, "late@example.org", expiresInDays=1)]
+        clock.shift(days=2)
+        invitations += [create_accepted(api, organization, stranger), create_declined(api, organization, operator)]
+        for _ in range(2):  # A revoked invitation frees the address.
+            invitations.append(create_invitation(api, organization, SOPHIE_EMAIL))
+            if len(invitations) == 4:
+                api.delete(invitations[3].path, caller=ada)
+        path = f"{organization.path}/invitations"
+        listed = api.get_items(path, caller=ada)
+        assert [i["id"] for i in listed] == [invitation.id for invitation in invitations]
+        assert [i["status"] for i in listed] == ["expired", "accepted", "declined", "revoked", "pending"]
+        assert listed[-1] == {**invitations[-1].record, "acceptUrl": None}
+        assert {i["acceptUrl"] for i in listed} == {None}
+        pages = api.get_pages(path, caller=ada, query={"limit": 2})
+        assert [page["items"] for page in pages if page["items"]] == [listed[:2], listed[2:4], listed[4:]]
+        assert create_invitation(api, organization, operator).record["status"] == "pending"
+
+    def test_the_etag_changes_when_an_invitation_is_sent_again_or_expires(self, api, organization, grace, clock):
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+        before = api.get(invitation.path, caller=grace)
+        assert before.json == {**invitation.record, "acceptUrl": None}
+        clock.shift(minutes=2)
+        resend_invitation(api, organization, invitation)
+        resent = api.get(invitation.path, caller=grace, headers={"If-None-Match": before.etag}).expect(200)
+        assert api.get(invitation.path, caller=grace, headers={"If-None-Match": resent.etag}).status == 304
+        clock.shift(days=8)
+        expired = api.get(invitation.path, caller=grace, headers={"If-None-Match": resent.etag})
+        assert (expired.status, expired.json["status"]) == (200, "expired")
+
+
+class TestResendInvitation:
+    @pytest.fixture
+    def invitation(self, api, organization, stranger):
+        """An invitation with the role of an admin, which is valid for three days."""
+        return create_invitation(api, organization, stranger, role="admin", message="Come.", expiresInDays=3)
+
+    @pytest.fixture
+    def resend(self, api, organization, invitation):
+        """A function that requests to send the invitation again, by default as the owner."""
+        return partial(api.post, f"{invitation.path}/resend", caller=organization.owner)
+
+    def test_resending_needs_the_right_to_grant_the_role(self, api, organization, grace, resend, clock):
+        clock.shift(minutes=2)
+        answer = resend(caller=create_api_key(api, organization, "members:write"))
+        assert answer.status_and_code == "403 insufficient_role"
+        assert answer.json["detail"] == "It offers 'admin'. You can grant roles up to 'editor'."
+        assert resend(caller=grace).status == 200
+
+    def test_a_resent_invitation_has_a_new_link_and_its_full_lifetime(
+        self, api, organization, stranger, invitation, resend, clock, workers
+    ):
+        clock.shift(days=2)
+        timestamp = clock.freeze()
+        answer = resend()
+        times = {"updatedAt": timestamp, "sentAt": timestamp, "expiresAt": after(timestamp, days=3)}
+        new_fields = {"version": 2, "acceptUrl": answer.json["acceptUrl"], **times}
+        assert (answer.status, answer.json) == (200, invitation.record | new_fields)
+        assert api.get(invitation.path, caller=organization.owner).json == {**answer.json, "acceptUrl": None}
+        token = token_from_link(answer.json["acceptUrl"])
+        clock.shift(days=2)
+        workers.run_until_idle()
+        assert open_invitation(api, token).json["status"] == "pending"
+        assert post_invitation(api, organization, stranger).status_and_code == ALREADY_EXISTS
+        clock.shift(days=1, seconds=1)
+        workers.run_until_idle()
+        assert open_invitation(api, token).status_and_code == EXPIRED
+        assert invitation_events(api, organization, invitation) == ["created", "resent", "expired"]
+
+    def test_earlier_links_are_rejected_and_the_new_one_works(self, api, organization, stranger, invitation, clock):
+        versions = [invitation]
+        for _ in range(2):
+            clock.shift(minutes=2)
+            versions.append(resend_invitation(api, organization, versions[-1]))
+        for former_version in versions[:-1]:
+            answers = [open_invitation(api, former_version, caller) for caller in (None, stranger)]
+            answers += [decide_on_invitation(api, former_version, stranger, each) for each in ("accept", "decline")]
+            assert {answer.status_and_code for answer in answers} == {REVOKED_PROBLEM}
+        assert accept_invitation(api, versions[-1], stranger)["status"] == "accepted"
+        assert decide_on_invitation(api, versions[0], stranger).status_and_code == REVOKED_PROBLEM
+
+    def test_each_invitation_sends_one_email_per_minute_including_the_first(self, api, organization, clock):
+        clock.freeze()
+        invitation = create_invitation(api, organization, SOPHIE_EMAIL)
+        resend = partial(api.post, f"{invitation.path}/resend", caller=organization.owner)
+        for address in ("first@example.org", "second@example.org"):
+            before = api.get(invitation.path, caller=organization.owner).json
+            assert resend(headers={"If-Match": '"another"'}).status_and_code == "412 precondition_failed"
+            for elapsed_seconds, remaining_seconds in ((0, 60), (20.5, 40), (39, 1)):
+                clock.shift(seconds=elapsed_seconds)
+                answer = resend()
+                assert answer.status_and_code == "429 rate_limited"
+                assert answer.headers["Retry-After"] == str(remaining_seconds)
+                assert answer.headers["RateLimit"] == f'"resend";r=0;t={remaining_seconds}'
+                assert answer.headers["RateLimit-Policy"] == '"resend";q=1;w=60'
+            assert api.get(invitation.path, caller=organization.owner).json == before
+            clock.shift(seconds=0.5)
+            create_invitation(api, organization, address)
+            assert resend().status == 200
+        assert invitation_events(api, organization, invitation) == ["created", "resent", "resent"]
+
+
+class TestEnd:
+    def test_the_link_of_a_revoked_invitation_is_rejected_at_once(self, api, organization, grace, stranger):
+        invitation = create_invitation(api, organization, stranger)
+        answer = api.delete(invitation.path, caller=grace)
+        assert (answer.status, answer.text) == (204, "")
+        for caller in (None, stranger):
+            assert open_invitation(api, invitation, caller).status_and_code == REVOKED_PROBLEM
+        assert api.get(organization.path, caller=stranger).status_and_code == "404 not_found"
+        before = api.get(invitation.path, caller=grace).json
+        assert before["status"] == "revoked"
+        assert api.delete(invitation.path, caller=grace).status == 204
+        assert api.get(invitation.path, caller=grace).json == before
+        assert invitation_events(api, organization, invitation) == ["created", "revoked"]
+
+    def test_only_a_pending_invitation_is_revoked_resent_or_expires(
+        self, api, organization, ada, stranger, operator, clock, workers
+    ):
+        invitations = {"expired": create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=1)}
+        clock.shift(days=2)
+        invitations["revoked"] = create_invitation(api, organization, SOPHIE_EMAIL)
+        api.delete(invitations["revoked"].path, caller=ada)
+        invitations["accepted"] = create_accepted(api, organization, stranger)
+        invitations["declined"] = create_declined(api, organization, operator)
+        for _ in range(2):
+            for status, invitation in invitations.items():
+                before = api.get(invitation.path, caller=ada).json
+                assert before["status"] == status
+                assert api.post(f"{invitation.path}/resend", caller=ada).status_and_code == INVALID
+                if status != "revoked":
+                    assert api.delete(invitation.path, caller=ada).status_and_code == INVALID
+                assert api.get(invitation.path, caller=ada).json == before
+            clock.shift(days=31)
+            workers.run_until_idle()
+            clock.shift(minutes=2)
+            workers.run_sweep()
+            assert queued_bodies("jobs") == []
+        for status, invitation in invitations.items():
+            assert invitation_events(api, organization, invitation) == ["created", status]
+        accepted = decide_on_invitation(api, invitations["accepted"], stranger)
+        assert accepted.json["membership"]["userId"] == stranger.id
+
+    @pytest.mark.parametrize("days", [1, 30])
+    def test_the_link_works_until_the_expiry_and_not_later(self, api, organization, stranger, clock, workers, days):
+        clock.freeze()
+        invitation = create_invitation(api, organization, stranger, expiresInDays=days)
+        clock.shift(days=days, seconds=-0.001)
+        workers.run_until_idle()
+        assert open_invitation(api, invitation).json["status"] == "pending"
+        clock.shift(seconds=0.001)
+        for _ in range(2):
+            answers = [open_invitation(api, invitation, caller) for caller in (None, stranger)]
+            answers += [decide_on_invitation(api, invitation, stranger, each) for each in ("accept", "decline")]
+            assert {answer.status_and_code for answer in answers} == {EXPIRED}
+            assert get_invitation_status(api, organization, invitation) == "expired"
+            workers.run_until_idle()
+            clock.shift(minutes=5)
+        assert invitation_events(api, organization, invitation) == ["created", "expired"]
+        entry, no_request = get_last_entry(api, organization), dict.fromkeys(("requestId", "ipAddress", "userAgent"))
+        assert entry["changes"] == [{"field": "status", "from": "pending", "to": "expired"}]
+        assert entry["actor"] == {"type": "system", "id": None, "name": None}
+        assert entry["context"] == {"operationId": "invitations.expire", **no_request}
+        assert entry["data"] == api.get(invitation.path, caller=organization.owner).json
+
+    def test_invitations_expire_in_a_deleted_organization_and_are_purged_with_it(
+        self, api, organization, ada, stranger, operator, clock, workers
+    ):
+        pending = create_invitation(api, organization, stranger)
+        accepted = create_accepted(api, organization, operator)
+        api.delete(organization.path, caller=ada)
+        clock.shift(days=8)
+        workers.run_until_idle()
+        assert open_invitation(api, pending, stranger).status_and_code == "404 not_found"
+        api.patch(organization.path, caller=ada, json={"status": "active"})
+        assert open_invitation(api, pending, stranger).status_and_code == EXPIRED
+        assert invitation_events(api, organization, pending) == ["created", "expired"]
+        create_invitation(api, organization, SOPHIE_EMAIL, expiresInDays=30)
+        api.delete(organization.path, caller=ada)
+        clock.shift(days=31)
+        for _ in range(2):
+            workers.run_until_idle()
+        items = [item for item in memory_aws.all_items() if item["pk"].startswith(("O#", "U#"))]
+        assert [item for item in items if not table.is_expired(item)] == []
+        for invitation in (pending, accepted):
+            assert open_invitation(api, invitation, stranger).status_and_code == "404 not_found"
