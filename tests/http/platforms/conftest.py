@@ -1,11 +1,13 @@
 """Fixtures of the tests of platforms and spaces."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.harness.api import ApiClient
+from tests.harness.api import ApiClient, Json
+from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.platforms import CreatedPlatform, PlatformClient, SpaceClient, create_platform, create_space
@@ -52,3 +54,9 @@ def new_space(api: ApiClient) -> NewSpace:
 def space(platform: PlatformClient, new_space: NewSpace) -> SpaceClient:
     """An open space of the platform."""
     return new_space(platform)
+
+
+@pytest.fixture
+def entries(api: ApiClient, organization: CreatedOrganization) -> Callable[..., list[Json]]:
+    """A function that lists the entries of the organization's log, the newest first."""
+    return partial(list_entries, api, organization)

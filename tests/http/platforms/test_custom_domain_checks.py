@@ -11,7 +11,7 @@ from chalicelib.features.platforms.domains.logic import dns_check
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
-from tests.harness.api import ApiResponse, Json
+from tests.harness.api import ApiResponse
 from tests.harness.audit_logs import list_entries
 from tests.harness.domains import (
     CHALLENGE_NAME,
@@ -34,13 +34,7 @@ pytestmark = pytest.mark.usefixtures("nameserver")
 @pytest.fixture
 def verify(api, platform):
     """A function that checks the domain of the platform, and returns it."""
-
-    def verify() -> Json:
-        response = verify_domain(api, platform)
-        assert response.status == 200, response.text
-        return response.json
-
-    return verify
+    return lambda: verify_domain(api, platform).expect(200).json
 
 
 @pytest.fixture
@@ -60,7 +54,7 @@ class TestVerifyCustomDomain:
         assert inventory_entry(api, organization, platform) == (SHOP_DOMAIN, "verified", domain["lastCheckedAt"])
         assert custom_domain_events(api, organization) == ["added", "verified"]
         guard = table.get(guard_key(CustomDomain.by_domain, {"domain": SHOP_DOMAIN}))
-        assert guard
+        assert guard is not None
         assert guard["ref"] == platform.id
 
     def test_a_domain_without_records_stays_pending(self, api, organization, claimed_domain, verify):
@@ -113,11 +107,8 @@ class TestVerifyCustomDomain:
     def test_a_subdomain_may_have_addresses_of_the_service(self, nameserver, verify):
         nameserver.remove_name(SHOP_DOMAIN)
         nameserver.set_replies(TARGET, SERVICE_ADDRESSES)
-        for addresses, error in (
-            ([], "CNAME_MISMATCH"),
-            ([OTHER_ADDRESS], "CNAME_MISMATCH"),
-            (SERVICE_ADDRESSES, None),
-        ):
+        mismatch = "CNAME_MISMATCH"
+        for addresses, error in (([], mismatch), ([OTHER_ADDRESS], mismatch), (SERVICE_ADDRESSES, None)):
             nameserver.set_replies(SHOP_DOMAIN, addresses)
             domain = verify()
             assert (domain["lastError"], domain["records"][1]["observed"]) == (error, addresses)
@@ -198,9 +189,7 @@ class TestDnsFailures:
 
 
 class TestDomainOfAnotherPlatform:
-    def test_a_taken_domain_is_reported_as_an_error(
-        self, api, organization, verified_platform, other_platform, nameserver
-    ):
+    def test_a_taken_domain_is_an_error(self, api, organization, verified_platform, other_platform, nameserver):
         publish_dns_records(nameserver, claim_domain(api, other_platform))
         domain = verify_domain(api, other_platform).json
         assert (domain["status"], domain["lastError"]) == ("pending", "DOMAIN_TAKEN")
@@ -311,14 +300,6 @@ def test_a_domain_lapses_after_three_days_without_its_proof(
     assert (rechecked["status"], rechecked["lastError"]) == ("pending", "DOMAIN_TAKEN")
 
 
-@pytest.mark.usefixtures("verified_platform")
-def test_a_domain_with_another_cname_stays_verified(nameserver, state_after):
-    nameserver.set_replies(SHOP_DOMAIN, ["elsewhere.example.net"], record_type="CNAME")
-    for _ in range(5):
-        state = state_after(hours=27)
-    assert state == ("verified", "CNAME_MISMATCH")
-
-
 def test_a_requested_check_can_find_the_domain_lapsed(api, organization, verified_platform, nameserver, clock, grace):
     nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
     assert verify_domain(api, verified_platform).json["status"] == "verified"
@@ -334,17 +315,3 @@ def test_removed_domains_and_deleted_platforms_are_not_checked(api, platform, ot
     other_platform.delete()
     state_after(minutes=2)
     assert nameserver.questions == []
-
-
-@pytest.mark.usefixtures("verified_platform")
-def test_a_domain_does_not_lapse_while_dns_times_out(api, organization, nameserver, state_after, monkeypatch):
-    monkeypatch.setattr(dns_check, "_QUERY_TIMEOUT_SECONDS", 0.1)
-    nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
-    assert state_after(hours=27)[1] == "TXT_NOT_FOUND"
-    nameserver.set_replies(CHALLENGE_NAME, "SILENCE", record_type="TXT")
-    for _ in range(4):
-        state = state_after(hours=27)
-    assert state == ("verified", "DNS_TIMEOUT")
-    nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
-    assert state_after(hours=2)[0] == "lapsed"
-    assert custom_domain_events(api, organization) == ["added", "verified", "lapsed"]

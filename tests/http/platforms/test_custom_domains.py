@@ -1,4 +1,4 @@
-"""Custom domains of platforms: claim, get and remove. Their DNS checks have tests of their own."""
+"""Custom domains of platforms: claiming, reading, removing and listing them. Their DNS checks have their own tests."""
 
 from typing import Final
 
@@ -7,25 +7,38 @@ import pytest
 from tests.harness.api import ApiResponse, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.domains import (
-    CHALLENGE_NAME,
     SHOP_DOMAIN,
     claim_domain,
     custom_domain_events,
     get_custom_domain,
     publish_dns_records,
+    set_domain_state,
     verify_domain,
 )
+from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.platforms import PlatformClient
 
 PATH: Final = "/custom-domain"
-NO_DOMAIN: Final[Json] = {
-    "domain": None,
-    "status": "none",
-    "records": [],
-    "verifiedAt": None,
-    "lastCheckedAt": None,
-    "lastError": None,
+UNCHECKED: Final = dict.fromkeys(("verifiedAt", "lastCheckedAt", "lastError"))
+NORMALIZED_DOMAINS = {
+    "  Shop.Example.COM. ": SHOP_DOMAIN,
+    **dict.fromkeys(("Bücher.example.com", "XN--BCHER-KVA.example.com"), "xn--bcher-kva.example.com"),
+    "me.github.io": "me.github.io",
 }
+RESERVED_DOMAINS = ["db.prod.internal", "nas.home.arpa", "printer.corp.local", "shop.corp", "shop.test", "shop.onion"]
+INVALID_DOMAINS: Final[Json] = {
+    "required": [None],
+    "wrong_type": [7, [SHOP_DOMAIN]],
+    "too_short": [""],
+    "too_long": ["a." * 600],
+    "malformed": [
+        *("192.0.2.7", "2001:db8::7", "com", "co.uk", "github.io", "localhost", "shop", *RESERVED_DOMAINS),
+        *("*.example.com", "https://shop.example.com", "shop.example.com:443", "a_b.example", ".".join(["a" * 60] * 4)),
+        *("engines.atrium.example", "atrium.example"),
+    ],
+}
+NO_DOMAIN: Final[Json] = {"domain": None, "status": "none", "records": [], **UNCHECKED}
+CHECKED = "2026-11-20T09:30:00.000Z"
 
 
 def post_domain(platform: PlatformClient, domain: object) -> ApiResponse:
@@ -39,57 +52,20 @@ def test_a_new_platform_has_no_domain(platform):
 
 
 class TestSetCustomDomain:
-    def test_the_response_lists_the_expected_dns_records(self, platform, mary):
-        response = post_domain(platform, SHOP_DOMAIN)
-        assert (response.status, response.location) == (201, f"{platform.path}{PATH}")
-        proof = response.json["records"][0]["expected"]
-        assert proof.startswith("atrium-verify=")
-        assert len(proof.removeprefix("atrium-verify=")) == 32
-        ownership = {"purpose": "ownership", "type": "TXT", "name": CHALLENGE_NAME, "expected": proof}
-        ownership["relativeName"] = "_atrium-challenge.shop"
-        routing = {"purpose": "routing", "type": "CNAME", "name": SHOP_DOMAIN, "expected": "cname.atrium.example"}
-        routing["relativeName"] = "shop"
-        records = [{**record, "observed": [], "ok": False} for record in (ownership, routing)]
-        expected = {**NO_DOMAIN, "domain": SHOP_DOMAIN, "status": "pending", "records": records}
-        assert {name: response.json[name] for name in NO_DOMAIN} == expected
-        assert platform.get(PATH, caller=mary).json == response.json
-
-    def test_an_apex_needs_the_addresses_of_the_service(self, api, platform, configure):
-        configure(platforms_addresses="192.0.2.7,2001:db8::7")
-        routes = claim_domain(api, platform, "example.co.uk")["records"][1:]
-        assert [(route["type"], route["relativeName"], route["expected"]) for route in routes] == [
-            ("A", "@", "192.0.2.7"),
-            ("AAAA", "@", "2001:db8::7"),
-        ]
-
-    def test_an_apex_needs_an_alias_if_the_service_has_no_fixed_addresses(self, api, platform):
+    def test_an_apex_needs_the_fixed_addresses_of_the_service_or_an_alias(self, api, platform, configure):
         proof, route = claim_domain(api, platform, "example.com")["records"]
         assert (route["type"], route["name"], route["relativeName"]) == ("ALIAS", "example.com", "@")
-        assert route["expected"] == "cname.atrium.example"
-        assert proof["relativeName"] == "_atrium-challenge"
+        assert (route["expected"], proof["relativeName"]) == ("cname.atrium.example", "_atrium-challenge")
+        configure(platforms_addresses="192.0.2.7,2001:db8::7")
+        routes = claim_domain(api, platform, "example.co.uk")["records"][1:]
+        found = [(route["type"], route["relativeName"], route["expected"]) for route in routes]
+        assert found == [("A", "@", "192.0.2.7"), ("AAAA", "@", "2001:db8::7")]
 
-    def test_the_domain_is_normalized(self, api, platform):
-        for entered, domain in (
-            ("  Shop.Example.COM. ", SHOP_DOMAIN),
-            ("Bücher.example.com", "xn--bcher-kva.example.com"),
-            ("me.github.io", "me.github.io"),
-            ("XN--BCHER-KVA.example.com", "xn--bcher-kva.example.com"),
-        ):
-            assert claim_domain(api, platform, entered)["domain"] == domain
+    @pytest.mark.parametrize(("entered", "domain"), NORMALIZED_DOMAINS.items())
+    def test_the_domain_is_normalized(self, api, platform, entered, domain):
+        assert claim_domain(api, platform, entered)["domain"] == domain
 
-    @pytest.mark.parametrize(
-        ("code", "domains"),
-        [
-            ("required", [None]),
-            ("wrong_type", [7, [SHOP_DOMAIN]]),
-            ("too_short", [""]),
-            ("too_long", ["a." * 600]),
-            ("malformed", ["192.0.2.7", "2001:db8::7", "com", "co.uk", "github.io", "localhost", "shop"]),
-            ("malformed", ["*.example.com", "https://shop.example.com", "shop.example.com:443", "a_b.example"]),
-            ("malformed", ["db.prod.internal", "nas.home.arpa", "printer.corp.local", "shop.corp", "shop.test"]),
-            ("malformed", ["shop.onion", "engines.atrium.example", "atrium.example", ".".join(["a" * 60] * 4)]),
-        ],
-    )
+    @pytest.mark.parametrize(("code", "domains"), INVALID_DOMAINS.items())
     def test_domains_that_cannot_be_claimed_are_rejected(self, platform, code, domains):
         for domain in domains:
             response = post_domain(platform, domain)
@@ -112,9 +88,8 @@ class TestSetCustomDomain:
         second = claim_domain(api, platform, "other.example.com")
         assert (second["domain"], second["status"], second["version"]) == ("other.example.com", "pending", 3)
         assert second["records"][0]["expected"] != first["records"][0]["expected"]
-        newest = list_entries(api, organization)[0]
-        assert (newest["type"], newest["target"]["name"]) == ("platform.custom_domain.added", "other.example.com")
-        assert newest["changes"] == [{"field": "domain", "from": SHOP_DOMAIN, "to": "other.example.com"}]
+        changes = [{"field": "domain", "from": SHOP_DOMAIN, "to": "other.example.com"}]
+        assert list_entries(api, organization)[0]["changes"] == changes
 
     def test_a_verified_domain_is_not_replaced(self, verified_platform):
         before = verified_platform.get(PATH).json
@@ -124,27 +99,16 @@ class TestSetCustomDomain:
         repeated = post_domain(verified_platform, SHOP_DOMAIN)
         assert (repeated.status, repeated.json) == (200, before)
 
-    def test_the_proof_is_the_same_for_each_claim_of_a_platform_and_differs_between_platforms(
-        self, api, platform, other_platform
-    ):
-        first = claim_domain(api, platform)["records"]
-        platform.delete(PATH)
-        assert claim_domain(api, platform)["records"] == first
-        assert claim_domain(api, other_platform)["records"][0]["expected"] != first[0]["expected"]
-
 
 class TestRemoveCustomDomain:
-    def test_the_domain_is_removed_once(self, api, organization, platform):
-        claim_domain(api, platform)
-        assert platform.delete(PATH).status == 204
-        current = get_custom_domain(api, platform)
-        assert {name: current[name] for name in NO_DOMAIN} == NO_DOMAIN
-        assert list_entries(api, organization)[0]["changes"] == [
-            {"field": "domain", "from": SHOP_DOMAIN, "to": None},
-            {"field": "status", "from": "pending", "to": "none"},
-        ]
-        assert platform.delete(PATH).status == 204
+    def test_the_domain_is_removed_once_and_can_be_claimed_again(self, api, organization, platform):
+        records = claim_domain(api, platform)["records"]
+        for _ in range(2):
+            assert platform.delete(PATH).status == 204
+            current = get_custom_domain(api, platform)
+            assert current | NO_DOMAIN == current
         assert custom_domain_events(api, organization) == ["added", "removed"]
+        assert claim_domain(api, platform)["records"] == records
 
     @pytest.mark.parametrize("removed_path", [PATH, ""])
     def test_a_removed_domain_and_that_of_a_deleted_platform_are_free_at_once(
@@ -156,3 +120,84 @@ class TestRemoveCustomDomain:
         assert verify_domain(api, other_platform).json["status"] == "verified"
         assert custom_domain_events(api, organization)[-1] == "verified"
         assert verified_platform.get(PATH).status == (200 if removed_path else 404)
+
+
+@pytest.fixture
+def path(organization):
+    """The path of the inventory."""
+    return f"{organization.path}/domains/inventory"
+
+
+@pytest.fixture
+def list_ids(api, path, mary):
+    """A function that lists the ids of the platforms in the inventory."""
+    return lambda **query: [item["platformId"] for item in api.get_items(path, caller=mary, query=query)]
+
+
+class TestListDomainInventory:
+    def test_the_inventory_follows_changes_of_platforms_and_domains(self, api, path, new_platform, ada):
+        def read_item() -> Json:
+            (item,) = api.get_items(path, caller=ada)
+            return item
+
+        platform = new_platform(slug="engines")
+        set_domain_state(platform, "verified", "engines.example.com", verified_at=CHECKED, last_checked_at=CHECKED)
+        platform.update(name="Looms", slug="looms")
+        item = read_item()
+        renamed = {"platformSlug": "looms", "platformName": "Looms", "subdomain": "looms"}
+        checked = {"verificationStatus": "verified", "verifiedAt": CHECKED, "lastCheckedAt": CHECKED}
+        assert item | renamed | checked | {"customDomain": "engines.example.com"} == item
+        platform.delete(PATH)
+        item |= {"customDomain": None, "verificationStatus": "none", "verifiedAt": None, "lastCheckedAt": None}
+        assert read_item() == item
+        claim_domain(api, platform, "looms.example.com")
+        assert read_item() == item | {"customDomain": "looms.example.com", "verificationStatus": "pending"}
+        platform.delete()
+        assert api.get_items(path, caller=ada) == []
+
+    def test_only_platforms_of_the_organization_are_listed_in_the_order_of_their_creation(
+        self, api, organization, new_platform, list_ids, ada
+    ):
+        create_api_key(api, organization)
+        created_ids = [new_platform(name=name).id for name in "caebd"]
+        for limit in (1, 2, 100):
+            assert list_ids(limit=limit) == created_ids
+        set_domain_state(new_platform(create_organization(api, ada)), "verified")
+        assert (list_ids(), list_ids(verificationStatus="verified")) == (created_ids, [])
+
+
+class TestFilterByVerificationStatus:
+    @pytest.fixture(autouse=True)
+    def platform_ids(self, new_platform):
+        """The ids of two platforms for each status, in the order of their creation."""
+        ids_by_status: dict[str, list[str]] = {}
+        for n, status in enumerate(["none", "pending", "verified", "failed", "lapsed"] * 2):
+            platform = new_platform()
+            if status != "none":
+                set_domain_state(platform, status, f"{status}{n // 5}.example.com")
+            ids_by_status.setdefault(status, []).append(platform.id)
+        return ids_by_status
+
+    def test_the_filter_lists_the_platforms_of_one_status(self, api, path, mary, platform_ids, list_ids):
+        for status, ids in platform_ids.items():
+            items = api.get_items(path, caller=mary, query={"verificationStatus": status})
+            domains = [None if status == "none" else f"{status}{n}.example.com" for n in range(2)]
+            assert [item["platformId"] for item in items] == ids == list_ids(verificationStatus=status, limit=1)
+            assert [item["customDomain"] for item in items] == domains
+            assert {item["verificationStatus"] for item in items} == {status}
+
+    def test_a_cursor_is_valid_only_for_its_status_and_other_statuses_are_rejected(self, api, path, mary):
+        query = {"verificationStatus": "pending", "limit": 1}
+        cursor = api.get(path, caller=mary, query=query).json["nextCursor"]
+        for other_query in ({}, {"verificationStatus": "verified"}):
+            response = api.get(path, caller=mary, query={**other_query, "cursor": cursor})
+            assert response.status_and_code == "400 invalid_cursor"
+        for status in ("", "Verified", "unknown", "verified,failed"):
+            response = api.get(path, caller=mary, query={"verificationStatus": status})
+            assert set(response.errors) == {"query/verificationStatus"}, status
+
+    def test_a_page_takes_one_query_with_the_limit_of_the_page(self, api, path, mary):
+        for query, index in (({"limit": 1}, None), ({"limit": 1, "verificationStatus": "lapsed"}, "facet1")):
+            calls = api.get(path, caller=mary, query=query).calls.call_list
+            (parameters,) = (call.parameters for call in calls if call.name == "dynamodb:Query")
+            assert (parameters["Limit"], parameters.get("IndexName")) == (1, index)

@@ -1,16 +1,29 @@
-"""Platforms: create, list, get, change, delete."""
+"""Platforms: creating, listing, changing, deleting and publishing them; their theme, navigation and home."""
 
 import json
+from time import process_time
+from typing import Any
 
 import pytest
 
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.kernel.core.clock import after, now
 from tests.harness import memory_aws
-from tests.harness.api import Json
-from tests.harness.audit_logs import list_entries
-from tests.harness.organizations import create_api_key, create_organization
-from tests.harness.platforms import add_platform_member, add_space_member
+from tests.harness.api import ApiResponse, Json
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization
+from tests.harness.platforms import add_platform_member, add_space_member, publish_platform
+from tests.harness.stored_records import new_id_and_time_fields
 
 EMPTY_THEME: Json = {"mode": None, "colors": {}, "fonts": {}, "logoUrl": None, "faviconUrl": None, "tokens": {}}
+BLOCK = {"id": "welcome", "type": "hero", "settings": {f"n{n}": [n, n, n, {"deep": True}] for n in range(1300)}}
+LARGE_HOME: dict[str, Any] = {"layout": None, "blocks": [BLOCK], "space_id": None, "site_id": None}
+EMPTY_HOME: dict[str, Any] = {**LARGE_HOME, "blocks": []}
+TOO_DEEP = "/items/0/children/0/children/0/children"
+INVALID_TARGETS = {
+    "url": ["javascript:alert(1)", "https://u:p@example.com", "//evil.example", "/\\evil.example"],
+    "page": ["javascript:alert(1)"],
+    "module": ["/feed"],
+}
 
 
 @pytest.fixture
@@ -22,45 +35,14 @@ def rivals(api, stranger):
 @pytest.fixture
 def list_ids(api, ada):
     """A function that lists the ids of the platforms that a caller sees."""
-
-    def list_ids(caller: object = ada, **query: object) -> list[str]:
-        return [item["id"] for item in api.get_items("/platforms", caller=caller, query=query)]
-
-    return list_ids
+    return lambda caller=ada, **query: [item["id"] for item in api.get_items("/platforms", caller=caller, query=query)]
 
 
 class TestCreatePlatform:
-    def test_a_minimal_request_creates_a_draft_by_invitation(self, api, organization):
-        body = {"organizationId": organization.id, "name": "Engines"}
-        answer = api.post("/platforms", caller=organization.owner, json=body)
-        assert answer.status == 201
-        assert answer.location == f"/platforms/{answer.json['id']}"
-        fields = {name: value for name, value in answer.json.items() if name not in ("id", "createdAt", "updatedAt")}
-        assert fields == {
-            "version": 1,
-            "organizationId": organization.id,
-            "name": "Engines",
-            "slug": "engines",
-            "description": None,
-            "joinPolicy": "invite",
-            "defaultLocale": "en",
-            "status": "draft",
-            "publishedAt": None,
-            "subdomain": "engines",
-            "theme": EMPTY_THEME,
-            "navigation": {"items": []},
-            "home": {"layout": None, "blocks": [], "spaceId": None, "siteId": None},
-            "warnings": [],
-        }
-        assert api.get(answer.location, caller=organization.owner).json == answer.json
-        (item,) = api.get_items("/platforms", caller=organization.owner)
-        unlisted_fields = ("theme", "navigation", "home", "warnings")
-        assert item == {name: value for name, value in answer.json.items() if name not in unlisted_fields}
-
     def test_every_field_can_be_given(self, new_platform):
         fields: Json = {"slug": "mill", "description": "Mills.", "joinPolicy": "open", "defaultLocale": "pt-BR"}
         record = new_platform(**fields).record
-        assert {name: record[name] for name in fields} == fields
+        assert record | fields == record
 
     def test_a_slug_is_unique_in_the_service_and_a_derived_one_gets_a_suffix(self, api, platform, rivals, new_platform):
         assert platform.record["slug"] == "engines"
@@ -72,68 +54,89 @@ class TestCreatePlatform:
     def test_invalid_fields_are_rejected_together(self, api, organization):
         body = {"organizationId": organization.id, "name": " ", "slug": "A", "joinPolicy": "all", "defaultLocale": "!"}
         answer = api.post("/platforms", caller=organization.owner, json=body)
-        assert answer.errors == {
-            "/name": "too_short",
-            "/slug": "malformed",
-            "/joinPolicy": "not_one_of",
-            "/defaultLocale": "malformed",
-        }
+        malformed = dict.fromkeys(("/slug", "/defaultLocale"), "malformed")
+        assert answer.errors == {**malformed, "/name": "too_short", "/joinPolicy": "not_one_of"}
         for fields in ({}, {"name": "Engines"}, {"organizationId": None, "name": "Engines"}):
             answer = api.post("/platforms", caller=organization.owner, json=fields)
             assert answer.errors["/organizationId"] == "required"
 
 
-class TestListPlatforms:
-    def test_platforms_of_the_callers_organizations_are_listed_in_order_of_creation(
-        self, api, organization, rivals, new_platform, list_ids, ada, mary
+def test_platforms_of_the_callers_organizations_and_memberships_are_listed_once_and_filtered(
+    api, organization, rivals, new_platform, list_ids, ada, mary
+):
+    other = create_organization(api, ada, name="Other")
+    draft, others_draft, public = new_platform(), new_platform(other), new_platform(publish=True)
+    joined, _ = new_platform(rivals, publish=True), new_platform(rivals)
+    for platform, person in ((joined, ada), (joined, mary), (draft, mary)):
+        add_platform_member(platform, person)
+    for limit in (1, 2, 100):
+        assert list_ids(ada, limit=limit) == [draft.id, others_draft.id, public.id, joined.id]
+        assert list_ids(mary, limit=limit) == [draft.id, public.id, joined.id]
+    assert list_ids(create_api_key(api, organization, "platforms:read")) == [draft.id, public.id]
+    assert list_ids(organizationId=organization.id) == [draft.id, public.id]
+    assert list_ids(organizationId=rivals.id) == [joined.id]
+    assert list_ids(status="published") == [public.id, joined.id]
+    assert list_ids(status="draft", organizationId=other.id) == [others_draft.id]
+    assert draft.get().status == 200
+    api.delete(organization.path, caller=ada)
+    assert (list_ids(ada), list_ids(mary)) == ([others_draft.id, joined.id], [joined.id])
+    assert draft.get().status_and_code == "404 not_found"
+
+
+def store_platforms(organization: CreatedOrganization, home: dict[str, Any]) -> list[Platform]:
+    """Store 25 platforms with the given home."""
+    ids_and_times = [new_id_and_time_fields(after(now(), seconds=n - 100)) for n in range(25)]
+    platforms = [
+        Platform(**fields, organization_id=organization.id, name=f"P{n}", slug=f"p-{n}", home=home)
+        for n, fields in enumerate(ids_and_times)
+    ]
+    for platform in platforms:
+        memory_aws.put_item(platform.item())
+    return platforms
+
+
+class TestReadsOfHomePages:
+    def test_the_list_neither_reads_nor_decodes_home_pages(self, api, organization, mary):
+        def list_timed() -> tuple[ApiResponse, float]:
+            """Return the list of platforms, and the shortest CPU time of three requests in seconds."""
+            durations_seconds = []
+            for _ in range(3):
+                started_at = process_time()
+                answer = api.get("/platforms", caller=mary)
+                durations_seconds.append(process_time() - started_at)
+            return answer, min(durations_seconds)
+
+        small_platforms = store_platforms(organization, EMPTY_HOME)
+        small_answer, shortest_seconds = list_timed()
+        store_platforms(organization, LARGE_HOME)
+        for platform in small_platforms:
+            memory_aws.delete_item(platform.item())
+        large_answer, large_seconds = list_timed()
+        assert len(small_answer.json["items"]) == len(large_answer.json["items"]) == 25
+        assert large_answer.calls.bytes_read <= small_answer.calls.bytes_read + 2000
+        assert large_seconds <= 4 * shortest_seconds
+
+    def test_an_unauthorized_caller_is_rejected_without_reading_the_home(self, api, organization, stranger):
+        (platform, *_) = store_platforms(organization, LARGE_HOME)
+        answer = api.get(f"/platforms/{platform.id}", caller=stranger)
+        assert answer.status_and_code == "404 not_found"
+        assert answer.calls.bytes_read < 40_000
+
+    def test_a_platform_of_the_former_schema_is_listed_readable_and_converted_by_its_next_change(
+        self, api, platform, mary
     ):
-        other = create_organization(api, ada, name="Other")
-        ids = [new_platform(owner, name=f"P{n}").id for n, owner in enumerate([organization, other, organization])]
-        new_platform(rivals)
-        for limit in (1, 2, 100):
-            assert list_ids(ada, limit=limit) == ids
-        for caller in (mary, create_api_key(api, organization, "platforms:read")):
-            assert list_ids(caller) == [ids[0], ids[2]]
-
-    def test_platforms_with_an_own_membership_are_listed_once_while_their_organization_exists(
-        self, api, organization, rivals, new_platform, list_ids, ada, mary
-    ):
-        joined, own, foreign = new_platform(rivals), new_platform(), new_platform(rivals)
-        for platform in (joined, own):
-            add_platform_member(platform, mary)
-        for limit in (1, 2, 100):
-            assert list_ids(mary, limit=limit) == [joined.id, own.id]
-        assert foreign.id not in list_ids(ada)
-        assert own.get().status == 200
-        api.delete(organization.path, caller=ada)
-        assert (list_ids(ada), list_ids(mary)) == ([], [joined.id])
-        assert own.get().status_and_code == "404 not_found"
-
-    def test_platforms_are_filtered_by_organization_and_status(
-        self, api, organization, rivals, new_platform, list_ids, ada
-    ):
-        other = create_organization(api, ada, name="Other")
-        draft, public, others_draft = new_platform(), new_platform(publish=True), new_platform(other)
-        foreign = new_platform(rivals, publish=True)
-        add_platform_member(foreign, ada)
-        assert list_ids(organizationId=organization.id) == [draft.id, public.id]
-        assert list_ids(organizationId=rivals.id) == [foreign.id]
-        assert list_ids(status="published") == [public.id, foreign.id]
-        assert list_ids(status="draft", organizationId=other.id) == [others_draft.id]
-
-
-class TestUpdatePlatform:
-    def test_given_fields_change_and_others_stay(self, new_platform):
-        platform = new_platform(description="Old")
-        change = {"name": "Mills", "slug": "mills", "joinPolicy": "open"}
-        record = platform.update(**change)
-        expected = {**platform.record, **change, "subdomain": "mills", "version": 2}
-        assert record == {**expected, "updatedAt": record["updatedAt"]}
-
-    def test_the_organization_cannot_change(self, platform):
-        assert platform.update(organizationId=platform.organization_id) == platform.record
-        response = platform.patch("", {"organizationId": platform.id, "status": "published"})
-        assert response.errors == {"/organizationId": "read_only", "/status": "read_only"}
+        home = {**LARGE_HOME, "blocks": [{**BLOCK, "settings": {"n": [{"deep": "x" * 2000}]}}]}
+        theme: Json = {"mode": None, "colors": {}, "fonts": {}, "logo_url": None, "favicon_url": None, "tokens": {}}
+        item = memory_aws.get_item(f"P#{platform.id}", "#") or {}
+        del item["shape"]
+        memory_aws.put_item({**item, "home": home, "theme": theme, "navigation": {"items": []}})
+        assert [item["id"] for item in api.get_items("/platforms", caller=mary)] == [platform.id]
+        record = platform.read()
+        assert record["home"]["blocks"] == home["blocks"]
+        platform.update(name="Looms")
+        item = memory_aws.get_item(f"P#{platform.id}", "#") or {}
+        assert (item["shape"], type(item["home"])) == (2, bytes)
+        assert platform.read()["home"] == record["home"]
 
 
 def kinds_of_partitions_with(record_id: str) -> set[str]:
@@ -156,9 +159,7 @@ class TestDeletePlatform:
         assert list_ids() == api.get_items(f"{organization.path}/domains/inventory", caller=platform.owner) == []
         assert new_platform(rivals, slug="mill").record["slug"] == "mill"
 
-    def test_the_contents_of_a_deleted_platform_are_removed(
-        self, api, organization, platform, new_space, mary, workers, clock
-    ):
+    def test_the_contents_of_a_deleted_platform_are_removed(self, platform, new_space, mary, workers, clock):
         for n in range(12):
             add_space_member(new_space(platform, name=f"Space {n}"), mary)
         add_platform_member(platform, mary)
@@ -169,7 +170,6 @@ class TestDeletePlatform:
         clock.shift(minutes=2)
         workers.run_until_idle()
         assert kinds_of_partitions_with(platform.id) == {"A"}
-        assert list_entries(api, organization)[0]["type"] == "platform.deleted"
 
     def test_a_concurrent_write_into_a_deleted_platform_is_removed(self, platform, space, mary, workers, clock):
         platform.delete()
@@ -185,6 +185,143 @@ class TestDeletePlatform:
         workers.run_until_idle()
         api.delete(organization.path, caller=organization.owner)
         clock.shift(days=30, minutes=5)
-        workers.run_until_idle()
-        workers.run_until_idle()
+        for _ in range(2):
+            workers.run_until_idle()
         assert kinds_of_partitions_with(platform.id) == {"A"}
+
+
+def build_item(item_id: str, *children: Json, **fields: Any) -> Json:
+    """Return an item of a navigation as responses contain it."""
+    return {"id": item_id, "label": item_id, "type": "group", "target": None, "children": [*children], **fields}
+
+
+def test_a_platform_is_published_once_and_can_become_a_draft_again(entries, platform, clock):
+    timestamp = clock.freeze()
+    first = platform.patch("/publish", {}).json
+    assert (first["status"], first["publishedAt"]) == ("published", timestamp)
+    assert platform.patch("/publish", {"published": True}).json == first
+    assert [entry["type"] for entry in entries()].count("platform.published") == 1
+    clock.shift(seconds=1)
+    draft = platform.patch("/publish", {"published": False}).json
+    assert (draft["status"], draft["publishedAt"]) == ("draft", None)
+    assert entries()[0]["type"] == "platform.unpublished"
+
+
+class TestUpdatePlatformTheme:
+    def test_the_theme_is_merged_and_the_platform_is_returned(self, platform, edith):
+        add_platform_member(platform, edith, "editor")
+        first = {"mode": "dark", "colors": {"text": "#FFF", "brand": "#1a1a1a"}, "logoUrl": "https://example.com/l.svg"}
+        platform.patch("/theme", first, caller=edith)
+        answer = platform.patch("/theme", {"colors": {"brand": None, "ink": "#00000080"}, "mode": None}, caller=edith)
+        merged = {"colors": {"text": "#fff", "ink": "#00000080"}, "logoUrl": "https://example.com/l.svg"}
+        assert answer.json["theme"] == EMPTY_THEME | merged
+        assert platform.get(caller=edith).json == answer.json
+
+    def test_colours_with_low_contrast_are_stored_with_a_warning(self, platform):
+        colors = {"text": "#999999", "background": "#ffffff", "onPrimary": "#ffffff", "primary": "#0000aa"}
+        answer = platform.patch("/theme", {"colors": colors})
+        (warning,) = answer.json["warnings"]
+        assert answer.json["theme"]["colors"] == colors
+        assert (warning["pointer"], warning["code"]) == ("/colors/text", "low_contrast")
+        assert "2.84:1" in warning["detail"]
+        assert platform.patch("/theme", {"colors": {"text": "#595959"}}).json["warnings"] == []
+
+    @pytest.mark.parametrize(
+        ("body", "errors"),
+        [
+            ({"colors": {"text": "red"}}, {"/colors/text": "malformed"}),
+            ({"mode": "neon"}, {"/mode": "not_one_of"}),
+            ({"logoUrl": "javascript:alert(1)"}, {"/logoUrl": "malformed"}),
+            ({"faviconUrl": "//example.com/x"}, {"/faviconUrl": "malformed"}),
+            ({"tokens": {"radius": "4px;}body{"}}, {"/tokens": "malformed"}),
+            ({"fonts": {"body": "x;}body{"}}, {"/fonts/body": "malformed"}),
+            ({"colors": {"a b": "#fff"}}, {"/colors/a b": "malformed"}),
+            ({"tokens": {"deep": {"list": [1]}}}, {"/tokens": "malformed"}),
+        ],
+    )
+    def test_an_invalid_theme_is_rejected(self, platform, body, errors):
+        answer = platform.patch("/theme", body)
+        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", errors)
+
+
+class TestUpdatePlatformNavigation:
+    def test_the_items_are_replaced(self, platform):
+        items = [
+            build_item("a", build_item("b", build_item("c", type="url", target="/start"))),
+            build_item("d", type="page", target="about"),
+        ]
+        assert platform.patch("/navigation", {"items": items}).json["navigation"] == {"items": items}
+        item = {"id": "x", "label": "X", "type": "module", "target": "feed"}
+        answer = platform.patch("/navigation", {"items": [item]})
+        assert answer.json["navigation"] == {"items": [item | {"children": []}]}
+        targets = ["/", "/a/b?c#d", "https://example.com", "mailto:a@example.com", "#top"]
+        items = [build_item(f"a{n}", type="url", target=target) for n, target in enumerate(targets)]
+        assert platform.patch("/navigation", {"items": items}).json["navigation"] == {"items": items}
+        assert platform.patch("/navigation", {"items": None}).json["navigation"] == {"items": []}
+
+    @pytest.mark.parametrize(
+        ("items", "errors"),
+        [
+            ([build_item("a"), build_item("b", build_item("a"))], {"/items/1/children/0/id": "repeated"}),
+            ([build_item("a", build_item("b", build_item("c", build_item("d"))))], {TOO_DEEP: "out_of_range"}),
+            ([build_item("a", type="link")], {"/items/0/type": "not_one_of"}),
+            ([{"id": "a"}], {"/items/0/label": "required", "/items/0/type": "required"}),
+            ([build_item("a", type="url")], {"/items/0/target": "required"}),
+            *[
+                ([build_item("a", type=kind, target=target)], {"/items/0/target": "malformed"})
+                for kind, targets in INVALID_TARGETS.items()
+                for target in targets
+            ],
+        ],
+    )
+    def test_invalid_items_are_rejected(self, platform, items, errors):
+        answer = platform.patch("/navigation", {"items": items})
+        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", errors)
+
+
+class TestUpdatePlatformHome:
+    def test_the_home_is_merged_and_its_blocks_are_replaced(self, platform, space):
+        block = {"id": "hello", "type": "hero", "settings": {"title": "Hi"}}
+        platform.patch("/home", {"layout": "wide", "blocks": [block]})
+        home = platform.patch("/home", {"spaceId": space.id}).json["home"]
+        assert home == {"layout": "wide", "blocks": [block], "spaceId": space.id, "siteId": None}
+        blocks = [{"id": "b", "type": "list"}]
+        home = platform.patch("/home", {"blocks": blocks, "layout": None}).json["home"]
+        assert (home["blocks"], home["layout"]) == ([{**blocks[0], "settings": {}}], None)
+        assert platform.patch("/home", {"blocks": blocks * 2}).errors == {"/blocks/1/id": "repeated"}
+
+    def test_a_home_has_at_most_64_kib(self, platform):
+        blocks = [{"id": str(n), "type": "text", "settings": {"text": "x" * 20_000}} for n in range(4)]
+        answer = platform.patch("/home", {"blocks": blocks})
+        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"": "too_large"})
+        assert platform.patch("/home", {"blocks": blocks[:3]}).status == 200
+
+    def test_the_home_space_is_one_of_the_platform_and_only_visible_to_those_who_see_it(
+        self, api, platform, other_platform, new_space, edith, mary
+    ):
+        def home_space_id(caller: Any, path: str = "") -> object:
+            return platform.get(path, caller=caller).json["home"]["spaceId"]
+
+        add_platform_member(platform, edith, "editor")
+        private_space, foreign_space = new_space(platform, visibility="private"), new_space(other_platform)
+        owner = platform.owner
+        for caller, space_id in ((owner, foreign_space.id), (owner, platform.id), (edith, private_space.id)):
+            assert platform.patch("/home", {"spaceId": space_id}, caller=caller).errors == {"/spaceId": "unknown"}
+        assert platform.patch("/home", {"spaceId": private_space.id}).json["home"]["spaceId"] == private_space.id
+        publish_platform(api, platform)
+        for path in ("", "/config"):
+            assert home_space_id(edith, path) is home_space_id(mary, path) is None
+            assert home_space_id(owner, path) == private_space.id
+        home = platform.patch("/home", {"layout": "wide"}, caller=edith).json["home"]
+        assert (home["layout"], home["spaceId"]) == ("wide", None)
+        add_space_member(private_space, mary)
+        assert home_space_id(mary) == private_space.id
+
+
+@pytest.mark.parametrize("part", ["theme", "navigation", "home"])
+def test_setting_the_defaults_of_a_new_platform_changes_nothing(platform, part):
+    defaults: Json = {"theme": {"mode": None}, "navigation": {"items": []}, "home": {"layout": None}}
+    bodies: list[Json] = [{}, defaults[part]]
+    for body in bodies:
+        answer = platform.patch(f"/{part}", body)
+        assert (answer.status, answer.json) == (200, platform.record)
