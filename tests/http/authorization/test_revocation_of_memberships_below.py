@@ -24,25 +24,18 @@ def create_containers(api, organization):
 
 @pytest.fixture
 def containers(api, organization):
+    """A published platform with an open join policy, a private space of it, and one of another platform."""
     return snapshots.create_or_restore(("private spaces",), lambda: create_containers(api, organization))
 
 
 @pytest.fixture
 def platform(containers):
-    """A published platform of Ada's organization with an open join policy."""
     return containers[0]
 
 
 @pytest.fixture
 def private_space(containers):
-    """A private space of the platform."""
     return containers[1]
-
-
-@pytest.fixture
-def foreign_space(containers):
-    """A private space of another platform."""
-    return containers[2]
 
 
 @pytest.fixture(params=["removed", "left"])
@@ -72,10 +65,10 @@ def stored_kinds(person):
 
 
 def test_memberships_of_platforms_and_spaces_end_with_that_of_the_organization(
-    api, organization, platform, private_space, foreign_space, mary, leave, await_cleanup
+    api, organization, containers, mary, leave, await_cleanup
 ):
-    add_to_spaces_and_platforms(mary, [private_space, foreign_space])
-    paths = (platform.path, private_space.path, foreign_space.path)
+    add_to_spaces_and_platforms(mary, containers[1:])
+    paths = [container.path for container in containers]
     assert get_statuses(api, mary, paths) == [200, 200, 200]
     assert leave(organization.path, mary).status == 204
     assert get_statuses(api, mary, paths) == [404, 404, 404]
@@ -107,13 +100,13 @@ def test_a_former_member_of_the_organization_may_rejoin_at_once(
 
 
 def test_only_memberships_of_its_spaces_end_with_that_of_a_platform(
-    api, platform, private_space, foreign_space, stranger, mary, leave, await_cleanup
+    api, containers, stranger, mary, leave, await_cleanup
 ):
     for person, platform_status in ((stranger, 404), (mary, 200)):  # Mary is a member of the organization.
-        add_to_spaces_and_platforms(person, [private_space, foreign_space])
-        assert leave(platform.path, person).status == 204
+        add_to_spaces_and_platforms(person, containers[1:])
+        assert leave(containers[0].path, person).status == 204
         for _ in range(2):
-            statuses = get_statuses(api, person, [platform.path, private_space.path, foreign_space.path])
+            statuses = get_statuses(api, person, [container.path for container in containers])
             assert statuses == [platform_status, 404, 200]
             await_cleanup()
     assert stored_kinds(stranger) == ["platform.member", "space.member"]
