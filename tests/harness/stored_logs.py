@@ -1,7 +1,7 @@
 """A log as its owner reads it, as the ledger extends it, and as someone with access to the table alters it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.core.encoding import to_base64url
@@ -11,6 +11,9 @@ from tests.harness.exports import CreatedExport
 from tests.harness.memory_aws import Item
 from tests.harness.organizations import CreatedOrganization
 from tests.harness.workers import Workers
+
+INTACT: Final = (None, None)
+"""The failure of a log without faults."""
 
 
 @dataclass(frozen=True)

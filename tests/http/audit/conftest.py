@@ -5,7 +5,8 @@ from itertools import combinations
 import pytest
 
 from tests.harness.api import ApiClient, Json
-from tests.harness.organizations import CreatedOrganization
+from tests.harness.callers import Person
+from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.stored_logs import StoredLog
 from tests.harness.workers import Workers
 
@@ -27,6 +28,14 @@ def new_log(api: ApiClient, organization: CreatedOrganization, workers: Workers)
     return StoredLog(api, workers, organization)
 
 
+@pytest.fixture
+def short_log(api: ApiClient, ada: Person, workers: Workers) -> StoredLog:
+    """A log with one entry, of another organization of Ada's."""
+    organization = create_organization(api, ada)
+    workers.deliver()
+    return StoredLog(api, workers, organization)
+
+
 def build_filter_queries(entries: list[Json], event_type: str, actor_id: str, target_id: str) -> list[dict[str, str]]:
     """Return queries with each filter of a log alone, with two of them, and with all."""
     times = sorted(entry["occurredAt"] for entry in entries)
@@ -36,7 +45,6 @@ def build_filter_queries(entries: list[Json], event_type: str, actor_id: str, ta
 
 
 def is_match(entry: Json, query: dict[str, str]) -> bool:
-    """Return whether an entry matches a query."""
     pattern, time = query.get("type", str(entry["type"])), str(entry["occurredAt"])
     return (
         (entry["type"].startswith(pattern[:-1]) if pattern.endswith(".*") else entry["type"] == pattern)

@@ -1,29 +1,32 @@
-"""Logs are anchored hourly, unless their head is inconsistent with their last anchor."""
+"""Logs are anchored hourly, unless they are inconsistent with their last anchor, with which they are also verified."""
 
+import base64
 import json
 
 import pytest
 
 from chalicelib.features.audit.log import tasks
-from chalicelib.features.audit.log.logic import anchors
+from chalicelib.features.audit.log.logic import anchors, log_verification
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws, rfc6962
-from tests.harness.anchors import anchored_sizes, append_before_next_anchor_read, put_anchor, read_anchor
+from tests.harness.anchors import append_before_next_anchor_read, put_anchor, read_anchor
 from tests.harness.audit_logs import sign_checkpoint
+from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.erasures import complete_erasure
 from tests.harness.invitations import create_invitation
 from tests.harness.log_records import capture_log_records, embedded_metrics
-from tests.harness.organizations import create_organization
+from tests.harness.organizations import CreatedOrganization, create_organization
 from tests.harness.sample_entity import create_logged_parcel
-from tests.harness.stored_logs import StoredLog
+from tests.harness.stored_logs import INTACT, StoredLog
 from tests.harness.workers import queued_bodies
+
+BAD_SIGNATURE = ("bad_signature", None)
 
 
 @pytest.fixture
 def three_logs(api, ada, workers):
-    """Logs of one entry each."""
     logs = [StoredLog(api, workers, create_organization(api, ada)) for _ in range(3)]
     workers.deliver()
     return logs
@@ -38,8 +41,7 @@ class TestAnchorSchedule:
         assert not log.awaits_anchor
         workers.run_hourly_anchoring()
         assert workers.last_calls.call_names == ["dynamodb:Query"] * ledger.UNANCHORED_SHARDS
-        assert queued_bodies("jobs") == []
-        assert log.anchored_sizes == [10]
+        assert (queued_bodies("jobs"), log.anchored_sizes) == ([], [10])
         log.append(3)
         log.anchor()
         assert log.anchored_sizes == [13, 10]
@@ -102,8 +104,7 @@ class TestAnchorLog:
         with monkeypatch.context() as with_growth:
             with_growth.setattr(anchors, "store_anchor_if_absent", store_after_growth)
             log.anchor()
-        assert log.anchored_sizes == [10]
-        assert log.awaits_anchor
+        assert (log.anchored_sizes, log.awaits_anchor) == ([10], True)
         log.anchor()
         assert log.anchored_sizes == [11, 10]
 
@@ -117,11 +118,9 @@ class TestAnchorLog:
         log.anchor()
         log.append()
         create_invitation(api, log.organization, mary)
-        complete_erasure(api, workers, clock, log.organization, email=mary.email)
-        erased_types = [entry["type"] for entry in log.entries() if entry.get("erased")]
-        assert erased_types == ["organization.invitation.created"]
+        erasure = complete_erasure(api, workers, clock, log.organization, email=mary.email)
         log.anchor()
-        assert log.anchored_sizes == [13, 10]
+        assert (erasure["erasedEntries"], log.anchored_sizes) == (1, [13, 10])
 
 
 class TestLogsLongerThanASlice:
@@ -135,8 +134,7 @@ class TestLogsLongerThanASlice:
         first, second, third = (json.loads(body) for body in workers.deliver())
         assert "reached" not in first
         assert second["reached"] != third["reached"]
-        assert log.anchored_sizes == [10]
-        assert not log.awaits_anchor
+        assert (log.anchored_sizes, log.awaits_anchor) == ([10], False)
 
     def test_are_checked_from_the_start_if_the_progress_is_forged(self, log, workers):
         queues.enqueue_message({**anchor_message(log.id), "reached": "made up"})
@@ -163,11 +161,6 @@ class TestLogsLongerThanASlice:
         queues.enqueue_message(message)
         workers.deliver()
         assert log.anchored_sizes == [12, 10]
-
-
-def test_each_log_has_its_own_anchors(log, three_logs):
-    log.anchor()
-    assert [anchored_sizes(each.id) for each in (log, *three_logs)] == [[10], [1], [1], [1]]
 
 
 def truncate_and_append(count):
@@ -199,39 +192,149 @@ def alter_after_anchoring(sequence):
         (alter_after_anchoring(11), ("modified", 11)),
         (alter_after_anchoring(12), ("modified", 12)),
         (lambda log: log.remove(4), ("missing", 4)),
-        (lambda log: log.alter_head(note="nothing"), ("bad_signature", None)),
+        (lambda log: log.alter_head(note="nothing"), BAD_SIGNATURE),
+        (lambda log: log.alter_head(note=sign_checkpoint(log.organization, 10, bytes(32))), ("forked", None)),
         (lambda log: log.alter_head(peaks=bytes(64)), ("forked", None)),
-        (lambda log: log.alter_head(peaks=b""), ("bad_signature", None)),
-        (lambda log: put_anchor(log.id, 5, b"nothing"), ("bad_signature", None)),
+        (lambda log: log.alter_head(peaks=b""), BAD_SIGNATURE),
+        (lambda log: put_anchor(log.id, 5, b"nothing"), BAD_SIGNATURE),
     ],
 )
-def test_each_run_rejects_an_altered_log_and_writes_nothing(log, caplog, tamper, reason):
+def test_each_run_rejects_and_counts_an_altered_log_and_writes_nothing(log, tamper, reason):
     tamper(log)
     before = log.anchored_sizes
     for _ in range(2):
-        caplog.clear()
-        log.anchor()
-        fields = [vars(record) for record in caplog.records if "refused" in vars(record)]
-        assert [(field["tenant"], field["refused"], field["sequence"]) for field in fields] == [(log.id, *reason)]
-        assert log.anchored_sizes == before
-        assert log.awaits_anchor
+        with capture_log_records() as records:
+            log.anchor()
+        refused = [(each["tenant"], each["refused"], each.get("sequence")) for each in records if "refused" in each]
+        assert refused == [(log.id, *reason)]
+        metrics = [embedded_metrics(record, "stage") for record in records if "AnchorsRefused" in record]
+        assert metrics == [{"AnchorsRefused": 1}]
+        assert (log.anchored_sizes, log.awaits_anchor) == (before, True)
 
 
-def test_rejected_logs_are_counted(log):
-    log.alter_head(note=sign_checkpoint(log.organization, 10, bytes(32)))
-    with capture_log_records() as lines:
-        log.anchor()
-    metrics = [embedded_metrics(line, "stage") for line in lines if "AnchorsRefused" in line]
-    assert metrics == [{"AnchorsRefused": 1}]
-
-
-def test_other_logs_are_still_anchored_and_a_repaired_log_too(api, log, ada, workers):
-    other_organization = create_organization(api, ada)
-    workers.deliver()
+def test_other_logs_are_still_anchored_and_a_repaired_log_too(log, short_log):
     item = log.entry(4)
     memory_aws.delete_item(item)
     log.anchor()
-    assert (log.anchored_sizes, anchored_sizes(other_organization.id)) == ([], [1])
+    assert (log.anchored_sizes, short_log.anchored_sizes) == ([], [1])
     memory_aws.put_item(item)
     log.anchor()
-    assert (log.anchored_sizes, anchored_sizes(other_organization.id)) == ([10], [1])
+    assert (log.anchored_sizes, short_log.anchored_sizes) == ([10], [1])
+
+
+@pytest.fixture
+def anchored_log_and_earlier_items(api, workers, request):
+    """A log that grew from ten to thirteen entries and got an anchor, and its newest items from before."""
+
+    def create() -> tuple[CreatedOrganization, list[memory_aws.Item], bytes]:
+        log = request.getfixturevalue("log")
+        earlier = log.head_and_chains()
+        log.append(3)
+        log.anchor()
+        return log.organization, earlier, read_anchor(log.id, 13).encode()
+
+    organization, earlier, anchor = cached_scenario("anchored", create)
+    put_anchor(organization.id, 13, anchor)
+    return StoredLog(api, workers, organization), earlier
+
+
+@pytest.fixture
+def anchored_log(anchored_log_and_earlier_items):
+    return anchored_log_and_earlier_items[0]
+
+
+@pytest.fixture
+def truncated_log(anchored_log_and_earlier_items):
+    log, earlier = anchored_log_and_earlier_items
+    log.truncate(earlier)
+    return log
+
+
+class TestAnchoredLog:
+    def test_is_valid_although_it_grows_and_gets_an_anchor_during_its_verification(self, anchored_log, monkeypatch):
+        assert (anchored_log.anchored_sizes, anchored_log.failure()) == ([13], INTACT)
+        append_before_next_anchor_read(monkeypatch, anchored_log.anchor)
+        assert anchored_log.failure() == INTACT
+        assert anchored_log.anchored_sizes == [14, 13]
+        anchored_log.append(3)
+        assert anchored_log.failure() == INTACT
+
+    def test_is_valid_by_an_anchor_signed_with_a_retired_key_until_the_key_is_not_accepted_any_more(
+        self, api, anchored_log, configure
+    ):
+        retired_key = api.get("/status").json["auditPublicKey"]
+        configure(audit_signing_key=base64.b64encode(bytes(32)).decode(), audit_former_public_keys=retired_key)
+        assert anchored_log.failure() == INTACT
+        configure(audit_former_public_keys="")
+        assert anchored_log.failure() == BAD_SIGNATURE
+
+    def test_is_also_compared_with_a_checkpoint_of_the_caller(self, anchored_log):
+        failures = [anchored_log.failure(checkpoint=anchored_log.sign_checkpoint(size)) for size in (5, 13, 14)]
+        assert failures == [("forked", None), ("forked", None), ("truncated", 14)]
+
+    def test_is_compared_with_its_anchor_only_in_the_first_window(self, anchored_log, monkeypatch):
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 6)
+        query, s3_calls = dict[str, str](), []
+        for _ in range(3):
+            answer = anchored_log.get("/verify-integrity", **query)
+            s3_calls.append(answer.calls.names_of_service("s3"))
+            query = {"cursor": answer.json["nextCursor"]}
+            anchored_log.append()
+            anchored_log.anchor()
+        assert (answer.json["valid"], answer.json["nextCursor"]) == (True, None)
+        assert s3_calls == [["s3:ListObjectsV2", "s3:GetObject"], [], []]
+
+
+class TestLogTruncatedInTheTable:
+    def test_is_reported_truncated_although_it_would_be_valid_without_its_anchor(self, truncated_log, configure):
+        assert truncated_log.failure() == ("truncated", 11)
+        configure(anchors_bucket="")
+        assert truncated_log.failure() == INTACT
+        checkpoint = truncated_log.save_checkpoint()
+        configure(anchors_bucket="atrium-anchors")
+        assert truncated_log.failure(checkpoint=checkpoint) == ("truncated", 11), "it extends the caller's checkpoint"
+
+    def test_is_reported_truncated_if_only_pending_entries_remain(self, anchored_log_and_earlier_items):
+        log, earlier = anchored_log_and_earlier_items
+        log.truncate([{**earlier[0], "size": 0}])
+        memory_aws.delete_item(log.head)
+        log.rename("As if it were new")
+        assert log.failure() == ("truncated", 1)
+
+    @pytest.mark.parametrize(("size", "failure"), [(12, "truncated"), (13, "forked"), (14, "forked")])
+    def test_remains_invalid_when_it_grows(self, truncated_log, size, failure):
+        truncated_log.append(size - 10)
+        assert truncated_log.failure()[0] == failure
+        truncated_log.anchor()
+        assert (truncated_log.anchored_sizes, truncated_log.failure()[0]) == ([13], failure)
+
+    @pytest.mark.parametrize("window", [1, 4, 12, 13, 14])
+    def test_is_detected_in_the_window_that_contains_the_anchor(self, truncated_log, monkeypatch, window):
+        truncated_log.append(5)
+        monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", window)
+        *valid_reports, last = truncated_log.verify_all_windows()
+        assert last["failure"] == "forked"
+        assert [report["valid"] for report in valid_reports] == [True] * (-(-13 // window) - 1)
+
+
+def test_a_forged_newest_anchor_makes_a_log_look_altered(anchored_log, short_log):
+    put_anchor(anchored_log.id, 12, b"nothing")
+    assert anchored_log.failure() == INTACT
+    anchored_log.anchor()
+    own = read_anchor(anchored_log.id, 13)
+    note, _, peaks = own.rpartition("\n\n")
+    forged = {
+        "empty": "",
+        "text": "nothing",
+        "binary": "é\x00\n\n",
+        "misnamed": own,
+        "of another log": read_anchor(short_log.id, 1),
+        "renumbered": own.replace("\n13\n", "\n14\n"),
+        "unsigned": note,
+        "truncated": own[:-5],
+        "of another tree": f"{sign_checkpoint(anchored_log.organization, 14, bytes(32))}\n{peaks}",
+    }
+    for defect, data in {"bytes": b"\xff", **{defect: text.encode() for defect, text in forged.items()}}.items():
+        put_anchor(anchored_log.id, 14, data)
+        assert anchored_log.failure() == BAD_SIGNATURE, defect
+    assert anchored_log.verify()["treeSize"] == 13

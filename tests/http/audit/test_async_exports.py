@@ -10,7 +10,6 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files
 from tests.harness import memory_aws
-from tests.harness.api import Json
 from tests.harness.exports import (
     append_entries,
     create_completed_export,
@@ -24,46 +23,22 @@ from tests.harness.faults import Fault, inject_fault
 from tests.harness.organizations import create_api_key, create_organization
 
 UNREADABLE = "The entry with sequence {} can't be read. GET …/audit-log/verify-integrity says more."
+ENTRY_ATTRIBUTES = ("body", "leaf", "id", "type", "actor", "created_at")
 NO_FILTERS = {"type": None, "actorId": None, "targetId": None, "from": None, "to": None}
-RESULT_FIELDS = ("entryCount", "sizeBytes", "sha256", "checkpoint", "evidence", "downloadUrl", "error", "expiresAt")
 
 
 def list_downloads(log, export):
-    """Return the entries about downloads of an export, the oldest first."""
     return log.entries(type="organization.audit_export.downloaded", targetId=export.id)[::-1]
 
 
 class TestStartExport:
     def test_filters_in_the_query_are_rejected_and_nothing_is_exported(self, api, new_log):
-        query = {
-            "type": "organization.member.*",
-            "actorId": new_log.organization.owner.id,
-            "to": "2026-11-20T00:00:00Z",
-        }
-        path = f"{new_log.path}/export-async"
-        rejected = api.post(path, caller=new_log.organization.owner, json={}, query={**query, "sheet": "7"})
-        assert rejected.status_and_code == "422 validation_failed"
+        owner, path = new_log.organization.owner, f"{new_log.path}/export-async"
+        query = {"type": "organization.member.*", "actorId": owner.id, "to": "2026-11-20T00:00:00Z", "sheet": "7"}
+        rejected = api.post(path, caller=owner, json={}, query=query)
         assert rejected.errors == dict.fromkeys(("query/type", "query/actorId", "query/to"), "misplaced")
         assert "/filters/type" in rejected.text
         assert new_log.entries(type="organization.audit_export.*") == []
-
-    def test_a_request_without_a_body_exports_the_whole_log_as_ndjson(self, api, organization):
-        response = api.post(f"{organization.path}/audit-log/export-async", caller=organization.owner)
-        assert response.status == 202
-        record = response.json
-        assert record == {
-            "id": record["id"],
-            "createdAt": record["createdAt"],
-            "updatedAt": record["createdAt"],
-            "version": 1,
-            "status": "queued",
-            "format": "ndjson",
-            "filters": NO_FILTERS,
-            **dict.fromkeys(RESULT_FIELDS),
-        }
-        assert response.location == f"{organization.path}/audit-log/export-async/{record['id']}"
-        assert response.headers["Cache-Control"] == "no-store"
-        assert api.get(response.location, caller=organization.owner).json == record
 
     def test_the_export_has_the_requested_format_and_filters(self, api, organization, grace):
         filters = {"type": "organization.member.*", "actorId": grace.id.upper(), "from": "2026-11-20T10:30:00+01:00"}
@@ -72,30 +47,29 @@ class TestStartExport:
         changed_filters = {"actorId": grace.id, "from": "2026-11-20T09:30:00.000Z"}
         assert record["filters"] == {**NO_FILTERS, **filters, **changed_filters}
 
-    def test_absent_null_and_empty_filters_export_everything(self, api, organization):
-        bodies: list[Json] = [{}, {"filters": None}, {"filters": {}}, {"format": None}]
-        for body in (*bodies, {"format": "ndjson", "filters": NO_FILTERS}):
-            response = post_export(api, organization, **body)
-            assert (response.status, response.json["filters"]) == (202, NO_FILTERS), body
+    @pytest.mark.parametrize(
+        "body",
+        [None, {}, {"filters": None}, {"filters": {}}, {"format": None}, {"format": "ndjson", "filters": NO_FILTERS}],
+    )
+    def test_absent_null_and_empty_filters_export_everything_as_ndjson(self, api, organization, body):
+        response = api.post(f"{organization.path}/audit-log/export-async", caller=organization.owner, json=body)
+        record = response.json
+        assert (response.status, record["format"], record["filters"]) == (202, "ndjson", NO_FILTERS)
 
-    def test_an_invalid_body_is_rejected(self, api, organization):
-        bodies: list[Json] = [{"format": "xml"}, {"compress": True}, {"filters": []}]
-        filter_sets: list[Json] = [
-            {"limit": 3},
-            {"type": "*.member"},
-            {"type": 3},
-            {"from": "yesterday"},
-            {"to": 1763631000},
-            {"since": "2026-11-20T09:30:00Z"},
+    @pytest.mark.parametrize("body", [{"format": "xml"}, {"compress": True}, {"filters": []}])
+    def test_an_invalid_field_is_rejected(self, api, organization, body):
+        assert [*post_export(api, organization, **body).errors] == [f"/{name}" for name in body]
+
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            *({"limit": 3}, {"since": "2026-11-20T09:30:00Z"}, {"actorId": "x" * 129}),
+            *({"type": "*.member"}, {"type": 3}, {"from": "yesterday"}, {"to": 1763631000}),
             {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"},
-            {"actorId": "x" * 129},
-        ]
-        for body in bodies:
-            assert post_export(api, organization, **body).errors.keys() == {f"/{name}" for name in body}, body
-        for filters in filter_sets:
-            rejected = post_export(api, organization, filters=filters)
-            assert rejected.status_and_code == "422 validation_failed"
-            assert rejected.errors.keys() == {f"/filters/{next(iter(filters))}"}, filters
+        ],
+    )
+    def test_an_invalid_filter_is_rejected(self, api, organization, filters):
+        assert [*post_export(api, organization, filters=filters).errors] == [f"/filters/{next(iter(filters))}"]
 
 
 class TestRunningExportQuota:
@@ -247,8 +221,7 @@ class TestUnreadableEntries:
     @pytest.mark.parametrize(
         ("tamper", "sequence"),
         [
-            *((lambda log, name=name: log.remove_attributes(10, name), 10) for name in ("body", "leaf", "id", "type")),
-            *((lambda log, name=name: log.remove_attributes(10, name), 10) for name in ("actor", "created_at")),
+            *((lambda log, name=name: log.remove_attributes(10, name), 10) for name in ENTRY_ATTRIBUTES),
             *((lambda log, body=body: log.alter(1, body=body), 1) for body in (b"no json", b"", "text")),
             (lambda log: log.alter(1, leaf=b"short"), 1),
             (duplicate_sequence, 4),
@@ -263,8 +236,8 @@ class TestUnreadableEntries:
         tamper(log)
         for export in exports:
             record = await_end(api, workers, clock, export)
-            assert (record["status"], record["error"]) == ("failed", UNREADABLE.format(sequence))
-            assert {record[name] for name in ("entryCount", "sha256", "evidence", "downloadUrl", "expiresAt")} == {None}
+            empty = dict.fromkeys(("entryCount", "sha256", "evidence", "downloadUrl", "expiresAt"))
+            assert record | empty | {"status": "failed", "error": UNREADABLE.format(sequence)} == record
 
     def test_an_omitted_entry_needs_only_its_hash(self, log, api, workers):
         log.remove_attributes(4, "body")
@@ -302,8 +275,7 @@ def test_an_export_waits_for_a_lagging_index_and_fails_if_it_never_catches_up(lo
 class TestFileStoreFailures:
     @pytest.mark.parametrize("name", ["CreateMultipartUpload", "UploadPart", "CompleteMultipartUpload", "GetObject"])
     def test_the_export_fails_after_repeated_errors(self, log, api, workers, clock, name):
-        export = log.create_export()
-        attempts = 0
+        export, attempts = log.create_export(), 0
         while (record := export.get(api))["status"] in ("queued", "running"):
             with inject_fault(Fault.INTERNAL_ERROR, call_name=f"s3:{name}", times=None):
                 workers.run_sweep()
@@ -339,13 +311,10 @@ class TestFailedExport:
     ):
         record = failed_export.get(api)
         (entry,) = log.entries(type="organization.audit_export.failed")
-        assert entry["actor"]["type"] == "system"
-        assert entry["data"] == record
-        assert entry["changes"] == [
-            {"field": "status", "from": "queued", "to": "failed"},
-            {"field": "checkpoint", "from": None, "to": record["checkpoint"]},
-            {"field": "error", "from": None, "to": UNREADABLE.format(10)},
-        ]
+        assert (entry["actor"]["type"], entry["data"]) == ("system", record)
+        before = {"status": "queued", "checkpoint": None, "error": None}
+        assert record["error"] == UNREADABLE.format(10)
+        assert entry["changes"] == [{"field": name, "from": before[name], "to": record[name]} for name in before]
         clock.shift(days=8)
         workers.run_until_idle()
         assert failed_export.get(api) == record

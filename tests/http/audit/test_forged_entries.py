@@ -77,7 +77,6 @@ class TestChangesThatFollowADelivery:
 
     @pytest.fixture
     def webhook(self, webhook, receiver):
-        """A webhook whose receiver is gone."""
         receiver.default_reply = Reply(status=410)
         return webhook
 

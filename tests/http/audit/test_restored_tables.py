@@ -25,7 +25,6 @@ NEW_ANCHORS_BUCKET: Final = "atrium-anchors-2"
 
 @pytest.fixture(autouse=True)
 def local_commands(monkeypatch, scans_allowed):
-    """Let the commands use the AWS in memory of the test."""
     monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
 
 
@@ -40,8 +39,6 @@ def restored_table(configure):
 
 @pytest.fixture
 def run_verify(capsys):
-    """A function that verifies all logs and returns the exit code and the printed lines."""
-
     def run(*arguments: str) -> tuple[int, list[str]]:
         capsys.readouterr()
         return main(["verify", *arguments]), capsys.readouterr().out.splitlines()
@@ -50,7 +47,6 @@ def run_verify(capsys):
 
 
 def use_new_anchors_bucket(configure):
-    """Let the service store anchors in another, empty bucket."""
     aws.client("s3").create_bucket(Bucket=NEW_ANCHORS_BUCKET)
     configure(anchors_bucket=NEW_ANCHORS_BUCKET)
 
