@@ -11,5 +11,4 @@ from tests.harness.workers import Workers
 
 @pytest.fixture
 def erase(api: ApiClient, organization: CreatedOrganization, workers: Workers, clock: Clock) -> PersonEraser:
-    """A function that completes the erasure of a person in the organization."""
     return PersonEraser(api, organization, workers, clock)

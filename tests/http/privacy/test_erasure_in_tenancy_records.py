@@ -17,7 +17,14 @@ from tests.harness.invitations import (
     open_invitation,
     post_invitation,
 )
-from tests.harness.organizations import create_api_key, create_organization, roles_by_username
+from tests.harness.organizations import (
+    create_api_key,
+    create_organization,
+    leave_organization,
+    roles_by_username,
+    set_role,
+    transfer_ownership,
+)
 
 
 def list_invitations(api, organization):
@@ -25,19 +32,13 @@ def list_invitations(api, organization):
 
 
 class TestMember:
-    """Grace has used the rights of an admin: she invited, and changed the organization and another member."""
-
-    @pytest.fixture
-    def invitation(self, api, organization, grace, mary):
-        invitation = create_invitation(api, organization, SOPHIE, caller=grace)
-        api.patch(organization.path, caller=grace, json={"companyAddress": "Arlington"})
-        api.patch(f"{organization.path}/members/{mary.id}", caller=grace, json={"role": "editor"})
-        return invitation
-
     @pytest.mark.parametrize("names", [("email",), ("userId",), ("email", "userId")])
     def test_the_member_is_removed_and_their_keys_and_invitations_are_revoked(
-        self, api, organization, invitation, ada, grace, erase, names
+        self, api, organization, ada, grace, mary, erase, names
     ):
+        invitation = create_invitation(api, organization, SOPHIE, caller=grace)
+        api.patch(organization.path, caller=grace, json={"companyAddress": "Arlington"})
+        set_role(api, organization, mary, "editor", caller=grace)
         key = create_api_key(api, organization, "admin", caller=grace)
         identity = {"email": grace.email.upper(), "userId": grace.id.upper()}
         assert keys_of_items_containing(grace.id, grace.email)
@@ -46,7 +47,7 @@ class TestMember:
         assert [*roles_by_username(api, organization)] == ["ada", "edith", "mary"]
         assert api.get(organization.path, caller=grace).status_and_code == "404 not_found"
         assert api.get(organization.path, caller=key).status_and_code == "401 api_key_revoked"
-        key_record = api.get(f"{organization.api_keys_path}/{key.id}", caller=ada).json
+        key_record = api.get(organization.api_key_path(key), caller=ada).json
         assert (key_record["createdBy"], key_record["status"], key_record["version"]) == (None, "revoked", 2)
         record = api.get(invitation.path, caller=ada).json
         assert (record["invitedBy"], record["status"], record["email"]) == (None, "revoked", SOPHIE)
@@ -132,9 +133,9 @@ class TestFormerMember:
         self, api, organization, ada, grace, workers, clock, *, has_left
     ):
         api.patch(organization.path, caller=ada, json={"name": "Engines"})
-        api.post(f"{organization.path}/transfer-ownership", caller=ada, json={"newOwnerId": grace.id})
+        transfer_ownership(api, organization, ada, grace.id)
         if has_left:
-            api.post(f"{organization.path}/leave", caller=ada)
+            leave_organization(api, organization, ada)
         owned_by_grace = replace(organization, owner=grace)
         complete_erasure(api, workers, clock, owned_by_grace, email=ada.email)
         assert keys_of_items_containing(ada.id, ada.email) == []
@@ -188,23 +189,20 @@ class TestOtherPeople:
         assert {key: after[key] for key in before} == before
 
     def test_a_longer_address_that_contains_the_erased_address_stays(self, api, organization, grace, clock, workers):
-        in_text = [*(f"{prefix}ada@example.com" for prefix in ("n", "x.", "x+", "o'", "é")), "ada@my.example.com"]
-        in_text += ["ada@example.com.au", "ada@example.community", "ada@example.com-x.org"]
-        other_addresses = [*in_text, *(f"{prefix}ada@example.com" for prefix in ("to=", "x/", "!"))]
-        owner, owned_by_grace = organization.owner, replace(organization, owner=grace)
-        api.post(f"{organization.path}/transfer-ownership", caller=owner, json={"newOwnerId": grace.id})
-        invitations = [create_invitation(api, owned_by_grace, address) for address in other_addresses]
-        text = f"Write to {', '.join(in_text)}."
-        changes = {"supportEmail": "ada@example.com.au", "companyAddress": text}
-        assert api.patch(organization.path, caller=grace, json=changes).status == 200
+        other_addresses = ["nada@example.com", "to=ada@example.com", "ada@example.com.au"]
+        transfer_ownership(api, organization, organization.owner, grace.id).expect(200)
+        owned_by_grace = replace(organization, owner=grace)
+        paths = [create_invitation(api, owned_by_grace, address).path for address in other_addresses]
+        changes = {"supportEmail": "ada@example.com.au", "companyAddress": "Write to nada@example.com."}
+        api.patch(organization.path, caller=grace, json=changes).expect(200)
         workers.run_until_idle()
         before = {address: keys_of_items_containing(address) for address in other_addresses}
         complete_erasure(api, workers, clock, owned_by_grace, email="ada@example.com")
         assert {address: keys_of_items_containing(address) for address in other_addresses} == before
-        records = [api.get(invitation.path, caller=grace).json for invitation in invitations]
+        records = [api.get(path, caller=grace).json for path in paths]
         assert [(record["email"], record["status"]) for record in records] == [(a, "pending") for a in other_addresses]
         record = api.get(organization.path, caller=grace).json
-        assert {name: record[name] for name in changes} == changes
+        assert record | changes == record
 
     @pytest.mark.parametrize("by_address", [False, True])
     def test_an_address_erases_all_its_holders_and_an_id_only_its_own_former_member(

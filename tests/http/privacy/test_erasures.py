@@ -5,16 +5,18 @@ from itertools import product
 
 import pytest
 
-from chalicelib.features.privacy.erasures.entities import Erasure
-from chalicelib.kernel.work import queues
 from tests.harness import snapshots
-from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.clock import backdate
 from tests.harness.erasures import complete_erasure, create_erasure, keys_of_items_containing, post_erasure
-from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import SOPHIE_EMAIL, accept_invitation, create_invitation
-from tests.harness.organizations import add_organization_member, create_api_key, create_organization, roles_by_username
+from tests.harness.organizations import (
+    add_organization_member,
+    create_api_key,
+    create_organization,
+    roles_by_username,
+    transfer_ownership,
+)
 from tests.harness.workers import queued_bodies
 
 UNKNOWN_USER_ID = "01939d3c-0000-4000-8000-00000000000a"
@@ -26,54 +28,33 @@ def stored_erasures(organization):
 
 
 def running_erasure_count():
-    """Return how many erasures count against the quota."""
     (counter,) = (item for (_, sk), item in snapshots.items_by_key().items() if sk == "COUNT#running erasures")
     return int(counter["n"])
 
 
-def transfer_ownership(api, organization, new_owner):
+def transfer(api, organization, new_owner):
     """Transfer an organization, and return it with its new owner."""
-    path = f"{organization.path}/transfer-ownership"
-    assert api.post(path, caller=organization.owner, json={"newOwnerId": new_owner.id}).status == 200
+    assert transfer_ownership(api, organization, organization.owner, new_owner.id).status == 200
     return replace(organization, owner=new_owner)
 
 
 class TestErasePerson:
-    def test_an_erasure_is_queued_and_found_at_its_location(self, api, organization, ada, grace, clock):
-        timestamp = clock.freeze()
-        response = post_erasure(api, organization, email=grace.email)
-        assert response.status == 202
-        assert response.json == {
-            "id": response.json["id"],
-            "createdAt": timestamp,
-            "updatedAt": timestamp,
-            "version": 1,
-            "status": "queued",
-            "erasedRecords": 0,
-            "erasedEntries": 0,
-            "error": None,
-        }
-        assert response.location == f"{organization.path}/erasures/{response.json['id']}"
-        assert api.get(response.location, caller=ada).json == response.json
-
     def test_a_body_with_an_email_address_or_a_user_id_is_required(self, api, organization, ada):
         for identity in ({}, {"email": None}, {"userId": None}, {"email": None, "userId": None}):
-            response = post_erasure(api, organization, **identity)
-            assert (response.status_and_code, response.errors) == ("422 validation_failed", {"": "required"})
+            assert post_erasure(api, organization, **identity).errors == {"": "required"}
         assert api.post(f"{organization.path}/erasures", caller=ada).errors == {"": "required"}
         assert stored_erasures(organization) == []
 
-    def test_an_invalid_field_is_rejected(self, api, organization):
-        fields: list[Json] = [
-            *({"email": value} for value in ("grace", "", 3, [SOPHIE_EMAIL])),
-            *({"userId": value} for value in ("grace", "", "*", 3)),
-            {"name": "Grace Hopper"},
-            {"status": "completed"},
-        ]
-        for field in fields:
-            response = post_erasure(api, organization, **{"email": SOPHIE_EMAIL, **field})
-            pointers = [f"/{name}" for name in field]
-            assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", pointers), field
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            *(("email", value) for value in ("grace", "", 3, [SOPHIE_EMAIL])),
+            *(("userId", value) for value in ("grace", "", "*", 3)),
+        ],
+    )
+    def test_an_invalid_field_is_rejected(self, api, organization, name, value):
+        response = post_erasure(api, organization, **{"email": SOPHIE_EMAIL, name: value})
+        assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", [f"/{name}"])
         assert stored_erasures(organization) == []
 
     def test_neither_the_owner_nor_two_people_nor_an_api_key_can_be_erased(self, api, organization, ada, grace, mary):
@@ -119,7 +100,7 @@ class TestErasePerson:
         assert unknown.calls.call_names == [batch_read, batch_read, "dynamodb:TransactWriteItems", "sqs:SendMessage"]
 
     def test_a_former_owner_can_be_erased(self, api, organization, ada, grace):
-        owned_by_grace = transfer_ownership(api, organization, grace)
+        owned_by_grace = transfer(api, organization, grace)
         assert post_erasure(api, owned_by_grace, email=ada.email).status == 202
         assert post_erasure(api, owned_by_grace, userId=grace.id).status_and_code == "409 owner_must_transfer"
 
@@ -147,72 +128,31 @@ class TestErasePerson:
         erase.finish()
         assert running_erasure_count() == 0
 
-    def test_a_failed_erasure_does_not_count(self, api, organization, grace, erase):
-        path = erase.begin(userId=grace.id)
-        assert running_erasure_count() == 1
-        owned_by_grace = transfer_ownership(api, organization, grace)
-        erase.finish()
-        assert erase.get(path, caller=owned_by_grace.owner)["status"] == "failed"
-        assert running_erasure_count() == 0
-
-    def test_the_log_and_queue_messages_do_not_contain_the_person(self, api, organization, ada, grace):
+    def test_the_log_and_queue_messages_do_not_contain_the_person(self, api, organization, grace):
         response = post_erasure(api, organization, email=grace.email, userId=grace.id)
         queued = str([*queued_bodies("events.fifo"), *queued_bodies("jobs")])
         assert "erasures.run" in queued
         entry = list_entries(api, organization, limit=1)[0]
-        erasure_id = response.json["id"]
-        assert (entry["type"], entry["actor"]["id"]) == ("organization.person_erased", ada.id)
-        assert entry["target"] == {"type": "organization.erasure", "id": erasure_id, "name": erasure_id}
-        assert (entry["data"], entry["changes"]) == (response.json, [])
+        assert (entry["type"], entry["data"]) == ("organization.person_erased", response.json)
         for personal_value in (grace.id, grace.email, grace.name, grace.username):
             assert personal_value not in queued + json.dumps(entry)
 
 
-class TestGetErasure:
-    def test_the_erasure_shows_its_progress_and_then_forgets_the_person(
-        self, api, organization, ada, grace, workers, erase
-    ):
-        create_api_key(api, organization, caller=grace)
-        path = erase.begin(email=grace.email, userId=grace.id)
-        queued = api.get(path, caller=ada)
-        if_none_match = {"If-None-Match": queued.etag}
-        assert api.get(path, caller=ada, headers=if_none_match).status == 304
-        workers.deliver()
-        completed = api.get(path, caller=ada, headers=if_none_match)
-        erase.finish()
-        observed = [queued.json, completed.json, erase.get(path)]
-        assert [(erasure["status"], erasure["erasedRecords"], erasure["erasedEntries"]) for erasure in observed] == [
-            ("queued", 0, 0),
-            ("completed", 2, 2),
-            ("completed", 2, 2),
-        ]
-        (stored,) = stored_erasures(organization)
-        assert (stored["user_ids"], stored["emails"], stored["accounts"]) == ([], [], [])
-        assert not {"position", "turn_at"} & {*stored}
-
-    def test_a_failed_second_search_is_reported_on_the_completed_erasure(
-        self, api, organization, ada, grace, workers, clock, erase
-    ):
-        path = erase.begin(email=grace.email)
-        workers.deliver()
-        completed = api.get(path, caller=ada)
-        key = Erasure.make_item_key(organization_id=organization.id, id=completed.json["id"])
-        with inject_fault(Fault.THROTTLED, times=None, call_name="dynamodb:Query"):
-            for _ in range(7):
-                clock.shift(minutes=4)
-                queues.enqueue(Erasure.task, key)
-                workers.try_deliver()
-        after_second_search = api.get(path, caller=ada)
-        assert (completed.json["status"], completed.json["error"]) == ("completed", None)
-        assert after_second_search.json == completed.json | {
-            "error": (
-                "The second search, for records in flight at the completion, failed. Verify the log, then create the "
-                "erasure again."
-            )
-        }
-        assert after_second_search.etag != completed.etag
-        erase(userId=grace.id)
-        assert keys_of_items_containing(grace.id, grace.email) == []
+def test_an_erasure_shows_its_progress_and_then_forgets_the_person(api, organization, ada, grace, workers, erase):
+    create_api_key(api, organization, caller=grace)
+    path = erase.begin(email=grace.email, userId=grace.id)
+    queued = api.get(path, caller=ada)
+    if_none_match = {"If-None-Match": queued.etag}
+    assert api.get(path, caller=ada, headers=if_none_match).status == 304
+    workers.deliver()
+    completed = api.get(path, caller=ada, headers=if_none_match)
+    erase.finish()
+    observed = [queued.json, completed.json, erase.get(path)]
+    counts = [(erasure["status"], erasure["erasedRecords"], erasure["erasedEntries"]) for erasure in observed]
+    assert counts == [("queued", 0, 0), ("completed", 2, 2), ("completed", 2, 2)]
+    (stored,) = stored_erasures(organization)
+    assert (stored["user_ids"], stored["emails"], stored["accounts"]) == ([], [], [])
+    assert not {"position", "turn_at"} & {*stored}
 
 
 OWNER_ERROR = (
@@ -224,10 +164,10 @@ OWNER_ERROR = (
 def owned_by_returned_ada(api, organization, ada, grace, issuer):
     """The organization, owned by Ada again, whose email address has changed since she created it."""
     ada_with_new_email = issuer.create_person("ada", "Ada Lovelace", email="ada@lovelace.example")
-    owned_by_grace = transfer_ownership(api, organization, grace)
+    owned_by_grace = transfer(api, organization, grace)
     api.post(f"{organization.path}/leave", caller=ada)
     accept_invitation(api, create_invitation(api, owned_by_grace, ada_with_new_email), ada_with_new_email)
-    return transfer_ownership(api, owned_by_grace, ada_with_new_email)
+    return transfer(api, owned_by_grace, ada_with_new_email)
 
 
 def assert_failed(api, organization, path, erase):
@@ -245,11 +185,13 @@ def test_the_former_email_address_of_the_owner_does_not_erase_them(api, owned_by
     assert_failed(api, owned_by_returned_ada, path, erase)
 
 
-def test_a_member_who_becomes_the_owner_is_not_erased(api, organization, grace, erase):
+def test_a_member_who_becomes_the_owner_is_not_erased_and_the_failure_does_not_count(api, organization, grace, erase):
     path = erase.begin(userId=grace.id)
-    owned_by_grace = transfer_ownership(api, organization, grace)
+    assert running_erasure_count() == 1
+    owned_by_grace = transfer(api, organization, grace)
     erase.finish()
     assert_failed(api, owned_by_grace, path, erase)
+    assert running_erasure_count() == 0
 
 
 def test_an_owner_who_joined_during_the_completion_stays_and_the_erasure_reports_it(
@@ -259,7 +201,7 @@ def test_an_owner_who_joined_during_the_completion_stays_and_the_erasure_reports
     workers.deliver()
     with backdate(minutes=1):
         add_organization_member(organization, grace, "admin")
-    owned_by_grace = transfer_ownership(api, organization, grace)
+    owned_by_grace = transfer(api, organization, grace)
     erase.finish()
     record = erase.get(path, caller=owned_by_grace.owner)
     assert (record["status"], record["error"]) == ("completed", OWNER_ERROR)
