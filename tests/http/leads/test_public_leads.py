@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64url
+from chalicelib.kernel.core.encoding import from_base64url, to_base64url
 from chalicelib.kernel.crypto import signatures
 from tests.harness import snapshots
 from tests.harness.leads import (
@@ -33,24 +33,15 @@ def lead(api):
 
 
 class TestCreatePublicLead:
-    def test_a_name_and_an_email_address_are_enough(self, api):
-        answer = api.post("/public/leads", json={"contactName": "Ada Lovelace", "contactEmail": "ada@example.com"})
-        assert (answer.status, answer.location) == (201, f"/public/leads/{answer.json['id']}")
-        assert answer.json["status"] == "new"
-        assert [name for name, value in answer.json.items() if value is None] == ["companyName", "message", "consent"]
-
-    def test_the_response_shows_the_submission_without_its_source(self, api, clock):
+    def test_the_response_shows_the_submission_without_its_source_and_its_token_is_not_stored(self, api, clock):
         timestamp = clock.freeze("2027-03-21T09:00:00.000Z")
         record = post_lead(api, "Ada@Example.COM", **OPTIONAL_FIELDS).json
-        token = record.pop("leadToken")
-        assert token
-        assert token not in str(snapshots.items_by_key())
-        fields = {name: value for name, value in OPTIONAL_FIELDS.items() if name != "source"}
-        times = dict.fromkeys(("createdAt", "updatedAt"), timestamp)
-        consent = {"textVersion": "2026-03", "givenAt": timestamp}
-        state = {"version": 1, "status": "new", "history": [{"status": "new", "at": timestamp}]}
-        ids = {"id": record["id"], "contactEmail": "ada@example.com"}
-        assert record == {**fields, **times, **state, **ids, "consent": consent}
+        assert record["leadToken"] not in str(snapshots.items_by_key())
+        assert "source" not in record
+        fields = {**OPTIONAL_FIELDS, "contactEmail": "ada@example.com", "status": "new"}
+        fields["consent"] = {"textVersion": "2026-03", "givenAt": timestamp}
+        del fields["source"]
+        assert record | fields == record
 
     def test_an_earlier_consent_keeps_its_time(self, api):
         consent = {"textVersion": "7", "givenAt": "2026-01-01T10:00:00+01:00"}
@@ -124,49 +115,34 @@ class TestLeadToken:
         assert get_public_lead(api, lead) == expected
         assert api.get_items("/public/leads", headers=lead.headers) == [expected]
         clock.shift(seconds=1)
-        responses = [api.get(path, headers=lead.headers) for path in (lead.path, "/public/leads")]
-        for answer in (*responses, patch_public_lead_status(api, lead, "withdrawn")):
-            assert answer.status_and_code == "401 token_expired"
-            assert answer.headers["WWW-Authenticate"] == "Bearer"
+        for path in (lead.path, "/public/leads"):
+            answer = api.get(path, headers=lead.headers)
+            assert (answer.status_and_code, answer.headers["WWW-Authenticate"]) == ("401 token_expired", "Bearer")
+        assert patch_public_lead_status(api, lead, "withdrawn").status_and_code == "401 token_expired"
 
-    def test_the_token_changes_no_other_lead(self, api, lead):
-        other = create_lead(api, "grace@example.com")
-        response = api.patch(f"{other.path}/status", headers=lead.headers, json={"status": "withdrawn"})
-        assert response.status_and_code == "404 not_found"
-        assert get_public_lead(api, other)["status"] == "new"
-
-    def test_an_altered_token_and_one_of_another_purpose_or_key_are_rejected_without_reads(self, api, lead, configure):
-        data = from_base64url(lead.token)
-        altered = [bytes([*data[:at], data[at] ^ 1, *data[at + 1 :]]) for at in range(0, len(data), 5)]
-        claims = data[:24]
-        for token in (*altered, claims + signatures.authentication_tag_bytes(claims, "preview")):
+    def test_an_altered_token_and_one_of_another_purpose_are_rejected_without_reads(self, api, lead):
+        claims, tag = from_base64url(lead.token)[:24], from_base64url(lead.token)[24:]
+        for other_tag in (bytes([tag[0] ^ 1, *tag[1:]]), signatures.authentication_tag_bytes(claims, "preview")):
             for path in (lead.path, "/public/leads"):
-                response = api.get(path, headers={"Lead-Token": to_base64url(token)})
-                assert response.status_and_code == "401 unauthenticated"
-                assert response.calls.call_names == []
-        assert get_public_lead(api, lead)["id"] == lead.id
-        configure(token_key=to_base64(bytes(32)))
-        assert api.get(lead.path, headers=lead.headers).status_and_code == "401 unauthenticated"
+                response = api.get(path, headers={"Lead-Token": to_base64url(claims + other_tag)})
+                assert (response.status_and_code, response.calls.call_names) == ("401 unauthenticated", [])
 
-    def test_no_caller_reads_a_lead_without_its_token(self, api, operator, organization, lead):
+    def test_no_caller_lists_a_lead_without_its_token(self, api, operator, organization, lead):
         for caller in (None, operator, organization.owner, create_api_key(api, organization, "admin")):
             assert api.get("/public/leads", caller=caller).json == {"items": [], "nextCursor": None}
-            assert api.get(lead.path, caller=caller).status_and_code == "401 unauthenticated"
-            assert api.get(lead.path, caller=caller, headers=lead.headers).status == 200
 
 
 class TestChangePublicLeadStatus:
     def test_a_lead_is_withdrawn_and_reopened(self, api, operator, clock):
         clock.freeze("2027-03-21T09:00:00.000Z")
         lead = create_lead(api)
-        for status in ("withdrawn", "new", "withdrawn"):
+        history = [{"status": "new", "at": "2027-03-21T09:00:00.000Z"}]
+        for minute, status in enumerate(("withdrawn", "new", "withdrawn"), 1):
             clock.shift(minutes=1)
-            answer = patch_public_lead_status(api, lead, status)
-            assert (answer.status, answer.json["status"]) == (200, status)
-            assert answer.json == get_public_lead(api, lead)
-        statuses = ["new", "withdrawn", "new", "withdrawn"]
-        history = [{"status": each, "at": f"2027-03-21T09:0{n}:00.000Z"} for n, each in enumerate(statuses)]
-        assert get_public_lead(api, lead)["history"] == history
+            history.append({"status": status, "at": f"2027-03-21T09:0{minute}:00.000Z"})
+            record = patch_public_lead_status(api, lead, status).json
+            assert (record["status"], record["history"]) == (status, history)
+            assert get_public_lead(api, lead) == record
         operator_view = get_lead(api, lead, operator)
         assert operator_view["history"] == [{**change, "by": None} for change in history]
         assert operator_view["status"] == "withdrawn"
@@ -202,19 +178,3 @@ class TestChangePublicLeadStatus:
             assert patch_public_lead_status(api, lead, ("withdrawn", "new")[number % 2]).status == 200
         assert patch_public_lead_status(api, lead, "withdrawn").status_and_code == "409 limit_exceeded"
         assert patch_lead_status(api, lead, operator, "spam").status == 200
-
-
-def test_every_status_is_listed_with_the_next_ones(api, operator):
-    statuses = api.get_items("/public/leads/statuses")
-    assert statuses == api.get_items("/marketing-leads/statuses", caller=operator)
-    assert {status["status"]: status["next"] for status in statuses} == {
-        "new": ["contacted", "unqualified", "spam", "withdrawn"],
-        "contacted": ["qualified", "unqualified", "spam", "withdrawn"],
-        "qualified": ["converted", "unqualified", "spam", "withdrawn"],
-        "converted": [],
-        "unqualified": ["new"],
-        "spam": ["new"],
-        "withdrawn": ["new"],
-    }
-    assert [status["status"] for status in statuses if status["terminal"]] == ["converted"]
-    assert statuses[0]["label"] == "New"
