@@ -33,7 +33,6 @@ pytestmark = pytest.mark.usefixtures("nameserver")
 
 @pytest.fixture
 def verify(api, platform):
-    """A function that checks the domain of the platform, and returns it."""
     return lambda: verify_domain(api, platform).expect(200).json
 
 
@@ -70,8 +69,9 @@ class TestVerifyCustomDomain:
         assert "No domain is claimed" in rejected.json["detail"]
         assert nameserver.questions == []
 
-    def test_the_proof_must_be_one_of_the_txt_records(self, published_domain, nameserver, verify):
-        for texts in (["atrium-verify=0"], ["v=spf1 -all", "x" * 400], [""]):
+    def test_the_proof_must_be_one_of_the_txt_records(self, api, published_domain, nameserver, other_platform, verify):
+        proof_of_other = claim_domain(api, other_platform)["records"][0]["expected"]
+        for texts in ([proof_of_other], ["atrium-verify=0"], ["v=spf1 -all", "x" * 400], [""]):
             nameserver.set_replies(CHALLENGE_NAME, texts, record_type="TXT")
             domain = verify()
             assert domain["lastError"] == "TXT_MISMATCH", texts
@@ -81,13 +81,6 @@ class TestVerifyCustomDomain:
         nameserver.set_replies(CHALLENGE_NAME, texts, record_type="TXT")
         domain = verify()
         assert (domain["status"], len(domain["records"][0]["observed"])) == ("verified", 10)
-
-    @pytest.mark.usefixtures("published_domain")
-    def test_the_proof_of_another_platform_is_a_mismatch(self, api, nameserver, other_platform, verify):
-        proof_of_other = claim_domain(api, other_platform)["records"][0]["expected"]
-        nameserver.set_replies(CHALLENGE_NAME, [proof_of_other], record_type="TXT")
-        assert verify()["lastError"] == "TXT_MISMATCH"
-        assert verify_domain(api, other_platform).json["status"] == "verified"
 
     @pytest.mark.usefixtures("published_domain")
     def test_a_chain_of_cnames_must_lead_to_the_service(self, nameserver, verify):
@@ -104,7 +97,7 @@ class TestVerifyCustomDomain:
         assert domain["records"][1]["observed"] == ["a.example.net", "b.example.net", TARGET]
 
     @pytest.mark.usefixtures("published_domain")
-    def test_a_subdomain_may_have_addresses_of_the_service(self, nameserver, verify):
+    def test_a_subdomain_may_have_addresses_of_the_service_and_private_ones_are_hidden(self, nameserver, verify):
         nameserver.remove_name(SHOP_DOMAIN)
         nameserver.set_replies(TARGET, SERVICE_ADDRESSES)
         mismatch = "CNAME_MISMATCH"
@@ -112,10 +105,6 @@ class TestVerifyCustomDomain:
             nameserver.set_replies(SHOP_DOMAIN, addresses)
             domain = verify()
             assert (domain["lastError"], domain["records"][1]["observed"]) == (error, addresses)
-
-    @pytest.mark.usefixtures("published_domain")
-    def test_private_addresses_are_hidden(self, nameserver, verify):
-        nameserver.remove_name(SHOP_DOMAIN)
         nameserver.set_replies(SHOP_DOMAIN, ["10.1.2.3", OTHER_ADDRESS, "169.254.169.254", "127.0.0.1", "fd00::7"])
         domain = verify()
         assert domain["lastError"] == "CNAME_MISMATCH"

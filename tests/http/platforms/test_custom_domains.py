@@ -124,13 +124,11 @@ class TestRemoveCustomDomain:
 
 @pytest.fixture
 def path(organization):
-    """The path of the inventory."""
     return f"{organization.path}/domains/inventory"
 
 
 @pytest.fixture
 def list_ids(api, path, mary):
-    """A function that lists the ids of the platforms in the inventory."""
     return lambda **query: [item["platformId"] for item in api.get_items(path, caller=mary, query=query)]
 
 

@@ -13,13 +13,11 @@ from tests.harness.sites import create_draft_page, create_published_page, create
 
 @pytest.fixture
 def platform(new_platform):
-    """A published platform of Ada's organization."""
     return new_platform(publish=True)
 
 
 @pytest.fixture
 def secret_space(platform, new_space):
-    """A private space of the platform."""
     return new_space(platform, name="Secret", slug="secret", visibility="private")
 
 
@@ -42,7 +40,6 @@ def get_labels(document: Json) -> list[str]:
 
 
 def list_labels(platform: PlatformClient, caller: Any = None) -> list[str]:
-    """Return the labels in the config of the platform."""
     return get_labels(platform.get("/config", caller=caller).json)
 
 

@@ -164,8 +164,6 @@ class TestUpdateProjectBlocks:
 class TestListProjectBlockPlatforms:
     @pytest.fixture
     def list_names(self, api, organization):
-        """A function that lists the names of the platforms with a block."""
-
         def list_names(caller: object = organization.owner, block_id: str = "showcase", **query: Any) -> list[str]:
             path = f"/project-blocks/{block_id}/platforms"
             return [item["name"] for item in api.get_items(path, caller=caller, query=query)]

@@ -209,12 +209,10 @@ class TestByPath:
         for path in ("", "/", "/spaces", "/spaces/", "/other/looms", "/looms-2", "/lo oms", "/#looms"):
             assert resolve(platform, path=path) == document, path
 
-    def test_does_not_match_a_space_of_another_platform(self, platform, other_platform, new_space):
+    def test_the_space_id_of_this_platform_takes_precedence(self, platform, other_platform, space, new_space):
         other = new_space(other_platform, name="Mills")
         assert resolve(platform, path="/mills")["matched"]["space"] is None
         assert request_config(platform, platform.owner, spaceId=other.id).status_and_code == "404 not_found"
-
-    def test_the_space_id_takes_precedence(self, platform, space, new_space):
         new_space(platform, name="Mills")
         matched = resolve(platform, spaceId=space.id, path="/mills")["matched"]
         assert (matched["space"]["id"], matched["space"]["by"]) == (space.id, "spaceId")
@@ -248,15 +246,15 @@ class TestByPrivateSpace:
 
 class TestByHost:
     @pytest.mark.parametrize(("match", "hosts"), HOSTS.items())
-    def test_matches_the_host_in_any_notation(self, platform, configure, match, hosts):
+    def test_matches_the_host_in_any_notation_unless_it_is_an_unverified_domain(
+        self, platform, configure, match, hosts
+    ):
         configure(platforms_domain="atrium.example")
         set_domain_state(platform, "verified", "xn--bcher-kva.example")
         for host in hosts:
             assert resolve(platform, host=host)["matched"]["host"] == match, host
-
-    def test_does_not_match_an_unverified_domain(self, platform):
-        set_domain_state(platform, "pending")
-        assert resolve(platform, host="shop.example.com")["matched"]["host"] is None
+        set_domain_state(platform, "pending", "xn--bcher-kva.example")
+        assert resolve(platform, host="xn--bcher-kva.example")["matched"]["host"] is None
 
 
 class TestByLocale:

@@ -14,7 +14,6 @@ INSUFFICIENT_ROLE, NOT_FOUND = "403 insufficient_role", "404 not_found"
 
 
 def list_names(platform: PlatformClient, caller: Caller, limit: int = 100) -> list[str]:
-    """Return the names of the spaces that a caller sees."""
     return [space["name"] for space in platform.get_items("/spaces", caller=caller, query={"limit": limit})]
 
 
@@ -106,7 +105,6 @@ def platform_of_sophie(platform, stranger):
 
 @pytest.fixture
 def private_space(platform_of_sophie, new_space):
-    """A private space."""
     return new_space(platform_of_sophie, name="Cell", visibility="private")
 
 

@@ -145,7 +145,6 @@ class TestRotateApiKey:
 
     @pytest.fixture
     def statuses_of(self, api, organization):
-        """A function that returns the status of the response to each key."""
         return lambda *keys: [api.get(organization.path, caller=key).status for key in keys]
 
     def test_the_former_secret_works_for_a_day_by_default_or_until_the_revocation(

@@ -34,20 +34,16 @@ from tests.harness.organizations import (
 
 @pytest.fixture
 def by_grace(api, organization, grace, stranger):
-    """Grace's invitation to Sophie."""
     return create_invitation(api, organization, stranger, caller=grace)
 
 
 @pytest.fixture
 def by_ada(api, organization):
-    """Ada's invitation to another address."""
     return create_invitation(api, organization, SOPHIE_EMAIL)
 
 
 @pytest.fixture
 def revoke_later(clock, workers):
-    """A function that runs the workers a minute later."""
-
     def revoke_later() -> None:
         clock.shift(minutes=1)
         workers.run_until_idle()
@@ -129,7 +125,6 @@ def invitation(api, organization, grace, stranger):
 
 @pytest.fixture
 def demote(api, organization, grace):
-    """A function that gives Grace another role."""
     return lambda role: set_role(api, organization, grace, role)
 
 

@@ -28,7 +28,6 @@ def restore(api, organization):
 
 @pytest.fixture
 def delete(api, organization):
-    """A function that deletes the organization as its owner."""
     return lambda: api.delete(organization.path, caller=organization.owner)
 
 

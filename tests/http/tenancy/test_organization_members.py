@@ -171,7 +171,6 @@ class TestTransferOwnership:
 class TestOwnedOrganizationsLimit:
     @pytest.fixture
     def create(self, api):
-        """A function that requests an organization of a person and returns the response."""
         return lambda person: api.post("/organizations", caller=person, json={"name": "Guild"})
 
     def test_the_default_limit_is_100(self):

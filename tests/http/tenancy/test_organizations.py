@@ -50,7 +50,6 @@ INVALID, NOT_FOUND, SLUG_TAKEN = "422 validation_failed", "404 not_found", "409 
 
 @pytest.fixture
 def patch(api, organization):
-    """A function that updates the organization as its owner."""
     return lambda json=None, **options: api.patch(organization.path, caller=organization.owner, json=json, **options)
 
 
