@@ -18,21 +18,8 @@ from tests.model.service_model import DELETED_INDEX
 ActionFunction = Callable[..., None]
 
 ACTION_GROUPS: Final = (
-    "organizations",
-    "members",
-    "invitations",
-    "api_keys",
-    "webhooks",
-    "platforms",
-    "platform_members",
-    "spaces",
-    "domains",
-    "taxonomy",
-    "sites",
-    "pages",
-    "leads",
-    "reference",
-    "faults",
+    *("organizations", "members", "invitations", "api_keys", "webhooks", "platforms", "platform_members", "spaces"),
+    *("domains", "taxonomy", "sites", "pages", "leads", "reference", "faults"),
 )
 
 PEOPLE: Final = ("ada", "grace", "edith", "mary", "stranger", "emmy", "operator", "nobody")
@@ -62,7 +49,6 @@ callers: Final = st.builds(lambda name, options: {"who": name, **options}, _call
 
 
 def optional_fields(**optional: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
-    """Draw an object with some of these fields."""
     return st.fixed_dictionaries({}, optional=optional)
 
 
@@ -109,14 +95,12 @@ def action(
 
 @cache
 def all_actions() -> dict[str, Action]:
-    """Return all actions by name."""
     for group in ACTION_GROUPS:
         import_module(f"tests.model.action_groups.{group}")
     return _ACTIONS
 
 
 def steps_for_group(group: str) -> SearchStrategy[tuple[str, dict[str, Any]]]:
-    """Draw a step from the actions of a group."""
     actions = {name: action for name, action in all_actions().items() if action.group == group}
     weighted_names = [name for name, action in actions.items() for _ in range(action.weight)]
     return st.sampled_from(weighted_names).flatmap(

@@ -48,7 +48,6 @@ OPERATIONS: Final = {row.id: row for row in _read_rows()}
 
 
 def role_suffices(role: str | None, needed: str) -> bool:
-    """Return whether a role is at least the needed one."""
     return role is not None and _ROLES.index(role) >= _ROLES.index(needed)
 
 
@@ -60,7 +59,6 @@ def expand_scopes(scopes: list[str]) -> set[str]:
 
 
 def scopes_allow(scopes: list[str], row: InterfaceOperation) -> bool:
-    """Return whether an API key with these scopes may perform an operation."""
     expanded_scopes, (_, role) = expand_scopes(scopes), row.required_role
     if "admin" in expanded_scopes or row.scope in expanded_scopes:
         return True
@@ -71,25 +69,12 @@ def scopes_allow(scopes: list[str], row: InterfaceOperation) -> bool:
 
 _AREAS_OF_READ: Final = ("organizations", "platforms", "domains", "taxonomy", "research", "sites")
 _AREAS: Final = (
-    "organizations",
-    "members",
-    "api-keys",
-    "audit-log",
-    "domains",
-    "channels",
-    "webhooks",
-    "platforms",
-    "spaces",
-    "taxonomy",
-    "research",
-    "sites",
+    *("organizations", "members", "api-keys", "audit-log", "domains", "channels", "webhooks", "platforms", "spaces"),
+    *("taxonomy", "research", "sites"),
 )
 _AREA_BY_EVENT_PREFIX: Final = {
-    "organization.member": "members",
-    "organization.invitation": "members",
-    "platform.member": "members",
-    "platform.invitation": "members",
-    "space.member": "members",
+    **dict.fromkeys(("organization.member", "platform.member", "space.member"), "members"),
+    **dict.fromkeys(("organization.invitation", "platform.invitation"), "members"),
     "organization.api_key": "api-keys",
     "organization.audit_export": "audit-log",
     "platform.custom_domain": "domains",
@@ -109,21 +94,16 @@ def readable_areas(scopes: list[str] | None) -> list[str] | None:
     """Return the areas whose events a subscriber receives that was created with these scopes, or None for all."""
     if scopes is None or "admin" in scopes:
         return None
-    expanded_scopes = expand_scopes(scopes)
-    return [
-        area
-        for area in _AREAS
-        if f"{area}:read" in expanded_scopes or ("read" in expanded_scopes and area in _AREAS_OF_READ)
-    ]
+    expanded = expand_scopes(scopes)
+    areas_of_read = _AREAS_OF_READ if "read" in expanded else ()
+    return [area for area in _AREAS if f"{area}:read" in expanded or area in areas_of_read]
 
 
 def is_event_in_areas(event: str, areas: list[str] | None) -> bool:
-    """Return whether an event type belongs to one of the areas."""
     area = next(area for prefix, area in _AREA_BY_EVENT_PREFIX.items() if f"{event}.".startswith(f"{prefix}."))
     return areas is None or area in areas
 
 
 def role_of_api_key(scopes: list[str]) -> str:
-    """Return the role of an API key in its organization."""
     expanded_scopes = expand_scopes(scopes)
     return "admin" if "admin" in expanded_scopes else "editor" if "write" in expanded_scopes else "member"

@@ -6,24 +6,49 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from tests.harness.api import ApiClient, ApiResponse
 from tests.harness.callers import Person
 from tests.harness.clock import Clock
 from tests.harness.workers import Workers
-from tests.model.fake_endpoints import FakeEndpoints
 from tests.model.interface_operations import OPERATIONS, InterfaceOperation
 from tests.model.service_model import Caller, ExpectedEntry, Json, Model, ModelRecord
 
 SECONDS_PER_STEP: Final = 11
 """The time between steps. It orders records by their creation and keeps requests below the rate limits."""
 
-_DAY_SECONDS: Final = 24 * 3600
+DAY_SECONDS: Final = 24 * 3600
 _FIRST_ERROR_STATUS: Final = 400
 _CREATED_STATUSES: Final = (201, 202)
 KINDS_WITH_HEALTH: Final = ("webhook", "channel")
 """Kinds whose version also changes when the service records their health."""
 
 VERSION_FIELDS: Final = ("updatedAt", "version")
+
+
+ENDPOINT_STATES: Final = ("well", "refusing", "silent")
+
+_ANSWERS: Final = {
+    "well": {"status": 204, "error": None},
+    "refusing": {"status": 503, "error": None},
+    "silent": {"status": None, "error": "The server did not respond within 15 s.", "timed_out": True},
+}
+
+
+@dataclass
+class FakeEndpoints:
+    """Fake servers that receive webhooks: the accepted messages by URL, in order of their arrival."""
+
+    state: str = "well"
+    accepted_messages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def post(self, url: str, body: bytes, headers: Any, _seconds: float | None = None) -> WebhookResponse:
+        """Respond to a message, and store it if it is accepted."""
+        if self.state == "well":
+            self.accepted_messages.setdefault(url, []).append(
+                json.loads(body) | {"webhook-id": headers.get("webhook-id")}
+            )
+        return WebhookResponse(body="", duration_ms=7, **_ANSWERS[self.state])  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -37,11 +62,8 @@ class Sender:
 
 @dataclass(frozen=True)
 class KeyedRequest:
-    """A request with an `Idempotency-Key`, and its response."""
-
     row: InterfaceOperation
     caller: Caller
-    container: ModelRecord | None
     record: ModelRecord | None
     path: str
     body: Any
@@ -65,7 +87,6 @@ class ModelRun:
     elapsed_seconds: float = 0
 
     def continue_from(self, api: ApiClient, workers: Workers, clock: Clock) -> "ModelRun":
-        """Return a copy of this run that continues from its state."""
         model, keyed_requests, endpoints = deepcopy((self.model, self.keyed_requests, self.endpoints))
         return ModelRun(api, workers, clock, self.people, endpoints, model, keyed_requests, [], self.elapsed_seconds)
 
@@ -82,9 +103,8 @@ class ModelRun:
         all_actions()[name].run(self, arguments)
 
     def pass_time(self, *, seconds: float = 0, days: float = 0) -> None:
-        """Move the clock forward."""
         self.clock.shift(seconds=seconds, days=days)
-        self.elapsed_seconds += seconds + days * _DAY_SECONDS
+        self.elapsed_seconds += seconds + days * DAY_SECONDS
 
     def _resolve_sender(self, who: str | int, match: str | None = None, once: int | None = None) -> Sender:
         """Return the sender of a step's requests. A number selects an API key, counted from the newest."""
@@ -92,21 +112,21 @@ class ModelRun:
         return Sender(keys[who % len(keys)].id if isinstance(who, int) else who, match, once)
 
     def resolve_caller(self, caller_name: str) -> tuple[Caller, str | None]:
-        """Return a caller and their credential."""
         if caller_name == "nobody":
             return Caller("nobody", ""), None
         if person := self.people.get(caller_name):
-            return Caller(
-                "operator" if caller_name == "operator" else "user", person.id, caller_name
-            ), person.credential
+            kind = "operator" if caller_name == "operator" else "user"
+            return Caller(kind, person.id, caller_name), person.credential
         key = next(t for t in self.model.records if t.kind == "api_key" and t.id == caller_name)
         return Caller("api_key", key.id, key.id, key), key.internal["key"]
+
+    def caller_of(self, by: Sender) -> Caller:
+        return self.resolve_caller(by.caller_name)[0]
 
     def request(  # noqa: PLR0913 - everything that distinguishes requests
         self,
         by: Sender,
         operation: str,
-        container: ModelRecord | None = None,
         record: ModelRecord | None = None,
         body: Any = None,
         *,
@@ -117,57 +137,96 @@ class ModelRun:
         query: Json | None = None,
         **path_parameters: str,
     ) -> ApiResponse | None:
-        """Send a request and return the response, or None if it was rejected as the model expects.
+        """Send a request about a record, and return the response, or None if it was rejected as the model expects.
 
         `refusal` is the expected status and code for authorized callers; `possible_refusals` are those that the model
         leaves open. `success_status` replaces the operation's usual status. In `alternative_container` the caller may
-        have the role as well. `path_parameters` adds to those of the container and the record.
+        have the role as well. `path_parameters` adds to those of the record.
         """
-        operation_row, target = OPERATIONS[operation], record or container
+        operation_row = OPERATIONS[operation]
         caller, credential = self.resolve_caller(by.caller_name)
-        path = operation_row.path.format_map({**(target.path_parameters if target else {}), **path_parameters})
-        conditions = self._conditional_headers(by, operation_row, target)
-        key = (
-            f"key-{by.idempotency_number}"
-            if by.idempotency_number is not None and operation_row.method == "POST" and not conditions
-            else None
-        )
-        access_refusal = self.model.expected_refusal(caller, operation_row, container, record, alternative_container)
-        first_request = next(
-            (
-                s
-                for s in self.keyed_requests
-                if key and (s.caller.id, s.key) == (caller.id, key) and self._is_key_retained(s)
-            ),
-            None,
+        path = operation_row.path.format_map({**(record.path_parameters if record else {}), **path_parameters})
+        headers = self._conditional_headers(by, operation_row, record)
+        is_stale = bool(headers) and by.if_match != "right"
+        key = None
+        if by.idempotency_number is not None and operation_row.method == "POST" and not headers:
+            key = headers["Idempotency-Key"] = f"key-{by.idempotency_number}"
+        access_refusal = self.model.expected_refusal(caller, operation_row, record, alternative_container)
+        sent_before = (s for s in self.keyed_requests if key and (s.caller.id, s.key) == (caller.id, key))
+        first_request = next(filter(self._is_key_retained, sent_before), None)
+        response = self.api.request(
+            operation_row.method, path, caller=credential, json=body, query=query, headers=headers
         )
         if first_request and access_refusal is None:
-            access_refusal = (
-                "422 idempotency_key_reused" if (first_request.path, first_request.body) != (path, body) else "replayed"
-            )
-        request_headers = {**conditions, **({"Idempotency-Key": key} if key else {})}
-        response = self.api.request(
-            operation_row.method, path, caller=credential, json=body, query=query, headers=request_headers
-        )
-        if access_refusal == "replayed" and first_request:
-            self.assert_replayed(first_request, response)
-            return None
+            if (first_request.path, first_request.body) == (path, body):
+                self.assert_replayed(first_request, response)
+                return None
+            access_refusal = "422 idempotency_key_reused"
         actual = response.status_and_code if response.status >= _FIRST_ERROR_STATUS else str(response.status)
         if access_refusal is None and refusal is None and actual in possible_refusals:
             return None
         is_after_precondition = refusal is None or refusal[:3] in ("409", "429")
-        precondition_refusal = (
-            "412 precondition_failed" if conditions and by.if_match != "right" and is_after_precondition else None
-        )
+        precondition_refusal = "412 precondition_failed" if is_stale and is_after_precondition else None
         expected = access_refusal or precondition_refusal or refusal
         self._assert_status(actual, expected or str(success_status or operation_row.success), response)
         if expected:
             return None
         if key:
             self.keyed_requests.append(
-                KeyedRequest(operation_row, caller, container, record, path, body, key, response, self.elapsed_seconds)
+                KeyedRequest(operation_row, caller, record, path, body, key, response, self.elapsed_seconds)
             )
         return response
+
+    def create(
+        self,
+        by: Sender,
+        operation: str,
+        kind: str,
+        container: ModelRecord | None,
+        body: Json,
+        expected: Json,
+        *secret_names: str,
+        **options: Any,
+    ) -> ModelRecord | None:
+        """Send a request that creates a record, and add the record to the model."""
+        response = self.request(by, operation, container, body, **options)
+        if response is None:
+            return None
+        return self.add_created_record(by, operation, kind, response, container, expected, *secret_names)
+
+    def update(
+        self,
+        by: Sender,
+        operation: str,
+        record: ModelRecord,
+        body: Json,
+        changed_fields: Json,
+        *,
+        event: str | None = None,
+        derived_fields: tuple[str, ...] = (),
+        **options: Any,
+    ) -> bool:
+        """Send a request that changes a record, apply the change, and return whether it changed anything."""
+        response = self.request(by, operation, record, body, **options)
+        return response is not None and self.apply_change(
+            by, operation, record, response, changed_fields, event=event, derived_fields=derived_fields
+        )
+
+    def delete(self, by: Sender, operation: str, record: ModelRecord, **options: Any) -> bool:
+        """Send a request that deletes a record, and return whether it was deleted."""
+        if self.request(by, operation, record, **options) is None:
+            return False
+        self.expect_entry(by, operation, record)
+        record.is_deleted = True
+        return True
+
+    def check_list(
+        self, by: Sender, operation: str, container: ModelRecord, expected: list[ModelRecord], *names: str
+    ) -> None:
+        """List records. The response must have exactly the expected ones, with their fields of these names."""
+        if response := self.request(by, operation, container, query={"limit": 100}):
+            listed = [[item[name] for name in ("id", *names)] for item in response.json["items"]]
+            assert listed == [[record.fields[name] for name in ("id", *names)] for record in expected]
 
     @staticmethod
     def assert_replayed(first_request: KeyedRequest, response: ApiResponse) -> None:
@@ -176,22 +235,17 @@ class ModelRun:
         assert response.comparable_content == first_request.response.comparable_content
 
     def _is_key_retained(self, keyed_request: KeyedRequest) -> bool:
-        return self.elapsed_seconds - keyed_request.sent_at_seconds < _DAY_SECONDS
+        return self.elapsed_seconds - keyed_request.sent_at_seconds < DAY_SECONDS
 
     def repeat(self, keyed_request: KeyedRequest) -> None:
-        """Send a request again with its idempotency key."""
         credential = self.resolve_caller(keyed_request.caller.name or "nobody")[1]
-        expected_refusal = self.model.expected_refusal(
-            keyed_request.caller, keyed_request.row, keyed_request.container, keyed_request.record
-        )
-        if not self._is_key_retained(keyed_request) and expected_refusal is None:
+        refusal = self.model.expected_refusal(keyed_request.caller, keyed_request.row, keyed_request.record)
+        if not self._is_key_retained(keyed_request) and refusal is None:
             return  # The service would execute it again.
         headers = {"Idempotency-Key": keyed_request.key}
-        response = self.api.request(
-            "POST", keyed_request.path, caller=credential, json=keyed_request.body, headers=headers
-        )
-        if expected_refusal:
-            self._assert_status(response.status_and_code, expected_refusal, response)
+        response = self.api.post(keyed_request.path, caller=credential, json=keyed_request.body, headers=headers)
+        if refusal:
+            self._assert_status(response.status_and_code, refusal, response)
         else:
             self.assert_replayed(keyed_request, response)
 
@@ -213,53 +267,71 @@ class ModelRun:
             return self.people["operator"]
         return next(p for p in self.people.values() if p.id == organization.fields["ownerId"])
 
+    def sender_for_owner(self, record: ModelRecord) -> Sender:
+        return Sender(self.owner_of(record).username)
+
     def read_as_owner(self, record: ModelRecord) -> ApiResponse:
-        """Return the response to the owner who reads a record."""
         return self.api.get(record.path, caller=self.owner_of(record))
 
     def add_created_record(
-        self, kind: str, response: ApiResponse, container: ModelRecord | None, expected: Json, *secret_names: str
+        self,
+        by: Sender,
+        operation: str,
+        kind: str,
+        response: ApiResponse,
+        container: ModelRecord | None,
+        expected: Json,
+        *secret_names: str,
     ) -> ModelRecord:
         """Add a created record to the model. `secret_names` are fields that only this response contains."""
         shown = response.json
         assert expected.items() <= shown.items(), f"{expected} is not in {shown}"
         assert shown["version"] == 1
-        secrets = {name: shown[name] for name in secret_names}
-        created = ModelRecord(
-            kind,
-            {**shown, **dict.fromkeys(secret_names)},
-            container,
-            secrets,
-            first_etag=response.headers.get("ETag", ""),
-        )
+        fields, secrets = {**shown, **dict.fromkeys(secret_names)}, {name: shown[name] for name in secret_names}
+        created = ModelRecord(kind, fields, container, secrets, first_etag=response.headers.get("ETag", ""))
         self.model.records.append(created)
+        self.expect_entry(by, operation, created)
         return created
 
-    def apply_change(self, record: ModelRecord, response: ApiResponse, changed_fields: Json, **secrets: Any) -> bool:
-        """Apply a change to the model and return whether it changed anything. All other fields must be unchanged."""
+    def apply_change(
+        self,
+        by: Sender,
+        operation: str,
+        record: ModelRecord,
+        response: ApiResponse,
+        changed_fields: Json,
+        *,
+        event: str | None = None,
+        derived_fields: tuple[str, ...] = (),
+        **secrets: bool,
+    ) -> bool:
+        """Apply a change to the model, and return whether it changed anything. All other fields must be unchanged.
+
+        Only the service determines the values of `derived_fields`. `secrets` are fields that only this response has.
+        """
+        record.fields |= {name: response.json[name] for name in derived_fields}
         fields, before = response.json, record.fields
         expected = {**before, **changed_fields}
         assert _without(fields, *secrets) == _without(expected, *secrets), f"{fields} instead of {expected}"
         has_changed = _without(expected) != _without(before) or bool(secrets)
-        self._check_version(record, fields, has_changed=has_changed)
-        record.fields = {**fields, **dict.fromkeys(name for name in secrets)}
-        record.internal |= {name: fields[name] for name in secrets}
-        return has_changed
-
-    @staticmethod
-    def _check_version(record: ModelRecord, fields: Json, *, has_changed: bool) -> None:
-        increment = fields["version"] - record.fields["version"]
+        increment = fields["version"] - before["version"]
         is_exact = not record.has_unseen_version and record.kind not in KINDS_WITH_HEALTH
         assert increment == has_changed if is_exact else increment >= has_changed, f"version {fields['version']}"
         record.has_unseen_version = False
+        record.fields = {**fields, **dict.fromkeys(secrets)}
+        record.internal |= {name: fields[name] for name in secrets}
+        if has_changed:
+            self.expect_entry(by, operation, record, event)
+        return has_changed
 
     def expect_entry(self, by: Sender, operation: str, record: ModelRecord, event: str | None = None) -> None:
-        """Expect a log entry about a record."""
-        caller = self.resolve_caller(by.caller_name)[0]
-        entry = ExpectedEntry(
-            event or OPERATIONS[operation].event, record.id, caller.id or None, operation, dict(record.fields)
-        )
+        event = event or OPERATIONS[operation].event
+        entry = ExpectedEntry(event, record.id, self.caller_of(by).id or None, operation)
         self.model.expected_entries.setdefault(record.log_id, []).append(entry)
+
+    def expect_system_entry(self, record: ModelRecord, event: str) -> None:
+        """Expect an entry about a change that the service itself makes."""
+        self.model.expected_system_entries.setdefault(record.log_id, []).append((event, record.id))
 
     def steps_as_json(self) -> str:
         """Return the steps in their recorded form, one per line."""

@@ -4,13 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.model.interface_operations import (
-    OPERATIONS,
-    InterfaceOperation,
-    role_of_api_key,
-    role_suffices,
-    scopes_allow,
-)
+from tests.model import interface_operations
+from tests.model.interface_operations import OPERATIONS, InterfaceOperation, role_suffices
 
 Json = dict[str, Any]
 
@@ -72,7 +67,6 @@ class ModelRecord:
 
     @property
     def self_and_containers(self) -> "Iterator[ModelRecord]":
-        """The record and its containers, the nearest first."""
         yield self
         if self.container:
             yield from self.container.self_and_containers
@@ -84,14 +78,12 @@ class ModelRecord:
 
     @property
     def path_parameters(self) -> dict[str, str]:
-        """The ids of the record and its containers, by path parameter."""
         own = self.fields["userId"] if self.kind in MEMBERS.values() else self.id
         parameter = OPERATIONS[READ_BY[self.kind]].path.rpartition("{")[2].rstrip("}")
         return {**(self.container.path_parameters if self.container else {}), parameter: own}
 
     @property
     def path(self) -> str:
-        """The path at which the record is read."""
         return OPERATIONS[READ_BY[self.kind]].path.format_map(self.path_parameters)
 
     def is_inside(self, container: "ModelRecord | None") -> bool:
@@ -99,7 +91,6 @@ class ModelRecord:
         return any(each is container for each in self.self_and_containers)
 
     def container_of_kind(self, kind: str) -> "ModelRecord | None":
-        """Return the record itself or its container of a kind."""
         return next((record for record in self.self_and_containers if record.kind == kind), None)
 
     @property
@@ -121,13 +112,10 @@ class Caller:
 
 @dataclass(frozen=True)
 class ExpectedEntry:
-    """An expected log entry. `fields` is the representation of the record after the change."""
-
     type: str
     target_id: str
     actor_id: str | None
     operation_id: str
-    fields: Json
 
 
 @dataclass
@@ -145,123 +133,106 @@ class Model:
     email_counts: dict[str, dict[int, tuple[float, int]]] = field(default_factory=dict)
 
     def list_existing(self, kind: str, container: ModelRecord | None = None) -> list[ModelRecord]:
-        """Return the existing records of a kind, in order of their creation."""
-        return [
-            record
-            for record in self.records
-            if record.kind == kind and record.exists and (container is None or record.container is container)
-        ]
+        return [record for record in self.list_all(kind, container) if record.exists]
+
+    def list_all(self, kind: str | None, container: ModelRecord | None = None) -> list[ModelRecord]:
+        """Return the existing and the deleted records of a kind, in order of their creation."""
+        return [r for r in self.records if r.kind == kind and (container is None or r.container is container)]
 
     def pick(self, kind: str, record_index: int, container: ModelRecord | None = None) -> ModelRecord | None:
         """Return a record of a kind, counted from the newest, or a deleted one if none exists or it is asked for."""
         existing_records = self.list_existing(kind, container)[::-1]
-        deleted_records = [
-            record
-            for record in self.records
-            if record.kind == kind and not record.exists and (container is None or record.container is container)
-        ]
-        candidates = (
-            deleted_records[-1:] or existing_records
-            if record_index == DELETED_INDEX
-            else existing_records or deleted_records[-1:]
-        )
+        deleted_records = [record for record in self.list_all(kind, container) if not record.exists][-1:]
+        prefers_deleted = record_index == DELETED_INDEX
+        candidates = (prefers_deleted and deleted_records) or existing_records or deleted_records
         return candidates[record_index % len(candidates)] if candidates else None
 
     def membership(self, container: ModelRecord, user_id: str) -> ModelRecord | None:
-        """Return the direct membership of a user in a container."""
-        members = (
-            record
-            for record in self.records
-            if record.kind == MEMBERS.get(container.kind) and record.container is container and not record.is_deleted
-        )
-        return next((member for member in members if member.fields["userId"] == user_id), None)
+        members = self.list_all(MEMBERS.get(container.kind), container)
+        return next((m for m in members if m.fields["userId"] == user_id and not m.is_deleted), None)
+
+    def slug_refusal(
+        self, kind: str, slug: str | None, owner: ModelRecord | None = None, container: ModelRecord | None = None
+    ) -> str | None:
+        """Return the refusal of a slug that another record than the owner has or lately had."""
+        records = self.list_all(kind, container)
+        holder_ids = {record.id for record in records if record.fields["slug"] == slug and not record.is_deleted}
+        if former_holder_id := self.former_slugs.get(f"{kind}/{slug}"):
+            holder_ids.add(former_holder_id)
+        return "409 slug_taken" if holder_ids - {owner and owner.id} else None
+
+    def keep_former_slug(self, record: ModelRecord, former_slug: str) -> None:
+        """Reserve the former slug of a record whose slug may have changed."""
+        self.former_slugs[f"{record.kind}/{former_slug}"] = record.id
+        self.former_slugs.pop(f"{record.kind}/{record.fields['slug']}", None)
 
     def effective_role(self, caller: Caller, container: ModelRecord) -> str | None:
-        """Return the effective role of a caller in a container."""
         container_role = self.effective_role(caller, container.container) if container.container else None
-        if container.kind in ("organization", "platform", "space"):
-            own_role = self._role_of_key(caller.key, container) if caller.key else self._direct_role(caller, container)
-        else:
+        if container.kind not in MEMBERS:
             return container_role
-        if container_role and role_suffices(container_role, "admin"):
+        if role_suffices(container_role, "admin"):
             return "admin"
         is_private = container.fields.get("visibility") == "private"
-        return own_role or (None if is_private else "member" if container_role else None)
-
-    def _direct_role(self, caller: Caller, container: ModelRecord) -> str | None:
-        member = self.membership(container, caller.id)
-        return str(member.fields["role"]) if member else None
+        if caller.key:
+            own_role = self._role_of_key(caller.key, container, is_private=is_private)
+        else:
+            member = self.membership(container, caller.id)
+            own_role = str(member.fields["role"]) if member else None
+        return own_role or ("member" if container_role and not is_private else None)
 
     @staticmethod
-    def _role_of_key(key: ModelRecord, container: ModelRecord) -> str | None:
-        if key.log_id != container.log_id:
-            return None
+    def _role_of_key(key: ModelRecord, container: ModelRecord, *, is_private: bool) -> str | None:
         scopes = key.fields["scopes"]
-        sees_private = {"admin", "spaces:read", "spaces:write"} & {*scopes}
-        is_private = container.fields.get("visibility") == "private"
-        return role_of_api_key(scopes) if sees_private or not is_private else None
+        is_visible = not is_private or {"admin", "spaces:read", "spaces:write"} & {*scopes}
+        return interface_operations.role_of_api_key(scopes) if key.log_id == container.log_id and is_visible else None
 
     def expected_refusal(
         self,
         caller: Caller,
         operation_row: InterfaceOperation,
-        container: ModelRecord | None,
-        record: ModelRecord | None = None,
+        record: ModelRecord | None,
         alternative_container: ModelRecord | None = None,
     ) -> str | None:
-        """Return the status and code with which an operation on a container, or a record in it, rejects a caller.
+        """Return the status and code with which an operation on a record or container rejects a caller.
 
         In `alternative_container`, a descendant, the caller may have the required role as well.
         """
-        if principal_refusal := self._principal_refusal(caller, operation_row, container):
+        if principal_refusal := self._principal_refusal(caller, operation_row, record):
             return principal_refusal
-        if container is None:
-            is_denied = (
-                caller.key
-                and operation_row.scope != "-"
-                and not scopes_allow(caller.key.fields["scopes"], operation_row)
-            )
-            return "403 insufficient_scope" if is_denied else None
-        kind, needed_role = operation_row.required_role
-        role = self.effective_role(caller, container)
+        scopes = caller.key.fields["scopes"] if caller.key else None
+        has_scope = scopes is None or interface_operations.scopes_allow(scopes, operation_row)
+        if record is None:
+            return None if has_scope or operation_row.scope == "-" else "403 insufficient_scope"
+        container, (kind, needed_role) = record, operation_row.required_role
+        role = self.effective_role(caller, record)
         if (
             alternative_container
             and not caller.key
             and alternative_container.exists
             and role_suffices(self.effective_role(caller, alternative_container), needed_role)
+            and role in (None, "member")
         ):
-            role = role or "member"
-            container = alternative_container if role == "member" else container
-            kind = container.kind
-        is_public = operation_row.is_public_when_published and container.fields["status"] == "published"
-        if not container.exists or (role is None and needed_role and not is_public) or (record and not record.exists):
+            role, container, kind = "member", alternative_container, alternative_container.kind
+        is_public = operation_row.is_public_when_published and record.fields["status"] == "published"
+        if not record.exists or not container.exists or (role is None and needed_role and not is_public):
             return NOT_FOUND
-        if is_public and (
-            role is None or (caller.key and not scopes_allow(caller.key.fields["scopes"], operation_row))
-        ):
-            return None
         if caller.key:
-            return None if scopes_allow(caller.key.fields["scopes"], operation_row) else "403 insufficient_scope"
+            return None if has_scope or is_public else "403 insufficient_scope"
         role_container = container.container_of_kind(kind) if needed_role else None
-        return (
-            None
-            if role_container is None or role_suffices(self.effective_role(caller, role_container), needed_role)
-            else "403 insufficient_role"
-        )
+        is_visitor = is_public and role is None
+        has_role = not role_container or role_suffices(self.effective_role(caller, role_container), needed_role)
+        return None if is_visitor or has_role else "403 insufficient_role"
 
     @staticmethod
-    def _principal_refusal(
-        caller: Caller, operation_row: InterfaceOperation, container: ModelRecord | None
-    ) -> str | None:
+    def _principal_refusal(caller: Caller, operation_row: InterfaceOperation, record: ModelRecord | None) -> str | None:
         if caller.key and (ended := caller.key.fields["status"]) != "active":
             return f"401 api_key_{ended}"
         if operation_row.access in ("public", "lead-token", "preview-token"):
             return None
         if caller.kind == "nobody":
             if operation_row.is_public_when_published:
-                return (
-                    None if container and container.exists and container.fields["status"] == "published" else NOT_FOUND
-                )
+                is_published = record and record.exists and record.fields["status"] == "published"
+                return None if is_published else NOT_FOUND
             return "401 unauthenticated"
         if operation_row.access == "operator" and caller.kind != "operator":
             return "403 forbidden"

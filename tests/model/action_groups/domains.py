@@ -5,31 +5,29 @@ from typing import Final
 from hypothesis import strategies as st
 
 from tests.model.actions import action, record_index
-from tests.model.model_run import ModelRun, Sender
+from tests.model.model_run import DAY_SECONDS, ModelRun, Sender
 from tests.model.service_model import ModelRecord
 
-_DAY: Final = 24 * 3600
-_WEEK: Final = 7 * _DAY
+_WEEK: Final = 7 * DAY_SECONDS
 
 domains = st.sampled_from(["engines.example.com", "looms.example.org", "mills.example.org"])
 
 
 @action(platform=record_index, domain=domains)
 def set_custom_domain(run: ModelRun, by: Sender, record: ModelRecord, domain: str) -> None:
-    claimed_domain, domain_status = record.internal.get("domain"), record.internal.get("domain_status")
-    repeat_status = 200 if claimed_domain == domain and domain_status == "pending" else None
-    response = run.request(
-        Sender(by.caller_name), "set_custom_domain", record, body={"domain": domain}, success_status=repeat_status
-    )
-    if response:
+    is_repeated = (record.internal.get("domain"), record.internal.get("domain_status")) == (domain, "pending")
+    success_status = 200 if is_repeated else None
+    sender, body = Sender(by.caller_name), {"domain": domain}
+    if response := run.request(sender, "set_custom_domain", record, body, success_status=success_status):
         assert (response.json["domain"], response.json["status"]) == (domain, "pending")
-        if repeat_status is None:
-            record.internal |= {
-                "domain": domain,
-                "domain_status": "pending",
-                "domain_expires_at_seconds": run.elapsed_seconds + _WEEK,
-            }
+        if not is_repeated:
+            _begin_verification(run, record, domain)
             run.expect_entry(by, "set_custom_domain", record)
+
+
+def _begin_verification(run: ModelRun, platform: ModelRecord, domain: str) -> None:
+    platform.internal |= {"domain": domain, "domain_status": "pending"}
+    platform.internal["domain_expires_at_seconds"] = run.elapsed_seconds + _WEEK
 
 
 @action(platform=record_index)
@@ -39,7 +37,7 @@ def verify_custom_domain(run: ModelRun, by: Sender, record: ModelRecord) -> None
     if response := run.request(Sender(by.caller_name), "verify_custom_domain", record, refusal=refusal):
         assert (response.json["status"], response.json["lastError"]) == ("pending", "TXT_NOT_FOUND")
         if record.internal["domain_status"] == "failed":
-            record.internal |= {"domain_status": "pending", "domain_expires_at_seconds": run.elapsed_seconds + _WEEK}
+            _begin_verification(run, record, record.internal["domain"])
         run.expect_entry(by, "verify_custom_domain", record)
 
 
@@ -54,10 +52,9 @@ def remove_custom_domain(run: ModelRun, by: Sender, record: ModelRecord) -> None
 def list_domain_inventory(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
     if response := run.request(by, "list_domain_inventory", organization, query={"limit": 100}):
         listed = [(i["platformId"], i["customDomain"], i["verificationStatus"]) for i in response.json["items"]]
-        assert listed == [
-            (p.id, p.internal.get("domain"), p.internal.get("domain_status") or "none")
-            for p in run.model.list_existing("platform", organization)
-        ]
+        platforms = run.model.list_existing("platform", organization)
+        states = [(p.id, p.internal.get("domain"), p.internal.get("domain_status")) for p in platforms]
+        assert listed == [(platform_id, domain, status or "none") for platform_id, domain, status in states]
 
 
 def apply_verification_timeout(run: ModelRun, platform: ModelRecord) -> None:
@@ -66,9 +63,7 @@ def apply_verification_timeout(run: ModelRun, platform: ModelRecord) -> None:
         return
     status = run.api.get(f"{platform.path}/custom-domain", caller=run.owner_of(platform)).json["status"]
     seconds_overdue = run.elapsed_seconds - platform.internal["domain_expires_at_seconds"]
-    assert status == ("pending" if seconds_overdue < 0 else "failed") or 0 <= seconds_overdue < _DAY
+    assert status == ("pending" if seconds_overdue < 0 else "failed") or 0 <= seconds_overdue < DAY_SECONDS
     if status == "failed":
         platform.internal["domain_status"] = "failed"
-        run.model.expected_system_entries.setdefault(platform.log_id, []).append(
-            ("platform.custom_domain.failed", platform.id)
-        )
+        run.expect_system_entry(platform, "platform.custom_domain.failed")

@@ -11,8 +11,7 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.model.action_groups import domains, invitations, pages
 from tests.model.actions import action, positions
-from tests.model.fake_endpoints import STATES
-from tests.model.model_run import ModelRun
+from tests.model.model_run import ENDPOINT_STATES, ModelRun
 
 FAULTS: Final = ("THROTTLED", "TIMED_OUT", "RESPONSE_LOST", "DIED_BEFORE", "DIED_AFTER", "CONFLICT")
 PAUSE_SECONDS: Final = 360
@@ -21,7 +20,6 @@ PAUSE_SECONDS: Final = 360
 
 @action()
 def settle(run: ModelRun) -> None:
-    """Let the workers handle all messages."""
     run.workers.run_until_idle()
 
 
@@ -60,10 +58,7 @@ def apply_elapsed_time(run: ModelRun) -> None:
         is_pending = record.kind == "invitation" and record.fields["status"] == "pending" and record.exists
         if is_pending and invitations.status(run, record) == "expired":
             record.fields["status"], record.has_unseen_version = "expired", True
-            kind = record.internal["container"].kind
-            run.model.expected_system_entries.setdefault(record.log_id, []).append(
-                (f"{kind}.invitation.expired", record.id)
-            )
+            run.expect_system_entry(record, f"{record.internal['container'].kind}.invitation.expired")
 
 
 @action()
@@ -97,7 +92,7 @@ def fail_worker(run: ModelRun, fault: str, at: int) -> None:
         run.workers.try_deliver()
 
 
-@action(state=st.sampled_from(STATES))
+@action(state=st.sampled_from(ENDPOINT_STATES))
 def endpoints_become(run: ModelRun, state: str) -> None:
     run.endpoints.state = state
 

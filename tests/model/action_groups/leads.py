@@ -12,10 +12,7 @@ NEXT_STATUSES: Final = {
     "new": ["contacted"],
     "contacted": ["qualified"],
     "qualified": ["converted"],
-    "converted": [],
-    "unqualified": [],
-    "spam": [],
-    "withdrawn": [],
+    **{status: list[str]() for status in ("converted", "unqualified", "spam", "withdrawn")},
 }
 CLOSED_STATUSES: Final = ("unqualified", "spam", "withdrawn")
 
@@ -30,9 +27,7 @@ def _can_transition(current: str, target: str) -> bool:
 def create_public_lead(run: ModelRun, by: Sender, name: str, message: str | None) -> None:
     email_address = f"lead{len(run.model.records)}@example.org"
     body = {"contactName": name, "contactEmail": email_address, "message": message}
-    if response := run.request(by, "create_public_lead", body=body):
-        created = run.add_created_record("lead", response, None, {**body, "status": "new"}, "leadToken")
-        run.expect_entry(by, "create_public_lead", created)
+    run.create(by, "create_public_lead", "lead", None, body, {**body, "status": "new"}, "leadToken")
 
 
 @action(weight=6, lead=record_index, status=st.sampled_from([*NEXT_STATUSES]), sender_choice=st.integers(0, 4))
@@ -42,16 +37,11 @@ def change_marketing_lead_status(
     by = by if sender_choice == 0 else Sender("operator", by.if_match)
     current = record.fields["status"]
     refusal = None if status == current or _can_transition(current, status) else "409 invalid_transition"
-    if response := run.request(by, "change_marketing_lead_status", None, record, {"status": status}, refusal=refusal):
+    if response := run.request(by, "change_marketing_lead_status", record, {"status": status}, refusal=refusal):
         assert response.json["status"] == status
-        _apply_status(run, by, "change_marketing_lead_status", record, status)
-
-
-def _apply_status(run: ModelRun, by: Sender, operation: str, lead: ModelRecord, status: str) -> None:
-    lead.internal["withdrawn"] = status == "withdrawn"
-    if lead.fields["status"] != status:
-        lead.fields |= {"status": status, "version": lead.fields["version"] + 1}
-        run.expect_entry(by, operation, lead)
+        if current != status:
+            record.fields |= {"status": status, "version": record.fields["version"] + 1}
+            run.expect_entry(by, "change_marketing_lead_status", record)
 
 
 @action(lead=record_index, with_token=st.booleans())
@@ -71,6 +61,5 @@ def get_public_lead(run: ModelRun, by: Sender, record: ModelRecord, with_token: 
 @action(lead=record_index)
 def list_marketing_leads(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     if response := run.request(by, "list_marketing_leads", query={"email": record.fields["contactEmail"]}):
-        assert [(item["id"], item["status"]) for item in response.json["items"]] == [
-            (record.id, record.fields["status"])
-        ]
+        listed = [(item["id"], item["status"]) for item in response.json["items"]]
+        assert listed == [(record.id, record.fields["status"])]

@@ -8,7 +8,7 @@ from tests.model.action_groups.api_keys import revoke_dependent_keys
 from tests.model.actions import PEOPLE, action, record_index
 from tests.model.interface_operations import expand_scopes, role_suffices
 from tests.model.model_run import ModelRun, Sender
-from tests.model.service_model import Caller, Json, Model, ModelRecord
+from tests.model.service_model import MEMBERS, Caller, Json, Model, ModelRecord
 
 TOO_LOW: Final = "403 insufficient_role"
 OWNER_STAYS: Final = "409 owner_must_transfer"
@@ -34,15 +34,14 @@ def update_organization_member(run: ModelRun, by: Sender, organization: ModelRec
     member = _latest_membership(run, organization, whom)
     if member is None:
         return
-    is_owner, caller = member.fields["role"] == "owner", run.resolve_caller(by.caller_name)[0]
-    refusal = None
-    if role != member.fields["role"]:
+    caller, current_role, refusal = run.caller_of(by), member.fields["role"], None
+    if role != current_role:
         is_grantable = role_suffices(max_grantable_role(run.model, caller, organization), role)
+        is_owner = current_role == "owner"
         refusal = OWNER_STAYS if is_owner else TOO_LOW if not is_grantable else OWNER_STAYS if role == "owner" else None
-    response = run.request(by, "update_organization_member", organization, member, {"role": role}, refusal=refusal)
-    if response:
+    if response := run.request(by, "update_organization_member", member, {"role": role}, refusal=refusal):
         shown = redact_for(run, caller, organization, member.fields)
-        if role != member.fields["role"]:
+        if role != current_role:
             implied_scopes = expand_scopes([{"member": "read", "editor": "write"}.get(role, "admin")])
             shown = {**shown, "revokedKeys": revoke_keys_of_member(run, member, "member_demoted", {*implied_scopes})}
         apply_role_change(run, by, "update_organization_member", member, response.json, {**shown, "role": role})
@@ -53,16 +52,13 @@ def revoke_keys_of_member(
     run: ModelRun, member: ModelRecord, reason: str, implied_scopes: set[str]
 ) -> list[Json] | None:
     """Revoke the API keys that a member created and that exceed the scopes that the member has from now on."""
-    assert member.container
-    return revoke_dependent_keys(
-        member.container, run.model.list_existing("api_key"), member.fields["userId"], reason, implied_scopes
-    )
+    keys = run.model.list_existing("api_key")
+    return revoke_dependent_keys(member.parent, keys, member.fields["userId"], reason, implied_scopes)
 
 
 def apply_role_change(
     run: ModelRun, by: Sender, operation: str, member: ModelRecord, shown_member: Json, expected: Json
 ) -> None:
-    """Record the changed role of a member."""
     has_changed = member.fields["role"] != expected["role"]
     assert {**shown_member, "version": 0, "updatedAt": ""} == {**expected, "version": 0, "updatedAt": ""}
     assert shown_member["version"] - member.fields["version"] == has_changed
@@ -73,28 +69,25 @@ def apply_role_change(
 
 def _latest_membership(run: ModelRun, container: ModelRecord, whom: str) -> ModelRecord | None:
     """Return the latest membership of a person, which may be deleted."""
-    person = run.people[whom].id
-    memberships = [t for t in run.model.records if t.kind == "member" and t.container is container]
-    return next((t for t in reversed(memberships) if t.fields["userId"] == person), None)
+    memberships = [m for m in run.model.list_all("member", container) if m.fields["userId"] == run.people[whom].id]
+    return memberships[-1] if memberships else None
 
 
 @action(weight=1, place=record_index, whom=people)
 def remove_organization_member(run: ModelRun, by: Sender, organization: ModelRecord, whom: str) -> None:
-    member = _latest_membership(run, organization, whom)
-    if member:
+    if member := _latest_membership(run, organization, whom):
         refusal = OWNER_STAYS if member.fields["role"] == "owner" else None
-        if run.request(by, "remove_organization_member", organization, member, refusal=refusal):
-            member.fields["revokedKeys"] = revoke_keys_of_member(run, member, "member_removed", set())
-            run.expect_entry(by, "remove_organization_member", member)
+        if run.delete(by, "remove_organization_member", member, refusal=refusal):
+            revoke_keys_of_member(run, member, "member_removed", set())
             end_membership(run, member)
 
 
 @action(weight=1, place=record_index)
 def leave_organization(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
-    member = run.model.membership(organization, run.resolve_caller(by.caller_name)[0].id)
+    member = run.model.membership(organization, run.caller_of(by).id)
     refusal = OWNER_STAYS if member and member.fields["role"] == "owner" else None
     if run.request(by, "leave_organization", organization, refusal=refusal) and member:
-        member.fields["revokedKeys"] = revoke_keys_of_member(run, member, "member_left", set())
+        revoke_keys_of_member(run, member, "member_left", set())
         run.expect_entry(by, "leave_organization", member)
         end_membership(run, member)
 
@@ -109,8 +102,7 @@ def end_membership(run: ModelRun, member: ModelRecord) -> None:
             record.is_deleted = True
         is_pending = record.kind == "invitation" and record.fields["status"] == "pending"
         if is_pending and record.fields["invitedBy"] == user_id and _rests_on(member, record):
-            record.fields["status"] = "revoked"
-            record.has_unseen_version = True
+            record.fields["status"], record.has_unseen_version = "revoked", True
 
 
 def _rests_on(member: ModelRecord, invitation: ModelRecord) -> bool:
@@ -125,19 +117,24 @@ def transfer_ownership(run: ModelRun, by: Sender, organization: ModelRecord, to:
     owner = run.model.membership(organization, organization.fields["ownerId"])
     refusal = None if successor else "422 validation_failed"
     body = {"newOwnerId": run.people[to].id}
-    response = run.request(by, "transfer_ownership", organization, body=body, refusal=refusal)
-    if response and owner and successor and run.apply_change(organization, response, {"ownerId": body["newOwnerId"]}):
+    response = run.request(by, "transfer_ownership", organization, body, refusal=refusal)
+    if response and run.apply_change(by, "transfer_ownership", organization, response, {"ownerId": body["newOwnerId"]}):
         for member, role in ((owner, "admin"), (successor, "owner")):
-            member.fields["role"], member.has_unseen_version = role, True
-            member.fields = run.read_as_owner(member).json
+            assert member
+            member.has_unseen_version, member.fields = True, run.read_as_owner(member).json
             assert member.fields["role"] == role
-        run.expect_entry(by, "transfer_ownership", organization)
 
 
 @action(place=record_index)
 def list_organization_members(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
-    if response := run.request(by, "list_organization_members", organization, query={"limit": 100}):
-        caller = run.resolve_caller(by.caller_name)[0]
-        members = run.model.list_existing("member", organization)
-        assert response.json["items"] == [redact_for(run, caller, organization, member.fields) for member in members]
-        assert [m.fields["userId"] for m in members if m.fields["role"] == "owner"] == [organization.fields["ownerId"]]
+    check_members(run, by, "list_organization_members", organization)
+    members = run.model.list_existing("member", organization)
+    owner_ids = [member.fields["userId"] for member in members if member.fields["role"] == "owner"]
+    assert owner_ids == [organization.fields["ownerId"]] or not organization.exists
+
+
+def check_members(run: ModelRun, by: Sender, operation: str, container: ModelRecord) -> None:
+    """List the members of a container. The response must have all of them, as the caller sees them."""
+    if response := run.request(by, operation, container, query={"limit": 100}):
+        caller, members = run.caller_of(by), run.model.list_existing(MEMBERS[container.kind], container)
+        assert response.json["items"] == [redact_for(run, caller, container, member.fields) for member in members]

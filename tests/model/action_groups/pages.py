@@ -21,19 +21,15 @@ def create_page(run: ModelRun, by: Sender, record: ModelRecord, slug: str, paren
     parent_page = run.model.pick("page", parent, record) if parent is not None else None
     body = {"title": _title(run), "slug": slug, "parentId": parent_page.id if parent_page else None, "isHome": home}
     refusal = "422 validation_failed" if parent_page and not parent_page.exists else None
-    if response := run.request(
-        by, "create_page", record, body=body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
-    ):
-        publication = publication_of(record)
-        page, position = response.json["id"], (response.json["parentId"], slug)
-        publication.create(page, response.json["draftRevisionId"], response.json["title"], position)
+    options: Json = {"refusal": refusal, "possible_refusals": _POSITION_REFUSALS}
+    if response := run.request(by, "create_page", record, body, **options):
+        publication, page = publication_of(record), response.json
+        publication.create(page["id"], page["draftRevisionId"], page["title"], (page["parentId"], slug))
         if home:
-            publication.make_home(response.json["id"])
-        expected = {**body, "isHome": publication.home_page == response.json["id"], "status": "draft"}
-        created = run.add_created_record(
-            "page", response, record, {**expected, "path": publication.draft_paths[response.json["id"]]}
-        )
-        run.expect_entry(by, "create_page", created)
+            publication.make_home(page["id"])
+        expected = {**body, "isHome": publication.home_page == page["id"], "status": "draft"}
+        expected["path"] = publication.draft_paths[page["id"]]
+        run.add_created_record(by, "create_page", "page", response, record, expected)
 
 
 def _title(run: ModelRun) -> str:
@@ -47,42 +43,38 @@ def edit_page(
     parent_page = run.model.pick("page", parent, record.parent) if parent is not None else None
     body: Json = {"title": _title(run)} | ({"slug": slug} if slug else {})
     body |= {"parentId": parent_page.id if parent_page else None} if moves else {}
-    refusal = "422 validation_failed" if moves and parent_page and not parent_page.exists else None
+    is_unknown = moves and parent_page and not parent_page.exists
+    options: Json = {"refusal": "422 validation_failed" if is_unknown else None}
     before = _public(run, record.parent)
-    response = run.request(
-        by, "update_page", record.parent, record, body, refusal=refusal, possible_refusals=_POSITION_REFUSALS
-    )
-    if response:
-        _apply_revision(record, response)
-        assert response.json["title"] == body["title"]
+    if response := run.request(by, "update_page", record, body, possible_refusals=_POSITION_REFUSALS, **options):
+        _apply_revision(run, by, "update_page", record, response, body["title"])
         assert _public(run, record.parent) == before, "an edit of a draft changed the published page"
-        run.expect_entry(by, "update_page", record)
 
 
-def _apply_revision(page: ModelRecord, response: ApiResponse) -> None:
+def _apply_revision(
+    run: ModelRun, by: Sender, operation: str, page: ModelRecord, response: ApiResponse, title: str
+) -> None:
     fields = response.json
-    assert page.container
+    assert fields["title"] == title
     revision, position = fields["draftRevisionId"], (fields["parentId"], fields["slug"])
-    publication_of(page.container).add_revision(page.id, revision, fields["title"], position)
-    replace_fields(page, fields)
+    publication_of(page.parent).add_revision(page.id, revision, title, position)
+    _replace_fields(run, by, operation, page, fields)
 
 
-def replace_fields(page: ModelRecord, fields: Json) -> None:
+def _replace_fields(run: ModelRun, by: Sender, operation: str, page: ModelRecord, fields: Json) -> None:
     """Replace the fields of a page, whose version must have increased."""
     assert fields["version"] > page.fields["version"]
     page.fields = fields
+    run.expect_entry(by, operation, page)
 
 
 def _public(run: ModelRun, site: ModelRecord) -> dict[str, tuple[int, object]]:
     paths = [*{*publication_of(site).public_paths.values(), "/"}][:4]
     visits = {path: visit(run, site, path) for path in paths}
-    return {
-        path: (response.status, response.json if response.status == 200 else None) for path, response in visits.items()
-    }
+    return {path: (each.status, each.json if each.status == 200 else None) for path, each in visits.items()}
 
 
 def visit(run: ModelRun, site: ModelRecord, path: str) -> ApiResponse:
-    """Return the response to an anonymous visitor."""
     return run.api.get(f"{site.path}/pages/by-path", query={"path": path})
 
 
@@ -93,19 +85,18 @@ def publish_page(run: ModelRun, by: Sender, record: ModelRecord, earlier: int) -
     if page_state and earlier < len(page_state.revisions) - 1:
         body = {"revisionId": [*page_state.revisions][earlier]}
     possible_refusals = (*_POSITION_REFUSALS, "422 validation_failed", "409 invalid_transition")
-    if response := run.request(by, "publish_page", record.parent, record, body, possible_refusals=possible_refusals):
-        before = record.fields
+    if response := run.request(by, "publish_page", record, body, possible_refusals=possible_refusals):
         publication_of(record.parent).publish(record.id, response.json["publishedRevisionId"])
         assert response.json["status"] == "published"
-        record.fields = response.json
-        if response.json["version"] > before["version"]:
+        if response.json["version"] > record.fields["version"]:
             run.expect_entry(by, "publish_page", record)
+        record.fields = response.json
 
 
 @action(weight=2, page=record_index)
 def unpublish_page(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     was_published = record.exists and publication_of(record.parent).pages[record.id].public_title is not None
-    response = run.request(by, "update_page", record.parent, record, {"unpublishAt": PAST})
+    response = run.request(by, "update_page", record, {"unpublishAt": PAST})
     if response and response.json["version"] > record.fields["version"]:
         if was_published:
             publication_of(record.parent).unpublish(record.id)
@@ -115,13 +106,10 @@ def unpublish_page(run: ModelRun, by: Sender, record: ModelRecord) -> None:
 
 @action(page=record_index)
 def make_page_home(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    response = run.request(
-        by, "update_page", record.parent, record, {"isHome": True}, possible_refusals=_POSITION_REFUSALS
-    )
+    response = run.request(by, "update_page", record, {"isHome": True}, possible_refusals=_POSITION_REFUSALS)
     if response and response.json["version"] > record.fields["version"]:
         publication_of(record.parent).make_home(record.id)
-        record.fields = response.json
-        run.expect_entry(by, "update_page", record)
+        _replace_fields(run, by, "update_page", record, response.json)
         for other in run.model.list_existing("page", record.parent):
             other.has_unseen_version = True
 
@@ -129,34 +117,28 @@ def make_page_home(run: ModelRun, by: Sender, record: ModelRecord) -> None:
 @action(page=record_index, hours=st.sampled_from([3, 30]))
 def schedule_page(run: ModelRun, by: Sender, record: ModelRecord, hours: int) -> None:
     """Schedule the publication of a page. The schedule may fail when it runs."""
-    body = {"publishAt": after(now(), hours=hours)}
-    if response := run.request(by, "update_page", record.parent, record, body):
-        replace_fields(record, response.json)
+    if response := run.request(by, "update_page", record, {"publishAt": after(now(), hours=hours)}):
+        _replace_fields(run, by, "update_page", record, response.json)
         record.internal["publish_at_seconds"] = run.elapsed_seconds + hours * 3600
-        run.expect_entry(by, "update_page", record)
 
 
 def apply_schedule(run: ModelRun, page: ModelRecord) -> None:
     """Apply a due schedule to the model: the page was published, or its position was taken."""
-    if (
-        page.internal.get("publish_at_seconds") is None
-        or page.internal["publish_at_seconds"] > run.elapsed_seconds
-        or page.container is None
-    ):
+    publish_at_seconds = page.internal.get("publish_at_seconds")
+    if publish_at_seconds is None or publish_at_seconds > run.elapsed_seconds:
         return
     page.internal["publish_at_seconds"], current_fields = None, run.read_as_owner(page).json
     if current_fields["publishAt"] is None:
         assert current_fields["publishedRevisionId"] == current_fields["draftRevisionId"]
-        publication, page.fields = publication_of(page.container), current_fields
+        publication, page.fields = publication_of(page.parent), current_fields
         if publication.pages[page.id].published_revision != current_fields["publishedRevisionId"]:
-            run.model.expected_system_entries.setdefault(page.log_id, []).append(("page.published", page.id))
+            run.expect_system_entry(page, "page.published")
         publication.publish(page.id, current_fields["publishedRevisionId"])
     else:
-        owner = next(name for name, person in run.people.items() if person is run.owner_of(page))
-        response = run.request(Sender(owner), "update_page", page.container, page, {"publishAt": None})
+        owner = run.sender_for_owner(page)
+        response = run.request(owner, "update_page", page, {"publishAt": None})
         assert response
-        replace_fields(page, response.json)
-        run.expect_entry(Sender(owner), "update_page", page)
+        _replace_fields(run, owner, "update_page", page, response.json)
 
 
 @action(page=record_index, earlier=st.integers(0, 3))
@@ -166,28 +148,20 @@ def restore_page_revision(run: ModelRun, by: Sender, record: ModelRecord, earlie
         return
     before, revisions = _public(run, record.parent), [*page_state.revisions]
     revision_id = revisions[earlier % len(revisions)]
-    if response := run.request(
-        by,
-        "restore_page_revision",
-        record.parent,
-        record,
-        possible_refusals=_POSITION_REFUSALS,
-        revision_id=revision_id,
-    ):
-        assert response.json["title"] == page_state.revisions[revision_id][0]
-        _apply_revision(record, response)
+    options: Json = {"possible_refusals": _POSITION_REFUSALS, "revision_id": revision_id}
+    if response := run.request(by, "restore_page_revision", record, **options):
+        title = page_state.revisions[revision_id][0]
+        _apply_revision(run, by, "restore_page_revision", record, response, title)
         assert _public(run, record.parent) == before, "a restored draft changed the published page"
-        run.expect_entry(by, "restore_page_revision", record)
 
 
 @action(weight=2, page=record_index, cascade=st.booleans())
 def delete_page(run: ModelRun, by: Sender, record: ModelRecord, cascade: bool) -> None:  # noqa: FBT001 - passed by name
     query = {"strategy": "cascade"} if cascade else None
     possible_refusals = ("409 limit_exceeded",) if cascade else ("409 not_empty",)
-    if run.request(by, "delete_page", record.parent, record, possible_refusals=possible_refusals, query=query):
+    if run.delete(by, "delete_page", record, possible_refusals=possible_refusals, query=query):
         publication = publication_of(record.parent)
         publication.delete(record.id)
-        run.expect_entry(by, "delete_page", record)
         for page_record in run.model.list_existing("page", record.parent):
             page_record.is_deleted = page_record.id not in publication.pages
             page_record.has_unseen_version = True
@@ -197,10 +171,8 @@ def delete_page(run: ModelRun, by: Sender, record: ModelRecord, cascade: bool) -
 def get_page_by_path(run: ModelRun, by: Sender, record: ModelRecord, path: str) -> None:
     """Visit a path. Every caller gets the published page, a redirect or *not found*, never a draft."""
     public = {page_path: page for page, page_path in publication_of(record).public_paths.items()}
-    possible_refusals = () if path in public else ("301", "302", "307", "308", "404 not_found")
-    if response := run.request(
-        by, "get_page_by_path", record, query={"path": path}, possible_refusals=possible_refusals
-    ):
+    options: Json = {"possible_refusals": () if path in public else ("301", "302", "307", "308", "404 not_found")}
+    if response := run.request(by, "get_page_by_path", record, query={"path": path}, **options):
         is_redirect_source = any(path == r.fields["fromPath"] for r in run.model.list_existing("redirect", record))
         if response.status == 200 and not is_redirect_source:
             assert public[path] == response.json["id"]
@@ -215,23 +187,19 @@ def list_pages(run: ModelRun, by: Sender, record: ModelRecord) -> None:
 
 @action(page=record_index)
 def list_page_revisions(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    response = run.request(by, "list_page_revisions", record.parent, record, query={"limit": 100})
-    if response:
+    if response := run.request(by, "list_page_revisions", record, query={"limit": 100}):
         drafts = publication_of(record.parent).pages[record.id].revisions
-        assert [(item["id"], item["title"]) for item in response.json["items"]] == [
-            (revision, title) for revision, (title, _) in [*drafts.items()][::-1]
-        ]
+        expected = [(revision, title) for revision, (title, _) in drafts.items()][::-1]
+        assert [(item["id"], item["title"]) for item in response.json["items"]] == expected
 
 
 @action(page=record_index)
 def preview_page(run: ModelRun, by: Sender, record: ModelRecord) -> None:
     """Create a preview link, which shows the draft to everyone who has it."""
-    if response := run.request(by, "preview_page", record.parent, record):
+    if response := run.request(by, "preview_page", record):
         page_state = publication_of(record.parent).pages[record.id]
-        path = f"{record.path}/preview-public"
-        preview = run.api.get(path, query={"token": response.json["token"]})
-        assert (preview.status, preview.json["page"]["title"]) == (
-            200,
-            page_state.revisions[page_state.draft_revision][0],
-        )
-        assert run.api.get(path, query={"token": response.json["token"][:-2]}).status_and_code == "404 not_found"
+        title = page_state.revisions[page_state.draft_revision][0]
+        path, token = f"{record.path}/preview-public", response.json["token"]
+        preview = run.api.get(path, query={"token": token})
+        assert (preview.status, preview.json["page"]["title"]) == (200, title)
+        assert run.api.get(path, query={"token": token[:-2]}).status_and_code == "404 not_found"

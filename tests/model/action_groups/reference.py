@@ -5,21 +5,14 @@ from hypothesis import strategies as st
 from tests.model.actions import action
 from tests.model.model_run import ModelRun, Sender
 
-_GET_OPERATIONS = {
-    "countries": "get_country",
-    "currencies": "get_currency",
-    "languages": "get_language",
-    "cities": "get_city",
-}
+_SINGULARS = {"countries": "country", "currencies": "currency", "languages": "language", "cities": "city"}
 
 
-@action(of=st.sampled_from([*_GET_OPERATIONS]))
+@action(of=st.sampled_from([*_SINGULARS]))
 def read_reference_data(run: ModelRun, by: Sender, of: str) -> None:
-    """Read a list and its first record."""
     if response := run.request(by, f"list_{of}", query={"limit": 3}):
-        first = response.json["items"][0]
-        parameter = {"countries": "country_id", "currencies": "currency_id", "languages": "language_id"}.get(of)
-        single = run.request(by, _GET_OPERATIONS[of], **{parameter or "city_id": first["id"]})
+        first, singular = response.json["items"][0], _SINGULARS[of]
+        single = run.request(by, f"get_{singular}", **{f"{singular}_id": first["id"]})
         assert single
         assert first.items() <= single.json.items()
 

@@ -14,17 +14,9 @@ _targets = st.sampled_from(["/a", "/b/c", "https://example.com/", "/"])
 
 
 def publication_of(site: ModelRecord) -> SiteModel:
-    """Return the model of a site's pages."""
     publication = site.internal.setdefault("pages", SiteModel())
     assert isinstance(publication, SiteModel)
     return publication
-
-
-def _slug_refusal(run: ModelRun, slug: str | None, site: ModelRecord | None = None) -> str | None:
-    holder_ids = {t.fields["slug"]: t.id for t in run.model.records if t.kind == "site" and not t.is_deleted}
-    former_id = run.model.former_slugs.get(f"site/{slug}")
-    holder_id = holder_ids.get(slug or "") or former_id
-    return "409 slug_taken" if holder_id and holder_id != (site and site.id) else None
 
 
 @action(
@@ -32,42 +24,31 @@ def _slug_refusal(run: ModelRun, slug: str | None, site: ModelRecord | None = No
     fields=st.fixed_dictionaries({"name": names}, optional={"slug": slugs, "description": optional_texts}),
 )
 def create_site(run: ModelRun, by: Sender, organization: ModelRecord, fields: Json) -> None:
-    refusal = _slug_refusal(run, fields.get("slug"))
-    if response := run.request(by, "create_site", organization, body=fields, refusal=refusal):
-        expected = {"description": None, "status": "draft", "platformId": None, "homePageId": None, **fields}
-        created = run.add_created_record("site", response, organization, expected)
-        assert _slug_refusal(run, created.fields["slug"], created) is None
-        run.expect_entry(by, "create_site", created)
+    refusal = run.model.slug_refusal("site", fields.get("slug"))
+    expected = {"description": None, "status": "draft", "platformId": None, "homePageId": None, **fields}
+    if created := run.create(by, "create_site", "site", organization, fields, expected, refusal=refusal):
+        assert run.model.slug_refusal("site", created.fields["slug"], created) is None
 
 
 @action(site=record_index, fields=_fields)
 def update_site(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
-    refusal = _slug_refusal(run, fields["slug"], record) if "slug" in fields else None
-    if response := run.request(by, "update_site", record, body=fields, refusal=refusal):
-        former_slug = record.fields["slug"]
-        record.fields |= {name: response.json[name] for name in ("host", "homePageId")}
-        if run.apply_change(record, response, fields):
-            run.model.former_slugs[f"site/{former_slug}"] = record.id
-            run.model.former_slugs.pop(f"site/{record.fields['slug']}", None)
-            run.expect_entry(by, "update_site", record)
+    former_slug, derived_fields = record.fields["slug"], ("host", "homePageId")
+    refusal = run.model.slug_refusal("site", fields.get("slug"), record)
+    if run.update(by, "update_site", record, fields, fields, derived_fields=derived_fields, refusal=refusal):
+        run.model.keep_former_slug(record, former_slug)
 
 
 @action(site=record_index, status=_statuses)
 def publish_site(run: ModelRun, by: Sender, record: ModelRecord, status: str) -> None:
-    if response := run.request(by, "update_site", record, body={"status": status}):
-        record.fields |= {name: response.json[name] for name in ("homePageId", "publishedAt")}
+    body, event = {"status": status}, "site.published" if status == "published" else "site.unpublished"
+    derived_fields = ("homePageId", "publishedAt")
+    if run.update(by, "update_site", record, body, body, event=event, derived_fields=derived_fields):
         assert (record.fields["publishedAt"] is None) == (status == "draft")
-        if run.apply_change(record, response, {"status": status}):
-            run.expect_entry(
-                by, "update_site", record, "site.published" if status == "published" else "site.unpublished"
-            )
 
 
 @action(weight=1, site=record_index)
 def delete_site(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    if run.request(by, "delete_site", record):
-        run.expect_entry(by, "delete_site", record)
-        record.is_deleted = True
+    run.delete(by, "delete_site", record)
 
 
 @action(site=record_index)
@@ -78,40 +59,29 @@ def get_site(run: ModelRun, by: Sender, record: ModelRecord) -> None:
 
 @action(place=record_index)
 def list_sites(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
-    if response := run.request(by, "list_sites", organization, query={"limit": 100}):
-        assert [item["id"] for item in response.json["items"]] == [
-            s.id for s in run.model.list_existing("site", organization)
-        ]
+    run.check_list(by, "list_sites", organization, run.model.list_existing("site", organization))
 
 
 @action(site=record_index, source=_source_paths, target=_targets)
 def create_redirect(run: ModelRun, by: Sender, record: ModelRecord, source: str, target: str) -> None:
-    redirects_from_source = [r for r in run.model.list_existing("redirect", record) if r.fields["fromPath"] == source]
-    refusal = "409 already_exists" if redirects_from_source else None
+    is_taken = any(r.fields["fromPath"] == source for r in run.model.list_existing("redirect", record))
     body = {"fromPath": source, "toPath": target, "statusCode": 302}
-    possible_refusals = (
-        () if redirects_from_source else ("409 redirect_loop", "409 already_exists")
-    )  # Moved pages leave redirects that the model does not know.
-    if response := run.request(
-        by, "create_redirect", record, body=body, refusal=refusal, possible_refusals=possible_refusals
-    ):
-        created = run.add_created_record("redirect", response, record, {**body, "enabled": True, "origin": "manual"})
-        run.expect_entry(by, "create_redirect", created)
+    # Moved pages leave redirects that the model does not know.
+    options: Json = {"possible_refusals": ("409 redirect_loop", "409 already_exists")}
+    options = {"refusal": "409 already_exists"} if is_taken else options
+    expected = {**body, "enabled": True, "origin": "manual"}
+    run.create(by, "create_redirect", "redirect", record, body, expected, **options)
 
 
 @action(redirect=record_index, fields=optional_fields(enabled=st.booleans(), statusCode=st.sampled_from([301, 308])))
 def update_redirect(run: ModelRun, by: Sender, record: ModelRecord, fields: Json) -> None:
     possible_refusals = ("409 redirect_loop",) if fields.get("enabled") else ()
-    response = run.request(by, "update_redirect", record.container, record, fields, possible_refusals=possible_refusals)
-    if response and run.apply_change(record, response, fields):
-        run.expect_entry(by, "update_redirect", record)
+    run.update(by, "update_redirect", record, fields, fields, possible_refusals=possible_refusals)
 
 
 @action(weight=2, redirect=record_index)
 def delete_redirect(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    if run.request(by, "delete_redirect", record.container, record):
-        run.expect_entry(by, "delete_redirect", record)
-        record.is_deleted = True
+    run.delete(by, "delete_redirect", record)
 
 
 @action(site=record_index, menu=st.sampled_from(["main", "foot"]), name=names, page=st.none() | record_index)
@@ -123,32 +93,25 @@ def put_navigation_menu(run: ModelRun, by: Sender, record: ModelRecord, menu: st
     menu_record = next((m for m in run.model.list_existing("menu", record) if m.id == menu), None)
     sender = Sender(by.caller_name) if menu_record is None else by
     body = {"name": name, "items": items}
-    response = run.request(sender, "put_navigation_menu", record, menu_record, body, navigation_id=menu)
+    response = run.request(sender, "put_navigation_menu", menu_record or record, body, navigation_id=menu)
     if response is None:
         return
-    actual_items = [(item["id"], item["type"], item["pageId"]) for item in response.json["items"]]
+    actual_items = _item_summaries(response.json["items"])
     assert actual_items == [(item["id"], item["type"], item.get("pageId")) for item in items]
     if menu_record is None:
-        created = run.add_created_record("menu", response, record, {"id": menu, "name": name})
-        run.expect_entry(by, "put_navigation_menu", created)
+        run.add_created_record(by, "put_navigation_menu", "menu", response, record, {"id": menu, "name": name})
     elif response.json["version"] > menu_record.fields["version"]:
         assert response.json["version"] == menu_record.fields["version"] + 1
         menu_record.fields = response.json
         run.expect_entry(by, "put_navigation_menu", menu_record)
     else:
-        assert (menu_record.fields["name"], _item_summaries(menu_record.fields)) == (
-            name,
-            _item_summaries({"items": response.json["items"]}),
-        )
+        assert (menu_record.fields["name"], _item_summaries(menu_record.fields["items"])) == (name, actual_items)
 
 
-def _item_summaries(menu: Json) -> list[tuple[str, str, str | None]]:
-    return [(item["id"], item["type"], item["pageId"]) for item in menu["items"]]
+def _item_summaries(items: list[Json]) -> list[tuple[str, str, str | None]]:
+    return [(item["id"], item["type"], item["pageId"]) for item in items]
 
 
 @action(site=record_index)
 def list_navigation_menus(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    if response := run.request(by, "list_navigation_menus", record, query={"limit": 100}):
-        assert [item["id"] for item in response.json["items"]] == [
-            m.id for m in run.model.list_existing("menu", record)
-        ]
+    run.check_list(by, "list_navigation_menus", record, run.model.list_existing("menu", record))
