@@ -26,7 +26,6 @@ def connections(request):
 
 @pytest.fixture(params=["a person", "a key"])
 def caller(request, api, organization, grace):
-    """An admin."""
     return grace if request.param == "a person" else create_api_key(api, organization, "admin")
 
 

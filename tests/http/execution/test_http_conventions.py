@@ -1,58 +1,60 @@
+"""HTTP conventions: cases beyond those that `tests/catalogue` and `tests/security` test for every operation."""
+
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 
 from chalicelib.entrypoints.openapi import headers
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
+from tests.harness.api import STAGE_PATH, ApiResponse
+from tests.harness.callers import Person
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.organizations import create_api_key, create_organization
+from tests.harness.organizations import create_api_key, create_organization, post_api_key
 
 AS_JSON = {"Content-Type": "application/json"}
 MAX_BODY_BYTES = 1 << 20
 
 
 class TestBodies:
-    def test_a_body_that_is_no_json_object_is_rejected(self, api, organization, ada):
-        texts = [b"{", b"nothing", b'{"name": }', b"{'name': 'x'}", b'{"name": "x"} x', b'{"name": NaN}']
-        malformed = [*texts, b'{"x": -Infinity}', b"\xff\xfe", b'{"name": "\xff"}', b'{"a":' * 3000]
-        problems = dict.fromkeys(malformed, "400 malformed_json")
-        problems |= dict.fromkeys((b"[]", b'"x"', b"null", b"7"), "422 validation_failed")
-        for body, problem in problems.items():
-            for method, path in (("POST", "/organizations"), ("PATCH", organization.path)):
-                response = api.request(method, path, caller=ada, body=body, headers=AS_JSON)
-                assert response.status_and_code == problem, body
+    @pytest.mark.parametrize(
+        ("body", "problem"),
+        [
+            *((body, "400 malformed_json") for body in (b"nothing", b'{"name": }', b"{'name': 'x'}", b'{"name": NaN}')),
+            *((body, "422 validation_failed") for body in (b"[]", b'"x"', b"null", b"7")),
+        ],
+    )
+    def test_a_body_that_is_no_json_object_is_rejected(self, api, organization, ada, body, problem):
+        for method, path in (("POST", "/organizations"), ("PATCH", organization.path)):
+            assert api.request(method, path, caller=ada, body=body, headers=AS_JSON).status_and_code == problem
+
+    def test_the_names_of_numbers_that_json_lacks_are_text_in_a_text(self, api, ada):
         assert create_organization(api, ada, name="NaN and -Infinity").record["name"] == "NaN and -Infinity"
 
-    def test_the_content_type_is_json_in_any_spelling(self, api, ada):
-        unsupported = ["text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json", "json", "*/*"]
-        statuses = dict.fromkeys(("", *unsupported), 415)
-        statuses |= dict.fromkeys(("application/json", "APPLICATION/JSON", "application/json; charset=utf-8"), 201)
-        for content_type, status in statuses.items():
-            headers_sent = {"Content-Type": content_type}
-            response = api.post("/organizations", caller=ada, body=b'{"name": "x"}', headers=headers_sent)
-            assert response.status == status, content_type
-            assert status == 201 or response.status_and_code == "415 unsupported_media_type"
+    @pytest.mark.parametrize(
+        ("content_type", "status"),
+        [
+            *((content_type, 415) for content_type in ("", "application/merge-patch+json", "*/*")),
+            *((content_type, 201) for content_type in ("APPLICATION/JSON", "application/json; charset=utf-8")),
+        ],
+    )
+    def test_the_content_type_is_json_in_any_spelling(self, api, ada, content_type, status):
+        sent = {"Content-Type": content_type}
+        assert api.post("/organizations", caller=ada, body=b'{"name": "x"}', headers=sent).status == status
 
-    def test_a_body_over_one_mebibyte_is_too_large(self, api, organization, ada):
-        name = "x" * (MAX_BODY_BYTES - len('{"name": ""}'))
+    @pytest.mark.parametrize(
+        ("name", "problem"),
+        [
+            ("x" * (MAX_BODY_BYTES - len('{"name": ""}')), "422 validation_failed"),
+            ("x" * (MAX_BODY_BYTES - len('{"name": ""}') + 1), "413 payload_too_large"),
+            ("é" * (MAX_BODY_BYTES // 2), "413 payload_too_large"),  # Bytes count, not characters.
+        ],
+        ids=["one mebibyte", "one byte more", "bytes"],
+    )
+    def test_a_body_over_one_mebibyte_is_too_large(self, api, organization, ada, name, problem):
         for method, path in (("POST", "/organizations"), ("PATCH", organization.path)):
-            for longer_name, problem in [
-                (name, "422 validation_failed"),
-                (f"{name}x", "413 payload_too_large"),
-                ("é" * (MAX_BODY_BYTES // 2), "413 payload_too_large"),  # Bytes count, not characters.
-            ]:
-                response = api.request(method, path, caller=ada, json={"name": longer_name})
-                assert response.status_and_code == problem
-
-    def test_a_body_on_a_get_is_ignored(self, api, organization, ada):
-        for body, content_type in ((b"{", "application/json"), (b"x" * 2000, "text/plain"), (b"\xff", "image/png")):
-            headers_sent = {"Content-Type": content_type}
-            response = api.request("GET", organization.path, caller=ada, body=body, headers=headers_sent)
-            assert response.json == organization.record
-
-    def test_deep_nesting_and_huge_numbers_are_rejected(self, api, ada):
-        for value in (b"[" * 100_000 + b"]" * 100_000, b"1e999", b"9" * 400, b"-" + b"9" * 5000):
-            response = api.post("/organizations", caller=ada, body=b'{"name": ' + value + b"}", headers=AS_JSON)
-            assert response.status in (400, 422)
+            assert api.request(method, path, caller=ada, json={"name": name}).status_and_code == problem
 
 
 def test_the_last_of_repeated_parameters_counts(api, organization, ada):
@@ -61,29 +63,18 @@ def test_the_last_of_repeated_parameters_counts(api, organization, ada):
 
 
 @pytest.mark.parametrize("version", ["2026-11-19", "1", "", "latest", "2026-11-20, 2026-11-20"])
-def test_only_the_current_version_is_accepted_even_without_a_credential(api, ada, version):
+def test_only_the_current_version_is_accepted_even_without_a_credential(api, version):
     assert API_VERSION == "2026-11-20"
-    assert api.get("/organizations", caller=ada, headers={"API-Version": "2026-11-20"}).status == 200
-    for path, caller in (("/organizations", ada), ("/status", None), ("/organizations", None)):
-        response = api.get(path, caller=caller, headers={"API-Version": version})
-        assert response.status_and_code == "400 unknown_api_version"
-        assert set(response.errors) == {"header/API-Version"}
-
-
-def test_the_request_id_of_the_gateway_overrides_that_of_the_client(api, ada):
-    response = api.post("/organizations", caller=ada, json={"name": "x"}, headers={"X-Request-Id": "mine"})
-    entry = api.get_items(f"{response.location}/audit-log", caller=ada)[0]
-    assert entry["context"]["requestId"] == response.request_id == response.headers["X-Request-Id"] != "mine"
-    assert api.get("/organizations").json["requestId"]
-    assert api.request("OPTIONS", "/organizations").headers["X-Request-Id"]
+    for path in ("/status", "/organizations"):
+        response = api.get(path, headers={"API-Version": version})
+        assert (response.status_and_code, [*response.errors]) == ("400 unknown_api_version", ["header/API-Version"])
 
 
 class TestCors:
     @pytest.mark.parametrize(
-        ("method", "path"),
-        [("GET", "/status"), ("GET", "/organizations"), ("OPTIONS", "/organizations"), ("PUT", "/status")],
+        ("method", "path"), [("GET", "/organizations"), ("OPTIONS", "/organizations"), ("PUT", "/status")]
     )
-    def test_any_origin_may_call_without_browser_credentials(self, api, method, path):
+    def test_any_origin_may_read_rejections_without_browser_credentials(self, api, method, path):
         response = api.request(method, path, headers={"Origin": "https://app.example"})
         assert response.headers["Access-Control-Allow-Origin"] == "*"
         assert "Access-Control-Allow-Credentials" not in response.headers
@@ -91,7 +82,6 @@ class TestCors:
         # Pages may always read Content-Disposition: it is a CORS-safelisted response-header name.
         assert exposed == {*headers.RESPONSE_HEADERS, "Content-Disposition"} - {"Cache-Control"}
         if method == "OPTIONS":
-            assert response.text == ""
             assert "api-version" in response.headers["Access-Control-Allow-Headers"].lower()
             assert int(response.headers["Access-Control-Max-Age"]) > 0
 
@@ -105,54 +95,35 @@ class TestCors:
             assert "Origin" in response.headers["Vary"]
 
 
-class TestProblems:
-    def test_a_problem_has_exactly_the_fields_of_the_contract_and_echoes_no_value(self, api, ada):
-        response = api.post("/organizations", caller=ada, json={"name": "x", "slug": "Secret-value"})
-        problem = response.json
-        identity = {"type": "urn:atrium:problem:validation_failed", "status": 422, "code": "validation_failed"}
-        request = {"instance": "/organizations", "requestId": response.request_id}
-        texts = {name: problem[name] for name in ("title", "detail", "errors")}
-        assert problem == {**identity, **request, **texts}
-        (error,) = problem["errors"]
-        assert (set(error), error["pointer"]) == ({"pointer", "code", "detail"}, "/slug")
-        assert "Secret-value" not in response.text
+def test_a_problem_echoes_no_value(api, ada):
+    response = api.post("/organizations", caller=ada, json={"name": "x", "slug": "Secret-value"})
+    (error,) = response.json["errors"]
+    assert ({*error}, error["pointer"]) == ({"pointer", "code", "detail"}, "/slug")
+    assert "Secret-value" not in response.text
 
-    @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.TIMED_OUT, Fault.INTERNAL_ERROR])
-    def test_a_throttled_or_failing_database_is_unavailable(self, api, organization, ada, fault):
-        with inject_fault(fault, times=None):
-            response = api.get(organization.path, caller=ada)
-        assert response.status_and_code == "503 unavailable"
-        assert int(response.headers["Retry-After"]) >= 1
 
-    def test_a_queue_failure_does_not_undo_the_commit(self, api, ada, workers, clock, configure, caplog):
-        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
-            assert api.post("/organizations", caller=ada, json={"name": "x"}).status == 201
-        queue = settings().events_queue_url
-        configure(events_queue_url=queue.replace("events", "gone"))
-        caplog.clear()
-        response = api.post("/organizations", caller=ada, json={"name": "Engines"})
-        assert response.status == 201  # It is committed: an error would make the client repeat the request.
-        assert [vars(record)["wake"] for record in caplog.records if "wake" in vars(record)] == ["QueueDoesNotExist"]
-        configure(events_queue_url=queue)
-        clock.shift(minutes=1)
-        workers.run_sweep()
-        workers.deliver()
-        entries = api.get_items(f"{response.location}/audit-log", caller=ada)
-        assert [entry["sequence"] for entry in entries] == [1]
+def test_a_queue_failure_does_not_undo_the_commit(api, ada, workers, clock, configure, caplog):
+    with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
+        assert api.post("/organizations", caller=ada, json={"name": "x"}).status == 201
+    queue = settings().events_queue_url
+    configure(events_queue_url=queue.replace("events", "gone"))
+    caplog.clear()
+    response = api.post("/organizations", caller=ada, json={"name": "Engines"})
+    assert response.status == 201  # It is committed: an error would make the client repeat the request.
+    assert [vars(record)["wake"] for record in caplog.records if "wake" in vars(record)] == ["QueueDoesNotExist"]
+    configure(events_queue_url=queue)
+    clock.shift(minutes=1)
+    workers.run_sweep()
+    workers.deliver()
+    entries = api.get_items(f"{response.location}/audit-log", caller=ada)
+    assert [entry["sequence"] for entry in entries] == [1]
 
 
 class TestCredentials:
-    def test_public_operations_reject_invalid_credentials_too(self, api, issuer):
-        headers_sent = dict.fromkeys(
-            ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer a.b.c", "a.b.c"], "unauthenticated"
-        )
-        headers_sent[f"Bearer {issuer.issue_token(sub='x', exp=1)}"] = "token_expired"
-        headers_sent[f"Bearer {issuer.issue_token(sub='')}"] = "unauthenticated"
-        for header, code in headers_sent.items():
-            for path in ("/status", "/organizations"):
-                response = api.get(path, headers={"Authorization": header})
-                assert response.status_and_code == f"401 {code}", header
-                assert response.headers["WWW-Authenticate"].startswith("Bearer")
+    @pytest.mark.parametrize("header", ["", "Bearer ", "Bearer a.b.c"])
+    def test_a_malformed_credential_is_rejected_even_by_public_operations(self, api, header):
+        for path in ("/status", "/organizations"):
+            assert api.get(path, headers={"Authorization": header}).status_and_code == "401 unauthenticated"
 
     def test_user_ids_are_case_insensitive(self, api, issuer, ada, organization):
         same_user = issuer.create_person("ada", "Ada", sub=ada.id.upper())
@@ -175,13 +146,11 @@ class TestPrecedence:
         def problem(url: str, caller: object) -> object:
             return api.post(url, caller=caller, json={"newOwnerId": "x"}).status_and_code
 
-        assert problem(path, "broken") == "401 unauthenticated"
-        assert problem(foreign, key) == "403 forbidden"
-        api.delete(f"{organization.path}/api-keys/{key.id}", caller=ada)
+        assert (problem(path, "broken"), problem(foreign, key)) == ("401 unauthenticated", "403 forbidden")
+        api.delete(organization.api_key_path(key), caller=ada)
         assert problem(foreign, key) == "401 api_key_revoked"
         assert problem(path, stranger) == "404 not_found"
-        assert problem(path, mary) == "403 insufficient_role"
-        assert problem(path, ada) == "422 validation_failed"
+        assert (problem(path, mary), problem(path, ada)) == ("403 insufficient_role", "422 validation_failed")
         for missing in ("/organizations/nonsense", "/organizations/by-slug/-", f"{organization.path}/members/nonsense"):
             assert api.get(missing, caller=key).status_and_code == "401 api_key_revoked"
 
@@ -191,7 +160,7 @@ class TestPrecedence:
         for method, url, body, problem, later_problem in [
             ("PATCH", path, {"slug": "A"}, "422 validation_failed", "422 validation_failed"),
             ("PATCH", path, {"slug": "taken"}, "412 precondition_failed", "409 slug_taken"),
-            ("DELETE", f"{path}/members/{ada.id}", None, "412 precondition_failed", "409 owner_must_transfer"),
+            ("DELETE", organization.member_path(ada), None, "412 precondition_failed", "409 owner_must_transfer"),
             # Validation errors that depend on records take precedence too.
             ("POST", f"{path}/transfer-ownership", {"newOwnerId": organization.id}, "422 validation_failed", None),
             ("PATCH", path, {"status": "pending_deletion"}, "422 validation_failed", None),
@@ -200,17 +169,140 @@ class TestPrecedence:
             if later_problem:
                 assert api.request(method, url, caller=ada, json=body).status_and_code == later_problem
 
-    def test_404_precedes_every_error_of_the_body(self, api, stranger, organization):
-        for body, content_type in [
-            (b"{", "application/json"),
-            (b"x", "text/plain"),
-            (b"x" * (MAX_BODY_BYTES + 1), "application/json"),
+    @pytest.mark.parametrize(
+        ("body", "content_type"),
+        [(b"{", "application/json"), (b"x", "text/plain"), (b"x" * (MAX_BODY_BYTES + 1), "application/json")],
+        ids=["malformed", "text", "too large"],
+    )
+    def test_404_precedes_every_error_of_the_body(self, api, stranger, organization, body, content_type):
+        response = api.patch(organization.path, caller=stranger, body=body, headers={"Content-Type": content_type})
+        assert response.status_and_code == "404 not_found"
+
+
+class TestLists:
+    def test_a_page_has_25_items_by_default_and_the_limit_can_change_between_pages(self, api, organization, ada):
+        path = organization.api_keys_path
+        key_ids = [post_api_key(api, organization).json["id"] for _ in range(26)]
+        first = api.get(path, caller=ada).json
+        assert ({*first}, len(first["items"])) == ({"items", "nextCursor"}, 25)
+        first = api.get(path, caller=ada, query={"limit": 2}).json
+        second = api.get(path, caller=ada, query={"limit": 50, "cursor": first["nextCursor"]}).json
+        assert [key["id"] for key in first["items"] + second["items"]] == key_ids
+        assert second["nextCursor"] is None
+
+    def test_the_link_leads_to_the_next_page_with_the_same_filters_and_a_cursor_is_valid_only_for_them(
+        self, api, organization, ada
+    ):
+        path, query = f"{organization.path}/audit-log", {"limit": "1", "type": "organization.*", "actorId": ada.id}
+        for n in range(2):
+            api.patch(organization.path, caller=ada, json={"name": f"Name {n}"})
+        answer = api.get(path, caller=ada, query=query)
+        url = urlsplit(answer.headers["Link"].partition("; ")[0].strip("<>"))
+        next_query = dict(parse_qsl(url.query))
+        assert (url.path, next_query) == (f"{STAGE_PATH}{path}", {**query, "cursor": answer.json["nextCursor"]})
+        next_items = api.get(path, caller=ada, query=next_query).json["items"]
+        assert len(next_items) == 1
+        assert next_items != answer.json["items"]
+        for filters in ({}, {"type": "organization.*"}, {"type": "organization.member.*", "actorId": ada.id}):
+            response = api.get(path, caller=ada, query={"cursor": next_query["cursor"], **filters})
+            assert (response.status_and_code, [*response.errors]) == ("400 invalid_cursor", ["query/cursor"])
+
+    def test_a_cursor_of_another_organization_or_caller_is_rejected(self, api, organization, ada, stranger):
+        other, _, _ = (create_organization(api, owner) for owner in (ada, stranger, stranger))
+        for path, other_path, caller in [
+            (f"{organization.path}/members", f"{other.path}/members", ada),
+            ("/organizations", "/organizations", stranger),
+            ("/organizations", "/organizations", create_api_key(api, organization)),  # Its list has one item.
         ]:
-            response = api.patch(organization.path, caller=stranger, body=body, headers={"Content-Type": content_type})
-            assert response.status_and_code == "404 not_found"
+            cursor = api.get(path, caller=ada, query={"limit": 1}).json["nextCursor"]
+            response = api.get(other_path, caller=caller, query={"cursor": cursor})
+            assert (response.status_and_code, [*response.errors]) == ("400 invalid_cursor", ["query/cursor"])
+
+    def test_a_cursor_is_valid_for_every_member_and_after_its_item_was_removed(
+        self, api, organization, ada, grace, mary
+    ):
+        path = f"{organization.path}/members"
+        cursor = api.get(path, caller=ada, query={"limit": 2}).json["nextCursor"]
+        before = [api.get(path, caller=caller, query={"cursor": cursor}).json["items"] for caller in (ada, mary)]
+        assert [item["id"] for item in before[0]] == [item["id"] for item in before[1]]
+        api.delete(organization.member_path(grace), caller=ada)
+        remaining = api.get(path, caller=ada, query={"cursor": cursor}).json["items"]
+        assert [member["username"] for member in remaining] == ["edith", "mary"]
+
+    def test_access_is_checked_before_the_cursor(self, api, organization, stranger, mary):
+        for url, caller, problem in [
+            (f"{organization.path}/members", None, "401 unauthenticated"),
+            (f"{organization.path}/members", stranger, "404 not_found"),
+            (organization.api_keys_path, mary, "403 insufficient_role"),
+        ]:
+            assert api.get(url, caller=caller, query={"cursor": "x"}).status_and_code == problem
 
 
-def test_a_response_with_a_secret_is_not_cached(api, organization, ada):
-    created = api.post(organization.api_keys_path, caller=ada, json={"name": "Export"})
-    assert created.headers["Cache-Control"] == "no-store"
-    assert "Cache-Control" not in api.get(created.location, caller=ada).headers
+class TestConditionalRequests:
+    @pytest.fixture
+    def patch(self, api, organization, ada):
+        """A function that changes the organization on a condition."""
+        return lambda tag, **body: api.patch(organization.path, caller=ada, json=body, headers={"If-Match": tag})
+
+    def test_callers_who_see_different_fields_and_members_of_different_organizations_have_different_etags(
+        self, api, organization, ada, grace, mary
+    ):
+        other, own = create_organization(api, ada).member_path(ada), organization.member_path(ada)
+        reads = [(own, ada), (own, mary), (organization.member_path(grace), ada), (other, ada)]
+        assert len({api.get(path, caller=caller).etag for path, caller in reads}) == 4
+
+    def test_a_matching_etag_returns_304_until_the_record_changes(self, api, organization, ada, stranger):
+        path, etag = organization.path, api.get(organization.path, caller=ada).etag
+
+        def get(tag: str, caller: Person = ada) -> ApiResponse:
+            response: ApiResponse = api.get(path, caller=caller, headers={"If-None-Match": tag})
+            return response
+
+        assert [get(tag).status for tag in (f'"x",{etag} , "y"', f'"a,b" , W/"", {etag}')] == [304, 304]
+        # Mutations ignore the header.
+        assert api.patch(path, caller=ada, json={"name": "New"}, headers={"If-None-Match": etag}).status == 200
+        assert [get(tag).json["name"] for tag in (etag, '"a,b","c"')] == ["New", "New"]
+        assert get("*", caller=stranger).status_and_code == "404 not_found"
+        malformed = get("unquoted")
+        assert (malformed.status_and_code, [*malformed.errors]) == ("400 invalid_header", ["header/If-None-Match"])
+
+    def test_only_a_strong_matching_etag_allows_a_change_even_if_it_is_empty(self, api, organization, ada, patch):
+        path = organization.path
+        stale = api.get(path, caller=ada).etag
+        assert patch(f'{stale},"y"', name="Former").status == 200
+        current = patch("*", name="Present")
+        other = api.get(create_organization(api, ada).path, caller=ada).etag
+        for tag in (f'{stale}, "x"', '""', f"W/{current.etag}", other):
+            for body in ({"name": "Lost"}, {}):
+                response = patch(tag, **body)
+                assert (response.status_and_code, [*response.errors]) == (
+                    "412 precondition_failed",
+                    ["header/If-Match"],
+                )
+        assert api.get(path, caller=ada).json == current.json
+
+    @pytest.mark.parametrize("sent", ["", '"a" "b"', '"open', "*,", "* , *", '"a",,"b"', "W/x"])
+    def test_a_malformed_if_match_is_an_invalid_header(self, patch, sent):
+        response = patch(sent, name="x")
+        assert (response.status_and_code, [*response.errors]) == ("400 invalid_header", ["header/If-Match"])
+
+    def test_a_caller_may_send_the_etag_that_another_caller_got(self, api, organization, ada, edith, mary):
+        member = organization.member_path(edith)
+        etag = api.get(member, caller=mary).etag
+        assert api.patch(member, caller=ada, json={"role": "member"}, headers={"If-Match": etag}).status == 200
+
+    def test_one_of_several_concurrent_requests_with_the_same_etag_succeeds(self, api, organization, ada, patch):
+        current = api.get(organization.path, caller=ada)
+        with ThreadPoolExecutor(5) as threads:
+            statuses = sorted(threads.map(lambda n: patch(current.etag, name=f"Name {n}").status, range(5)))
+        assert statuses == [200, 412, 412, 412, 412]
+        assert api.get(organization.path, caller=ada).json["version"] == current.json["version"] + 1
+
+    def test_concurrent_patches_without_if_match_are_all_applied(self, api, ada):
+        path = create_organization(api, ada).path
+        fields = ["name", "companyName", "companyId", "companyLegalName", "companyAddress"]
+        with ThreadPoolExecutor(5) as threads:
+            statuses = [*threads.map(lambda name: api.patch(path, caller=ada, json={name: "set"}).status, fields)]
+        record = api.get(path, caller=ada).json
+        assert (statuses, record["version"]) == ([200] * 5, 6)
+        assert [record[field] for field in fields] == ["set"] * 5

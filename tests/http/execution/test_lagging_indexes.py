@@ -4,15 +4,17 @@ import pytest
 
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS
 from tests.harness import memory_aws
+from tests.harness.api import Json
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
 from tests.harness.invitations import create_invitation, list_invitation_ids, post_invitation
-from tests.harness.organizations import add_organization_member
+from tests.harness.organizations import add_organization_member, leave_organization, remove_member
 from tests.harness.platforms import (
     add_platform_member,
     add_space_member,
     create_platform,
     create_space,
     publish_platform,
+    set_member_role,
 )
 from tests.harness.redirects import get_page_redirect, list_redirects, patch_redirect
 from tests.harness.research_sources import ResearchClient, build_works
@@ -24,39 +26,21 @@ pytestmark = pytest.mark.usefixtures("lag")
 
 @pytest.fixture
 def indexed_space(api, platform, lag):
-    """A space that indexes show."""
     space = create_space(api, platform)
     lag.catch_up()
     return space
 
 
-@pytest.fixture(params=["organization", "platform", "space"])
-def container(request, organization, platform, indexed_space, stranger, lag):
-    """A container that the stranger has joined, which indexes show."""
-    if request.param == "organization":
-        add_organization_member(organization, stranger, "member")
-    elif request.param == "platform":
-        add_platform_member(platform, stranger)
-    else:
-        add_space_member(indexed_space, stranger)
-    lag.catch_up()
-    return {"organization": organization, "platform": platform, "space": indexed_space}[request.param]
-
-
 def list_roles(api, container, caller):
-    """Return the roles of a container's listed members by user id."""
     return {member["userId"]: member["role"] for member in api.get_items(f"{container.path}/members", caller=caller)}
 
 
-@pytest.fixture
-def remove_mary(api, organization, mary):
-    def remove_mary() -> None:
-        assert api.delete(f"{organization.path}/members/{mary.id}", caller=organization.owner).status == 204
-
-    return remove_mary
-
-
-def test_members_are_listed_with_their_current_role(api, organization, container, stranger):
+@pytest.mark.parametrize("name", ["organization", "platform", "space"])
+def test_members_are_listed_with_their_current_role(api, organization, platform, indexed_space, stranger, lag, name):
+    container = {"organization": organization, "platform": platform, "space": indexed_space}[name]
+    adders: Json = {"organization": add_organization_member, "platform": add_platform_member, "space": add_space_member}
+    adders[name](container, stranger, "member")
+    lag.catch_up()
     owner, path = organization.owner, f"{container.path}/members/{stranger.id}"
     assert list_roles(api, container, owner)[stranger.id] == "member"
     assert api.patch(path, caller=owner, json={"role": "editor"}).status == 200
@@ -66,33 +50,31 @@ def test_members_are_listed_with_their_current_role(api, organization, container
 
 
 def test_members_removed_from_the_organization_are_not_listed_in_its_platforms_and_spaces(
-    api, organization, platform, indexed_space, mary, lag, remove_mary
+    api, organization, platform, indexed_space, mary, lag
 ):
     # The index through which a removal finds descendant memberships lacks the following ones.
     add_platform_member(platform, mary)
     add_space_member(indexed_space, mary)
-    remove_mary()
+    assert remove_member(api, organization, mary).status == 204
     for seconds in (lag.seconds, 0):
         lag.seconds = seconds
         for container in (platform, indexed_space):
             assert mary.id not in list_roles(api, container, organization.owner)
 
 
-def test_an_organization_is_not_listed_for_a_removed_member(api, mary, lag, remove_mary):
+def test_an_organization_is_not_listed_for_a_removed_member(api, organization, mary, lag):
     lag.catch_up()
     assert len(api.get_items("/organizations", caller=mary)) == 1
-    remove_mary()
+    remove_member(api, organization, mary)
     assert api.get_items("/organizations", caller=mary) == []
 
 
-def test_research_is_not_listed_for_a_removed_member(
-    api, organization, workers, research_sources, mary, lag, remove_mary
-):
+def test_research_is_not_listed_for_a_removed_member(api, organization, workers, research_sources, mary, lag):
     research_sources.set_works(build_works(1))
     ResearchClient(api, workers, organization.owner, organization.id).import_works()
     lag.catch_up()
     assert api.get_items("/research/artefacts", caller=mary)
-    remove_mary()
+    remove_member(api, organization, mary)
     assert api.get_items("/research/artefacts", caller=mary) == []
 
 
@@ -104,13 +86,13 @@ class TestMembers:
         assert post_invitation(api, organization, stranger).status_and_code == "409 already_member"
 
     def test_a_member_who_has_just_left_can_be_invited_again(self, api, organization, mary):
-        assert api.post(f"{organization.path}/leave", caller=mary).status == 204
+        leave_organization(api, organization, mary)
         assert post_invitation(api, organization, mary).status == 201
 
     def test_a_removed_member_sees_no_platforms(self, api, organization, platform, mary):
         publish_platform(api, platform)
         create_space(api, platform, visibility="private")
-        assert api.delete(f"{organization.path}/members/{mary.id}", caller=organization.owner).status == 204
+        remove_member(api, organization, mary)
         assert api.get_items("/platforms", caller=mary) == []
 
     def test_a_member_removed_from_a_private_space_does_not_see_it(self, api, platform, stranger, lag):
@@ -128,16 +110,14 @@ class TestMembers:
         for each in (platform, other):
             add_platform_member(each, mary)
         assert api.post(f"{platform.path}/leave", caller=mary).status == 204
-        path = f"{other.path}/members/{mary.id}"
-        assert api.patch(path, caller=organization.owner, json={"role": "editor"}).status == 200
-        assert api.post(f"{organization.path}/leave", caller=mary).status == 204
+        set_member_role(api, other, mary, "editor")
+        leave_organization(api, organization, mary)
         assert [api.get(each.path, caller=mary).status for each in (platform, other)] == [404, 404]
 
 
 class TestInvitations:
     @pytest.fixture(autouse=True)
     def invitation(self, api, platform, lag):
-        """An invitation that indexes contain."""
         invitation = create_invitation(api, platform, "friend@example.com")
         lag.catch_up()
         return invitation
@@ -183,13 +163,14 @@ def test_a_space_that_became_private_is_hidden_from_others(api, platform, mary, 
     assert api.get_items(f"{platform.path}/spaces", caller=mary) == []
 
 
-class TestTrees:
-    @pytest.fixture
-    def pages(self, api, organization):
-        pages = SitePages(api, create_site(api, organization))
-        pages.publish("Welcome", "Machines", "Machines/Looms")
-        return pages
+@pytest.fixture
+def pages(api, organization):
+    pages = SitePages(api, create_site(api, organization))
+    pages.publish("Welcome", "Machines", "Machines/Looms", "Looms/Shuttles")
+    return pages
 
+
+class TestTrees:
     def test_children_added_just_now_move_up(self, api, platform, lag):
         nodes = TaxonomyNodes(api, platform)
         nodes.create("Machines", "Machines/Looms", "Machines/Engines")
@@ -260,12 +241,6 @@ class TestContainers:
 
 
 class TestPages:
-    @pytest.fixture
-    def pages(self, api, organization):
-        pages = SitePages(api, create_site(api, organization))
-        pages.publish("Welcome", "Machines", "Machines/Looms", "Looms/Shuttles")
-        return pages
-
     def test_a_page_moved_before_the_deletion_stays_with_all_its_contents(self, api, pages, wait, lag):
         lag.catch_up()
         pages.republish("Looms", parentId=None)
@@ -301,7 +276,7 @@ def test_a_departure_ends_memberships_and_invitations_created_just_before(
     add_platform_member(platform, mary, "admin")
     add_space_member(space, mary)
     create_invitation(api, platform, "friend@example.com", caller=mary)
-    assert api.delete(f"{organization.path}/members/{mary.id}", caller=organization.owner).status == 204
+    remove_member(api, organization, mary)
     wait()
     records = items_of_kinds("platform.member", "space.member", "organization.departure")
     assert [record for record in records if record["user_id"] == mary.id] == []
