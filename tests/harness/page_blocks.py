@@ -39,3 +39,8 @@ def validation_errors(*blocks: Any) -> list[tuple[str, str]]:
 def build_block(block_type: BlockType, block_id: str = "a", **fields: Any) -> StoredBlock:
     """Return a block."""
     return {"id": block_id, "type": block_type, **fields}
+
+
+def text_block(text: str, block_id: str = "a") -> StoredBlock:
+    """Return a block of Markdown."""
+    return build_block("text", block_id, text=text)

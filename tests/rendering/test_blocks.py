@@ -1,20 +1,12 @@
 """The validation of the blocks of a page, and the errors of invalid blocks."""
 
+from typing import Any
+
 import pytest
 
-from chalicelib.entrypoints.openapi import build_document_for
 from chalicelib.features.sites.pages.models.blocks import MAX_BLOCKS, BlockOut
 from chalicelib.kernel.core.problems import ValidationProblem
-from chalicelib.kernel.http.models import RecordOutput
-from chalicelib.kernel.operations.access_rules import Caller
-from chalicelib.kernel.operations.route_groups import RouteGroup
-from tests.harness.page_blocks import LeafletCreate, StoredBlock, build_block, validate_blocks, validation_errors
-
-
-class LeafletOut(RecordOutput):
-    """A record with blocks, as callers see it."""
-
-    blocks: list[BlockOut]
+from tests.harness.page_blocks import StoredBlock, build_block, validate_blocks, validation_errors
 
 
 def columns_block(*inner: StoredBlock, name: str) -> StoredBlock:
@@ -41,6 +33,48 @@ VALID_BLOCKS = [
 ]
 
 
+IMAGE_URLS = ("a.jpg", "//example.com/a.jpg", "data:image/png;base64,AA==", "mailto:a@example.com", "#a")
+EMBED_URLS = ("http://example.com", "/film", "https://ada:secret@example.com")
+BUTTON_URLS = ("javascript:alert(1)", "JaVaScRiPt:alert(1)", "/\\example.com")
+INVALID_BLOCKS: dict[tuple[str, str], list[Any]] = {
+    ("", "not_an_object"): [7, None],
+    ("/id", "required"): [{"type": "divider"}],
+    ("/id", "malformed"): [build_block("divider", "-"), build_block("divider", "x" * 129)],
+    ("/type", "required"): [{"id": "a"}, {"id": "a", "type": None}],
+    ("/type", "not_one_of"): [{"id": "a", "type": "carousel"}, {"id": "a", "type": 7}],
+    ("/colour", "unknown_field"): [build_block("divider", colour="red")],
+    ("/level", "required"): [build_block("heading", text="a")],
+    ("/level", "out_of_range"): [build_block("heading", text="a", level=level) for level in (0, 7)],
+    ("/level", "wrong_type"): [build_block("heading", text="a", level="1")],
+    ("/text", "required"): [build_block("text"), build_block("code", text=None)],
+    ("/text", "wrong_type"): [build_block("text", text=7)],
+    ("/text", "malformed"): [build_block("heading", text="a\x00", level=1), build_block("text", text="\x1b[31m")],
+    ("/items", "wrong_type"): [build_block("list", items="a")],
+    ("/items/1", "wrong_type"): [build_block("list", items=["a", 7])],
+    ("/items/1", "malformed"): [build_block("list", items=["a", "\x07"])],
+    ("/ordered", "wrong_type"): [build_block("list", items=[], ordered="yes")],
+    ("/cite", "wrong_type"): [build_block("quote", text="a", cite=7)],
+    ("/language", "malformed"): [build_block("code", text="a", language="py\nthon")],
+    ("/alt", "required"): [build_block("image", url="https://example.com/a.jpg")],
+    ("/url", "malformed"): [
+        *(build_block("image", url=url, alt="") for url in IMAGE_URLS),
+        *(build_block("embed", url=url) for url in EMBED_URLS),
+        *(build_block("button", label="Go", url=url) for url in BUTTON_URLS),
+    ],
+    ("/url", "too_long"): [build_block("button", label="Go", url="/" + "x" * 2000)],
+    ("/label", "required"): [build_block("button", url="/")],
+    ("/columns", "too_few"): [build_block("columns", columns=[])],
+    ("/columns", "too_many"): [build_block("columns", columns=[[]] * 7)],
+    ("/columns/0", "wrong_type"): [build_block("columns", columns=[build_block("divider")])],
+    ("/columns/1/0/level", "out_of_range"): [
+        build_block("columns", columns=[[], [build_block("heading", "b", level=9, text="")]])
+    ],
+    ("/data", "wrong_type"): [build_block("custom", data=[])],
+    ("/data", "too_large"): [build_block("custom", data={"text": "x" * 65_536})],
+}
+"""Invalid blocks by the pointer and the code of their error."""
+
+
 class TestBlocks:
     @pytest.mark.parametrize("block_fields", VALID_BLOCKS, ids=lambda block_fields: block_fields["type"])
     def test_valid_blocks_are_stored_unchanged(self, block_fields):
@@ -64,74 +98,17 @@ class TestBlocks:
 
 
 class TestInvalidBlock:
-    @pytest.mark.parametrize(
-        ("block_fields", "error"),
-        [
-            (7, ("", "not_an_object")),
-            (None, ("", "not_an_object")),
-            ({"type": "divider"}, ("/id", "required")),
-            (build_block("divider", "-"), ("/id", "malformed")),
-            (build_block("divider", "x" * 129), ("/id", "malformed")),
-            ({"id": "a"}, ("/type", "required")),
-            ({"id": "a", "type": None}, ("/type", "required")),
-            ({"id": "a", "type": "carousel"}, ("/type", "not_one_of")),
-            ({"id": "a", "type": 7}, ("/type", "not_one_of")),
-            (build_block("divider", colour="red"), ("/colour", "unknown_field")),
-            (build_block("heading", text="a"), ("/level", "required")),
-            (build_block("heading", text="a", level=0), ("/level", "out_of_range")),
-            (build_block("heading", text="a", level=7), ("/level", "out_of_range")),
-            (build_block("heading", text="a", level="1"), ("/level", "wrong_type")),
-            (build_block("heading", text="a\x00", level=1), ("/text", "malformed")),
-            (build_block("text"), ("/text", "required")),
-            (build_block("text", text=7), ("/text", "wrong_type")),
-            (build_block("text", text="\x1b[31m"), ("/text", "malformed")),
-            (build_block("list", items="a"), ("/items", "wrong_type")),
-            (build_block("list", items=["a", 7]), ("/items/1", "wrong_type")),
-            (build_block("list", items=["a", "\x07"]), ("/items/1", "malformed")),
-            (build_block("list", items=[], ordered="yes"), ("/ordered", "wrong_type")),
-            (build_block("quote", text="a", cite=7), ("/cite", "wrong_type")),
-            (build_block("code", text=None), ("/text", "required")),
-            (build_block("code", text="a", language="py\nthon"), ("/language", "malformed")),
-            (build_block("image", url="https://example.com/a.jpg"), ("/alt", "required")),
-            (build_block("image", url="a.jpg", alt=""), ("/url", "malformed")),
-            (build_block("image", url="//example.com/a.jpg", alt=""), ("/url", "malformed")),
-            (build_block("image", url="data:image/png;base64,AA==", alt=""), ("/url", "malformed")),
-            (build_block("image", url="mailto:a@example.com", alt=""), ("/url", "malformed")),
-            (build_block("image", url="#a", alt=""), ("/url", "malformed")),
-            (build_block("embed", url="http://example.com"), ("/url", "malformed")),
-            (build_block("embed", url="/film"), ("/url", "malformed")),
-            (build_block("embed", url="https://ada:secret@example.com"), ("/url", "malformed")),
-            (build_block("button", label="Go", url="javascript:alert(1)"), ("/url", "malformed")),
-            (build_block("button", label="Go", url="JaVaScRiPt:alert(1)"), ("/url", "malformed")),
-            (build_block("button", label="Go", url="/\\example.com"), ("/url", "malformed")),
-            (build_block("button", label="Go", url="/" + "x" * 2000), ("/url", "too_long")),
-            (build_block("button", url="/"), ("/label", "required")),
-            (build_block("columns", columns=[]), ("/columns", "too_few")),
-            (build_block("columns", columns=[[]] * 7), ("/columns", "too_many")),
-            (build_block("columns", columns=[build_block("divider")]), ("/columns/0", "wrong_type")),
-            (
-                build_block("columns", columns=[[], [build_block("heading", "b", level=9, text="")]]),
-                ("/columns/1/0/level", "out_of_range"),
-            ),
-            (build_block("custom", data=[]), ("/data", "wrong_type")),
-            (build_block("custom", data={"text": "x" * 65_536}), ("/data", "too_large")),
-        ],
-    )
-    def test_the_error_has_the_position(self, block_fields, error):
-        pointer, code = error
-        assert validation_errors(build_block("divider", "before"), block_fields) == [(f"/blocks/1{pointer}", code)]
+    @pytest.mark.parametrize(("pointer", "code"), INVALID_BLOCKS)
+    def test_the_error_has_the_position(self, pointer, code):
+        blocks = INVALID_BLOCKS[pointer, code]
+        errors = [validation_errors(build_block("divider", "before"), block_fields) for block_fields in blocks]
+        assert errors == [[(f"/blocks/1{pointer}", code)]] * len(blocks)
 
     def test_the_errors_of_all_blocks_are_reported(self):
-        errors = validation_errors(
-            build_block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, build_block("image")
-        )
-        assert errors == [
-            ("/blocks/0/level", "out_of_range"),
-            ("/blocks/0/text", "wrong_type"),
-            ("/blocks/1/type", "not_one_of"),
-            ("/blocks/2/url", "required"),
-            ("/blocks/2/alt", "required"),
-        ]
+        blocks = build_block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, build_block("image")
+        codes = {"0/level": "out_of_range", "0/text": "wrong_type", "1/type": "not_one_of"}
+        codes |= {"2/url": "required", "2/alt": "required"}
+        assert validation_errors(*blocks) == [(f"/blocks/{pointer}", code) for pointer, code in codes.items()]
 
     def test_the_error_of_an_unknown_type_lists_the_types(self):
         with pytest.raises(ValidationProblem) as raised:
@@ -165,28 +142,3 @@ class TestLimitsOfAllBlocks:
         assert validation_errors(columns_block(*inner, name="a"), build_block("divider", "one-more")) == [
             ("/blocks", "too_many")
         ]
-
-
-def test_openapi_describes_the_fields_of_each_type():
-    def create_leaflet(_ctx: object, body: LeafletCreate) -> LeafletOut:
-        """Create a leaflet."""
-        raise NotImplementedError(body)
-
-    group = RouteGroup("sites")
-    group.post("/leaflets", access=Caller.USER, scope=None, emits=None)(create_leaflet)
-    schemas = build_document_for(group.operations)["components"]["schemas"]
-    schema_names = {reference["$ref"].rpartition("/")[2] for reference in _block_schemas(schemas["LeafletCreate"])}
-    types = {schemas[name]["properties"]["type"]["const"] for name in schema_names}
-    assert types == {block_fields["type"] for block_fields in VALID_BLOCKS}
-    assert _block_schemas(schemas["ColumnsBlock"]) == _block_schemas(schemas["LeafletCreate"])
-    assert schemas["Leaflet"]["properties"]["blocks"]["items"] == {"$ref": "#/components/schemas/Block"}
-    assert schemas["Block"]["additionalProperties"]
-
-
-def _block_schemas(schema: StoredBlock) -> list[StoredBlock]:
-    """Return the schemas of the items of a list of blocks, the last field of a schema."""
-    blocks = list(schema["properties"].values())[-1]
-    while "anyOf" not in blocks or {"type": "null"} in blocks["anyOf"]:
-        blocks = blocks["items"] if "items" in blocks else blocks["anyOf"][0]
-    choices: list[StoredBlock] = blocks["anyOf"]
-    return choices

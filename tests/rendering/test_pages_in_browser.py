@@ -10,7 +10,7 @@ import pytest
 from chalicelib.features.sites.rendering.logic.page_document import render_document
 from chalicelib.features.sites.rendering.models.view import MenuItem
 from tests.harness.browser import LoggedPage, accessibility_violations, content_width, save_screenshot
-from tests.harness.page_blocks import build_block
+from tests.harness.page_blocks import build_block, text_block
 from tests.harness.receiver import Reply
 from tests.harness.rendered_pages import build_theme, build_view
 
@@ -22,87 +22,56 @@ IMAGE = b"""
   <defs><linearGradient id="sky" x2="1" y2="1"><stop stop-color="#312e81"/><stop offset="1" stop-color="#be185d"/>
   </linearGradient></defs><rect width="1600" height="800" fill="url(#sky)"/>
 </svg>"""
+SILK_ITEM = MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),))
 MENU = (
     MenuItem("Engines", "/engines"),
-    MenuItem(
-        "Looms",
-        "/looms",
-        children=(
-            MenuItem("Silk", "/looms/silk", current=True, children=(MenuItem("Brocade", "/looms/silk/brocade"),)),
-            MenuItem("Linen", "/looms/linen"),
-        ),
-    ),
+    MenuItem("Looms", "/looms", children=(SILK_ITEM, MenuItem("Linen", "/looms/linen"))),
     MenuItem("Notes", "/notes"),
     MenuItem("About us", "/about"),
 )
-PROGRAM = """\
-def weave(cards: Iterable[Card], warp: Warp) -> Cloth:
-    \"\"\"Return what the cards say, woven: each lifts the threads that its holes let through, then one more.\"\"\"
-    return sum((warp.lift(card.holes) for card in cards), start=Cloth())
+MARKDOWN = """
+The loom reads its pattern from **punched cards**, one for each pass of the shuttle. What is woven is what was written:
+[a portrait](https://example.com/portrait), a rose, or *nothing* at all. ~~Perhaps.~~
+
+## Three silks
+
+| | Thread | Price |
+|-|:-:|-:|
+| Tussah | coarse | 12.50 |
+| Mulberry | fine | 48.00 |
+
+> Cloth remembers.
+
+1. one
+2. two
+   - nested
+
+[](/no-words)
+
+#
 """
+COLUMNS = [
+    [
+        build_block("heading", "visit", level=3, text="Visit"),
+        text_block("Thursdays, nine to five.", "hours"),
+        build_block("button", "plan", label="Plan a visit", url="/visit"),
+    ],
+    [build_block("embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk")],
+    [build_block("columns", "inner", columns=[[text_block("In", "left")], [text_block("in", "right")]])],
+]
 SILK = (
     build_block("heading", "title", level=1, text="Silk, woven by *number*"),
-    build_block(
-        "text",
-        "opening",
-        text=(
-            "The loom reads its pattern from **punched cards**, one for each pass of the shuttle. What is woven is what "  # noqa: E501
-            "was written: [a portrait](https://example.com/portrait), a rose, or nothing at all.\n\nAda Lovelace saw "
-            "further. The engine, she wrote, might act upon *other things besides number*, were objects found whose "
-            "mutual relations could be expressed by those of the abstract science of operations. ~~Perhaps.~~"
-        ),
-    ),
+    text_block(f"{MARKDOWN}\n```\n{'plain ' * 40}\n```\n", "opening"),
     build_block("image", "loom", url="/picture.svg", alt="A loom with its cards, from above"),
     build_block("heading", "needed", level=2, text="What you need"),
     build_block("list", "things", items=["A loom, and **1,326** cards", "Silk: `8 denier`, undyed"], ordered=False),
-    build_block(
-        "list", "steps", items=["Lace the cards", "Thread the warp", "Weave, [patiently](/patience)"], ordered=True
-    ),
-    build_block(
-        "quote",
-        "saying",
-        cite="Ada Lovelace, Note A, 1843",
-        text=(
-            "The Analytical Engine *weaves algebraical patterns* just as the Jacquard loom weaves flowers and leaves."
-        ),
-    ),
+    build_block("list", "steps", items=["Thread the warp", "Weave, [patiently](/patience)"], ordered=True),
+    build_block("quote", "saying", cite="Ada Lovelace, Note A, 1843", text="The engine *weaves algebraical patterns*."),
     build_block("heading", "card", level=4, text="A card, as a program"),
-    build_block("code", "program", text=PROGRAM, language="python"),
     build_block(
-        "text",
-        "silks",
-        text=(
-            "## Three silks\n\n| | Thread | Price |\n|-|:-:|-:|\n| Tussah | coarse | 12.50 |\n| Mulberry | fine | 48.00 |\n"  # noqa: E501
-            "\n> Cloth remembers.\n\n1. one\n2. two\n   - nested\n\n```\n"
-            + "plain " * 40
-            + "\n```\n\n[](/no-words)\n\n#\n"
-        ),
+        "code", "program", text=f"def weave(cards, warp):\n    return {'cards + ' * 20}warp\n", language="python"
     ),
-    build_block(
-        "columns",
-        "ways",
-        columns=[
-            [
-                build_block("heading", "visit", level=3, text="Visit"),
-                build_block("text", "hours", text="Thursdays, nine to five."),
-                build_block("button", "plan", label="Plan a visit", url="/visit"),
-            ],
-            [
-                build_block("heading", "learn", level=3, text="Learn"),
-                build_block("text", "courses", text="Courses begin in spring."),
-                build_block(
-                    "embed", "film", url="https://video.example.com/watch?v=the-engine-weaves-patterns-of-silk"
-                ),
-            ],
-            [
-                build_block(
-                    "columns",
-                    "inner",
-                    columns=[[build_block("text", "left", text="In")], [build_block("text", "right", text="in")]],
-                )
-            ],
-        ],
-    ),
+    build_block("columns", "ways", columns=COLUMNS),
     build_block("divider", "line"),
     build_block("embed", "elsewhere", url="https://video.example.com/"),
     build_block("custom", "chart", data={"chart": "visitors"}),
@@ -205,7 +174,7 @@ def test_the_keyboard_skips_and_opens_the_menu(open_page):
 def test_attacks_run_nothing_and_leave_no_executable_content(open_page, kind):
     attacks = ATTACKS[kind]
     blocks = [
-        build_block("text", "all", text="\n\n".join(attacks)),
+        text_block("\n\n".join(attacks), "all"),
         build_block("list", "each", items=attacks, ordered=False),
         *(build_block("heading", f"h{index}", level=2, text=attack) for index, attack in enumerate(attacks)),
         *(build_block("image", f"i{index}", url="/picture.svg", alt=attack) for index, attack in enumerate(attacks)),
