@@ -1,28 +1,24 @@
-"""Test nodes of a taxonomy: creating, reading, updating, moving and deleting them."""
+"""Nodes of a taxonomy: creating, reading, changing, moving and deleting them, and what happens to their subtrees."""
 
-from tests.harness.api import Json
+from chalicelib.kernel.work import jobs
+from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
 from tests.harness.platforms import create_platform
-from tests.harness.taxonomy import create_node
+from tests.harness.taxonomy import create_node, post_attachment, resolve_node
 
 UNKNOWN_ID = "01939d3c-0000-7000-8000-00000000000a"
+EMPTY = {"PCOUNT", "PN~"}
+CHAIN = ("Machines", "Looms", "Jacquard")
 LEVELS = [f"level-{n}" for n in range(1, 11)]
 
 
 class TestCreateTaxonomyNode:
-    def test_defaults_to_a_root_term(self, nodes, platform):
-        record = nodes.create("Looms").record
-        generated = {name: record[name] for name in ("id", "createdAt", "updatedAt")}
-        names = {"name": "Looms", "slug": "looms", "path": "looms", "description": None}
-        position = {"parentId": None, "position": 0, "depth": 1}
-        state: Json = {"altLabels": [], "kind": "term", "version": 1}
-        assert record == {**generated, **names, **position, **state, "platformId": platform.id}
-
     def test_path_and_depth_follow_from_the_parent_to_at_most_ten_levels(self, nodes):
+        parent_id = None
         for depth, node in enumerate(nodes.create_chain(*LEVELS), 1):
-            parent_id = nodes[LEVELS[depth - 2]].id if depth > 1 else None
-            record = [node.record[name] for name in ("depth", "path", "parentId")]
-            assert record == [depth, "/".join(LEVELS[:depth]), parent_id]
+            expected = {"depth": depth, "path": "/".join(LEVELS[:depth]), "parentId": parent_id}
+            assert node.record | expected == node.record
+            parent_id = node.id
         answer = nodes.post("Too deep", LEVELS[9])
         assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"/parentId": "too_deep"})
 
@@ -54,11 +50,8 @@ class TestCreateTaxonomyNode:
     def test_labels_differ_in_more_than_case_and_accents(self, nodes):
         labels = ["Webstühle", "Métiers à tisser"]
         assert nodes.create("Looms", altLabels=labels).record["altLabels"] == labels
-        for invalid_labels, code in (
-            (["Métier", "METIER"], "malformed"),
-            ([f"Label {n}" for n in range(21)], "too_many"),
-        ):
-            assert nodes.post("Looms", altLabels=invalid_labels).errors == {"/altLabels": code}
+        assert nodes.post("Looms", altLabels=["Métier", "METIER"]).errors == {"/altLabels": "malformed"}
+        assert nodes.post("Looms", altLabels=[f"Label {n}" for n in range(21)]).errors == {"/altLabels": "too_many"}
 
     def test_the_largest_node_fits_into_one_transaction(self, nodes):
         nodes.create_chain(*LEVELS[:9])
@@ -114,16 +107,8 @@ class TestUpdateTaxonomyNode:
             answer = nodes.patch("Looms", **body)
             assert (answer.status, answer.json) == (200, looms.record)
             assert "dynamodb:TransactWriteItems" not in answer.calls.call_names
-        answer = nodes.patch("Looms", path="looms", platformId=UNKNOWN_ID)
-        assert answer.errors == {"/path": "read_only", "/platformId": "read_only"}
 
-    def test_a_new_slug_changes_the_path_of_all_descendants(self, nodes):
-        nodes.create_chain("Machines", "Looms", "Jacquard")
-        assert nodes.patch("Machines", slug="engines").json["path"] == "engines"
-        assert nodes.list_paths() == ["engines", "engines/looms", "engines/looms/jacquard"]
-        assert nodes.read("Looms")["version"] == 1
-
-    def test_a_new_parent_moves_all_descendants(self, api, nodes, organization):
+    def test_a_new_parent_or_slug_changes_the_path_of_all_descendants(self, api, nodes, organization):
         machines, *_ = nodes.create_chain("Machines", "Looms", "Jacquard")
         nodes.create_chain("Things", "Old")
         record = nodes.move("Looms", "Old").json
@@ -132,10 +117,10 @@ class TestUpdateTaxonomyNode:
         assert nodes.list_paths(parentId=machines.id) == []
         record = nodes.move("Looms", None).json
         assert (record["path"], nodes.read("Jacquard")["depth"]) == ("looms", 2)
-        entry = list_entries(api, organization)[0]
-        assert [entry["type"], entry["target"]["name"], entry["data"]] == ["taxonomy.node.updated", "Looms", record]
-        changes = {change["field"]: change["to"] for change in entry["changes"]}
+        changes = {change["field"]: change["to"] for change in list_entries(api, organization)[0]["changes"]}
         assert changes == {"parentId": None, "path": "looms", "depth": 1}
+        assert nodes.patch("Looms", slug="weavers").json["path"] == "weavers"
+        assert (nodes.read("Jacquard")["path"], nodes.read("Jacquard")["version"]) == ("weavers/jacquard", 1)
 
     def test_cannot_move_below_itself_or_a_descendant(self, nodes):
         nodes.create_chain("Machines", "Looms", "Jacquard")
@@ -152,18 +137,14 @@ class TestUpdateTaxonomyNode:
         assert nodes.move("Other", "Machines", slug="more-looms").json["path"] == "machines/more-looms"
         assert nodes.move("Looms", None).json["path"] == "looms"  # This slug is free again.
 
-    def test_cannot_move_where_descendants_would_be_too_deep(self, nodes):
-        nodes.create_chain(*LEVELS[:7])
+    def test_cannot_move_where_descendants_would_be_too_deep_but_former_ones_do_not_count(self, nodes):
+        nodes.create_chain(*LEVELS[:8])
         nodes.create_chain("Branch", "Twig", "Bud", "Leaf")
         answer = nodes.move("Branch", LEVELS[6])
         assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"/parentId": "too_deep"})
         assert "3 levels below" in answer.json["errors"][0]["detail"]
         assert nodes.move("Branch", LEVELS[5]).json["depth"] == 7
         assert nodes.post("Too deep", "Leaf").status_and_code == "422 validation_failed"
-
-    def test_former_descendants_do_not_limit_a_move(self, nodes):
-        nodes.create_chain(*LEVELS[:8])
-        nodes.create_chain("Branch", "Twig", "Bud", "Leaf")
         assert nodes.delete("Leaf").status == 204
         assert nodes.move("Bud", None).status == 200
         assert nodes.move("Branch", LEVELS[7]).json["depth"] == 9
@@ -184,9 +165,8 @@ class TestDeleteTaxonomyNode:
         _, looms = nodes.create_chain("Machines", "Looms")
         assert nodes.delete("Looms").status == 204
         assert api.get(looms.path, caller=platform.owner).status_and_code == "404 not_found"
-        assert nodes.resolve("machines/looms") is None
-        assert nodes.resolve(slug="looms") is None
-        assert nodes.list_paths(q="loo") == []
+        found = (nodes.resolve("machines/looms"), nodes.resolve(slug="looms"), nodes.list_paths(q="loo"))
+        assert found == (None, None, [])
         assert nodes.create("Machines/Looms").record["path"] == "machines/looms"
 
     def test_with_children_is_rejected_and_they_are_counted(self, api, platform, nodes):
@@ -203,3 +183,144 @@ class TestDeleteTaxonomyNode:
             assert api.delete(attachment.path, caller=platform.owner).status == 204
         assert nodes.move("Looms", None).status == 200
         assert nodes.delete("Machines").status == 204
+
+
+def remaining_key_prefixes(platform):
+    """Return the key prefixes of the stored items of a platform's taxonomy."""
+    items = [item for item in memory_aws.all_items() if platform.id in (item["pk"] + item.get("platform_id", ""))]
+    taxonomy_items = [item for item in items if item["pk"].startswith((f"P#{platform.id}#T", "H#", "U#taxonomy"))]
+    return {item["pk"][:1] + item["sk"].partition("#")[0] for item in taxonomy_items if len(item) > 2}
+
+
+def stored_node_count():
+    """Return how many nodes count against the quota."""
+    (count,) = [item["n"] for item in memory_aws.all_items() if item["sk"] == "COUNT#taxonomy nodes"]
+    return count
+
+
+def assert_not_visible(api, nodes, names):
+    """Assert that no operation shows any of some nodes."""
+    platform, owner, ids = nodes.platform, nodes.platform.owner, {nodes[name].id for name in names}
+    for name in names:
+        node = nodes[name]
+        for path in (node.path, f"{node.path}/attachments"):
+            assert api.get(path, caller=owner).status_and_code == "404 not_found"
+        assert post_attachment(api, node).status_and_code == "404 not_found"
+        assert nodes.post("New", name).errors == {"/parentId": "unknown"}
+        assert nodes.resolve(node.record["path"]) is nodes.resolve(slug=node.record["slug"]) is None
+    for query in ({}, {"q": names[0]}, *({"parentId": node_id} for node_id in ids)):
+        listed = api.get_items(f"{platform.path}/taxonomy-nodes", caller=owner, query=query)
+        assert not ids & {node["id"] for node in listed}
+    for query in ({}, {"entityType": "lesson"}, *({"nodeId": node_id} for node_id in ids)):
+        attached = api.get_items(f"{platform.path}/taxonomy-attachments", caller=owner, query=query)
+        assert not ids & {attachment["nodeId"] for attachment in attached}
+    tree = api.get(f"{platform.path}/taxonomy-tree", caller=owner).text
+    assert not any(node_id in tree for node_id in ids)
+
+
+class TestCascade:
+    def test_cascade_hides_the_subtree_at_once_and_removes_it_later(self, api, platform, nodes, workers):
+        nodes.create("Stays")
+        nodes.create_chain(*CHAIN)
+        nodes.attach("Stays", "lesson", nodes.attach("Jacquard").record["entityId"])
+        assert nodes.delete("Machines", "cascade").status == 204
+        for _ in range(2):
+            assert_not_visible(api, nodes, CHAIN)
+            assert nodes.list_paths() == ["stays"]
+            workers.run_until_idle()
+        assert remaining_key_prefixes(platform) == {"PA", "PCOUNT", "PE", "PN", "PN~", "PQ", "PS", "PW", "H", "U"}
+        assert stored_node_count() == 1
+
+    def test_cascade_frees_the_slug_at_once(self, api, platform, nodes, workers):
+        nodes.create_chain("Machines", "Looms")
+        assert nodes.delete("Machines", "cascade").status == 204
+        machines, looms = nodes.create_chain("Machines", "Looms")
+        assert machines.record["slug"] == "machines"
+        workers.run_until_idle()
+        assert resolve_node(api, platform, "machines/looms").json["node"] == looms.record
+        assert stored_node_count() == 2
+
+    def test_a_parent_can_be_deleted_once_its_subtree_which_is_removed_in_slices_is_deleted(
+        self, platform, nodes, workers, monkeypatch
+    ):
+        nodes.create("Machines", "Machines/Root")
+        for n in range(4):
+            nodes.create(f"Root/Child {n}")
+            nodes.attach(f"Child {n}")
+        assert nodes.delete("Root", "cascade").status == 204
+        assert nodes.delete("Machines").status == 204  # It has no children any more.
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
+        workers.run_until_idle()
+        assert remaining_key_prefixes(platform) == EMPTY
+
+    def test_cascade_deletes_a_node_without_children(self, platform, nodes):
+        nodes.create("Looms")
+        assert nodes.delete("Looms", "cascade").status == 204
+        assert remaining_key_prefixes(platform) == EMPTY
+
+
+class TestReparent:
+    def test_children_move_up_and_their_former_paths_redirect(self, api, platform, nodes, workers):
+        nodes.create_chain(*CHAIN, "Cards")
+        attachment = nodes.attach("Looms")
+        assert nodes.delete("Looms", "reparent").status == 204
+        for _ in range(2):
+            assert nodes.list_paths() == ["machines", "machines/jacquard", "machines/jacquard/cards"]
+            assert nodes.read("Cards")["depth"] == 3
+            for path, name in {"": "Machines", "/jacquard": "Jacquard", "/jacquard/cards": "Cards"}.items():
+                assert nodes.resolve(f"machines/looms{path}") == (name, "formerPath")
+            assert api.get(attachment.path, caller=platform.owner).status_and_code == "404 not_found"
+            assert api.get(nodes["Looms"].path, caller=platform.owner).status_and_code == "404 not_found"
+            assert api.get_items(f"{platform.path}/taxonomy-attachments", caller=platform.owner) == []
+            workers.run_until_idle()
+        answer = nodes.delete("Machines")
+        assert answer.status_and_code == "409 not_empty"
+        assert "1 child and 0 attachments" in answer.json["detail"]
+        assert stored_node_count() == 3
+
+    def test_children_of_a_root_become_roots(self, nodes, workers):
+        nodes.create_chain(*CHAIN)
+        assert nodes.delete("Machines", "reparent").status == 204
+        workers.run_until_idle()
+        assert nodes.list_paths() == ["looms", "looms/jacquard"]
+        assert nodes.resolve("machines/looms/jacquard") == ("Jacquard", "formerPath")
+        assert nodes.resolve("machines") is None
+        assert nodes.delete("Looms").status_and_code == "409 not_empty"
+
+    def test_former_paths_of_a_child_resolve_and_it_may_take_the_slug_of_the_deleted_parent(self, nodes):
+        nodes.create_chain(*CHAIN)
+        nodes.rename(Jacquard="cards")
+        nodes.rename(Jacquard="looms")
+        assert nodes.delete("Looms", "reparent").status == 204
+        for path in ("jacquard", "cards"):
+            assert nodes.resolve(f"machines/looms/{path}") == ("Jacquard", "formerPath")
+        assert nodes.resolve("machines/looms") == ("Jacquard", "path")
+        assert nodes.post("Looms", "Machines", slug="looms").status_and_code == "409 slug_taken"
+
+    def test_a_child_whose_slug_is_taken_prevents_the_deletion(self, nodes):
+        nodes.create_chain(*CHAIN)
+        nodes.create("Machines/Other", slug="jacquard")
+        rejected = nodes.delete("Looms", "reparent")
+        assert rejected.status_and_code == "409 slug_taken"
+        assert "'jacquard'" in rejected.json["detail"]
+
+    def test_at_most_25_children_are_reparented(self, nodes, workers):
+        machines, _ = nodes.create_chain("Machines", "Looms")
+        nodes.create(*(f"Looms/Child {n}" for n in range(26)), description="x" * 4000)
+        nodes.attach("Looms")
+        assert nodes.patch("Looms", description="y" * 4000).status == 200
+        answer = nodes.delete("Looms", "reparent")
+        assert (answer.status_and_code, answer.errors) == ("409 limit_exceeded", {"query/strategy": "limit_exceeded"})
+        assert nodes.move("Child 0", None).status == 200
+        assert nodes.delete("Looms", "reparent").status == 204
+        workers.run_until_idle()
+        assert len(nodes.list_paths(parentId=machines.id)) == 25
+        assert stored_node_count() == 27
+
+    def test_reparent_leaves_only_the_former_path_of_a_node_without_children(self, platform, nodes, workers):
+        nodes.create_chain("Machines", "Looms")
+        nodes.attach("Looms")
+        assert nodes.delete("Looms", "reparent").status == 204
+        workers.run_until_idle()
+        assert nodes.delete("Machines").status == 204
+        assert remaining_key_prefixes(platform) == {*EMPTY, "PF"}

@@ -23,10 +23,7 @@ class TestCreateSystemTags:
     def test_standard_tags_are_root_nodes_of_kind_system(self, api, platform, nodes, create_tags):
         nodes.create("Term")
         answer = create_tags()
-        assert (answer.status, answer.json["created"], answer.json["nextCursor"]) == (200, 4, None)
-        names = ("slug", "name", "kind", "parentId", "position")
-        fields = [[tag[name] for name in names] for tag in answer.json["items"]]
-        assert fields == [[slug, slug.title(), "system", None, n] for n, slug in enumerate(DEFAULT_TAGS, 1)]
+        assert (answer.json["created"], [tag["slug"] for tag in answer.json["items"]]) == (4, DEFAULT_TAGS)
         assert nodes.list_paths(kind="system") == DEFAULT_TAGS
         assert resolve_node(api, platform, "featured").json["node"] == answer.json["items"][0]
         repeated = create_tags()
@@ -60,12 +57,10 @@ class TestCreateSystemTags:
             assert create_tags(*numbered_tags(begin, end)).json["created"] == created
         assert create_tags(*numbered_tags(35, 41)).status_and_code == "409 limit_exceeded"
 
-    def test_the_entry_lists_all_current_tags(self, api, platform, organization, create_tags):
+    def test_the_entry_lists_all_current_tags(self, api, organization, create_tags):
         create_tags("hot")
         create_tags("fresh")
         (entry, *_) = list_entries(api, organization)
-        assert (entry["type"], entry["target"]["type"]) == ("taxonomy.system_tags.created", "taxonomy.system_tags")
-        assert (entry["target"]["id"], entry["data"]["id"]) == (platform.id, platform.id)
         assert [tag["slug"] for tag in entry["data"]["items"]] == ["hot", "fresh"]
         assert [change["field"] for change in entry["changes"]] == ["items", "items.fresh"]
 
