@@ -14,11 +14,9 @@ from chalicelib.features.notifications.replays.entities import Replay
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws
-from tests.harness.audit_logs import list_entries
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
-    LONG_AGO,
     CreatedWebhook,
     WebhookClient,
     get_finished_replay,
@@ -27,7 +25,6 @@ from tests.harness.webhooks import (
     start_replay,
     store_delivery,
 )
-from tests.harness.workers import queued_bodies
 
 URL = "https://hooks.example.com/atrium"
 
@@ -36,11 +33,8 @@ def store_deliveries(
     webhook: CreatedWebhook, statuses: Iterable[DeliveryStatus], first_at: str | None = None
 ) -> list[str]:
     """Store deliveries to a webhook, one millisecond apart, by default from a second ago; return their ids."""
-    timestamp = first_at or after(now(), seconds=-1)
-    return [
-        store_delivery(webhook, after(timestamp, seconds=n / 1000), status, sequence=n + 1)
-        for n, status in enumerate(statuses)
-    ]
+    start = first_at or after(now(), seconds=-1)
+    return [store_delivery(webhook, after(start, seconds=n / 1000), status) for n, status in enumerate(statuses)]
 
 
 def list_pending_ids(webhook: WebhookClient) -> list[str]:
@@ -48,16 +42,11 @@ def list_pending_ids(webhook: WebhookClient) -> list[str]:
     return [delivery["id"] for delivery in webhook.list_deliveries(status="pending")]
 
 
-@pytest.fixture
 def run_without_sending(workers):
-    """A function that runs the replay itself as far as it can go, without sending its deliveries."""
-
-    def run_without_sending() -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(queues, "enqueue_deliveries", lambda _messages: None)
-            workers.try_deliver()
-
-    return run_without_sending
+    """Run the replay itself as far as it can go, without sending its deliveries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(queues, "enqueue_deliveries", lambda _messages: None)
+        workers.try_deliver()
 
 
 @pytest.fixture
@@ -74,16 +63,16 @@ class TestSelection:
         [(None, [1, 2, 3]), ("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])],
     )
     def test_replays_failed_and_skipped_deliveries_or_those_of_a_status(
-        self, api, idle_webhook, run_without_sending, status, expected_indexes
+        self, api, idle_webhook, workers, status, expected_indexes
     ):
         delivery_ids = store_deliveries(idle_webhook, ("succeeded", "failed", "skipped", "failed"))
         replay = start_replay(api, idle_webhook, status=status)
         assert (replay["requeued"], replay["deliveryStatus"]) == (len(expected_indexes), status)
-        run_without_sending()
+        run_without_sending(workers)
         assert list_pending_ids(idle_webhook) == [delivery_ids[n] for n in expected_indexes]
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == len(expected_indexes)
 
-    def test_includes_both_ends_of_the_time_range(self, api, idle_webhook, run_without_sending, clock):
+    def test_includes_both_ends_of_the_time_range(self, api, idle_webhook, workers, clock):
         delivery_ids, timestamps = [], []
         clock.freeze()
         for _ in range(5):
@@ -92,11 +81,11 @@ class TestSelection:
             delivery_ids += store_deliveries(idle_webhook, ["failed"], timestamps[-1])
         clock.shift(minutes=1)
         assert start_replay(api, idle_webhook, **{"from": timestamps[1], "to": timestamps[3]})["requeued"] == 3
-        run_without_sending()
+        run_without_sending(workers)
         assert list_pending_ids(idle_webhook) == delivery_ids[1:4]
 
     def test_excludes_pending_and_later_deliveries_and_those_of_other_webhooks(
-        self, api, new_webhook, idle_webhook, run_without_sending, clock
+        self, api, new_webhook, idle_webhook, workers, clock
     ):
         other = new_webhook(URL, events=["organization.purged"])
         clock.freeze()
@@ -105,44 +94,35 @@ class TestSelection:
         replay = start_replay(api, idle_webhook)
         clock.shift(seconds=1)
         store_deliveries(idle_webhook, ["failed"], now())
-        run_without_sending()
+        run_without_sending(workers)
         assert (replay["requeued"], get_finished_replay(api, idle_webhook, replay)["requeued"]) == (0, 0)
         assert other.delivery_statuses() == ["failed"]
 
-    def test_excludes_deliveries_past_their_retention(self, api, idle_webhook, run_without_sending, clock):
+    def test_excludes_deliveries_past_their_retention(self, api, idle_webhook, workers, clock):
         store_deliveries(idle_webhook, ["failed"])
         clock.shift(days=RETENTION_DAYS, seconds=1)
         replay = start_replay(api, idle_webhook)
-        run_without_sending()
+        run_without_sending(workers)
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 0
 
 
 class TestReplayRequest:
-    def test_an_invalid_body_is_rejected(self, api, idle_webhook):
+    def test_an_invalid_body_and_an_inactive_webhook_are_rejected(self, api, idle_webhook):
         for body, expected_errors in (
             ({"from": None}, {"/from": "required"}),
             ({"from": "yesterday"}, {"/from": "malformed"}),
             ({"to": "2019-12-31T23:59:59Z"}, {"/from": "out_of_range"}),
-            ({"until": LONG_AGO}, {"/until": "unknown_field"}),
             ({"status": "pending"}, {"/status": "not_one_of"}),
             ({"status": "failed,skipped"}, {"/status": "not_one_of"}),
         ):
-            answer = request_replay(api, idle_webhook, **body)
-            assert (answer.status_and_code, answer.errors) == ("422 validation_failed", expected_errors)
-
-    def test_for_an_inactive_webhook_is_rejected_with_the_remedy(self, api, idle_webhook):
+            assert request_replay(api, idle_webhook, **body).errors == expected_errors
         idle_webhook.update(enabled=False)
         answer = request_replay(api, idle_webhook)
         assert answer.status_and_code == "409 invalid_transition"
         assert '{"enabled": true}' in answer.json["detail"]
 
-    def test_the_replay_is_logged_expires_with_the_deliveries_and_belongs_to_its_webhook(
-        self, api, organization, new_webhook, idle_webhook
-    ):
+    def test_the_replay_expires_with_the_deliveries_and_belongs_to_its_webhook(self, api, new_webhook, idle_webhook):
         replay = start_replay(api, idle_webhook, status="failed")
-        (entry,) = list_entries(api, organization, type="organization.webhook.replayed")
-        assert entry["target"] == {"type": "organization.webhook.replay", "id": replay["id"], "name": replay["id"]}
-        assert (entry["data"], entry["changes"]) == (replay, [])
         (item,) = [item for item in memory_aws.all_items() if item.get("id") == replay["id"]]
         assert item["ttl"] == timestamp_ms(after(replay["createdAt"], days=RETENTION_DAYS)) // 1000
         assert new_webhook(URL).get(f"/replays/{replay['id']}").status_and_code == "404 not_found"
@@ -163,37 +143,33 @@ class TestInterruptions:
         monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 2)
         monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
 
-    def test_a_long_replay_continues_in_slices(self, api, idle_webhook, run_without_sending, monkeypatch):
+    def test_a_long_replay_continues_in_slices(self, api, idle_webhook, workers, monkeypatch):
         monkeypatch.setattr(jobs, "_SLICE_SECONDS", 0)
         delivery_ids = store_deliveries(idle_webhook, ["failed", "succeeded"] * 8)
         replay = start_replay(api, idle_webhook)
         for _ in range(8):
-            run_without_sending()
+            run_without_sending(workers)
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 8)
         assert list_pending_ids(idle_webhook) == delivery_ids[::2]
 
-    def test_an_interrupted_replay_requeues_no_delivery_twice(
-        self, api, idle_webhook, workers, run_without_sending, clock
-    ):
+    def test_an_interrupted_replay_requeues_no_delivery_twice(self, api, idle_webhook, workers, clock):
         delivery_ids = store_deliveries(idle_webhook, ["failed"] * 7)
         replay = start_replay(api, idle_webhook)
         fault = inject_fault(Fault.TIMED_OUT, call_name="dynamodb:TransactWriteItems", first_call=6, times=None)
         with fault as injected_fault:
-            run_without_sending()
+            run_without_sending(workers)
         assert injected_fault.failed_call
         assert 0 < len(list_pending_ids(idle_webhook)) < 7
         clock.shift(minutes=4)
         workers.run_sweep()
-        run_without_sending()
+        run_without_sending(workers)
         record = get_finished_replay(api, idle_webhook, replay)
         assert (record["status"], record["requeued"]) == ("completed", 7)
         assert list_pending_ids(idle_webhook) == delivery_ids
         assert {delivery["version"] for delivery in idle_webhook.list_deliveries()} == {2}
 
-    def test_deliveries_that_change_during_the_replay_are_not_requeued(
-        self, api, idle_webhook, run_without_sending, monkeypatch
-    ):
+    def test_deliveries_that_change_during_the_replay_are_not_requeued(self, api, idle_webhook, workers, monkeypatch):
         store_deliveries(idle_webhook, ["failed"] * 4)
         replay, requeue = start_replay(api, idle_webhook), tasks._requeue_batch_and_save_position  # noqa: SLF001
 
@@ -203,20 +179,9 @@ class TestInterruptions:
             return requeue(*args)
 
         monkeypatch.setattr(tasks, "_requeue_batch_and_save_position", retry_first_then_requeue)
-        run_without_sending()
+        run_without_sending(workers)
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
         assert {delivery["version"] for delivery in idle_webhook.list_deliveries()[1:]} == {2}
-
-    def test_the_sweep_redrives_deliveries_whose_messages_were_lost(self, api, idle_webhook, workers, clock):
-        store_deliveries(idle_webhook, ["failed"] * 3)
-        replay = start_replay(api, idle_webhook)
-        with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessageBatch", times=None):
-            workers.deliver()
-        assert get_finished_replay(api, idle_webhook, replay)["requeued"] == 3
-        assert queued_bodies("deliveries.fifo") == []
-        clock.shift(minutes=6)
-        workers.run_until_idle()
-        assert list_pending_ids(idle_webhook) == []
 
     @pytest.mark.parametrize(
         ("end", "reason"),
@@ -257,15 +222,11 @@ class TestMissedEvents:
         webhook.update(enabled=False)
         emit(*missed_names)
         webhook.update(enabled=True)
-        answer = request_replay(api, webhook)
-        replay = answer.json
-        assert (answer.status, answer.location) == (202, f"{webhook.path}/replays/{replay['id']}")
-        assert (replay["status"], replay["requeued"], replay["webhookId"]) == ("queued", 10, webhook.id)
-        assert (replay["from"], replay["deliveryStatus"]) == ("2020-01-01T00:00:00.000Z", None)
-        assert replay["createdAt"] == replay["to"]
+        replay = start_replay(api, webhook)
+        assert (replay["status"], replay["requeued"], replay["to"]) == ("queued", 10, replay["createdAt"])
         workers.deliver()
         record = get_finished_replay(api, webhook, replay)
-        assert (record["status"], record["requeued"], record["error"]) == ("completed", 10, None)
+        assert record | {"status": "completed", "requeued": 10, "error": None} == record
         assert received_names(receiver) == ["Heard", *missed_names]
         assert set(webhook.delivery_statuses()) == {"succeeded"}
 

@@ -1,15 +1,19 @@
-"""Events of webhooks and channels that an API key created or changed: only those that the key may read."""
+"""The public list of event types; and the events that an API key may read, which limit its webhooks and channels."""
 
+import json
 from typing import Final
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.entrypoints import openapi
+from chalicelib.entrypoints.catalogue import all_operations, event_names
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES, scope_area_of
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role, fully_readable_areas_or_none_if_all
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.harness.api import ApiResponse
+from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Caller
 from tests.harness.organizations import create_api_key
 from tests.harness.receiver import Reply
@@ -34,12 +38,53 @@ def subscribe(api, organization, receiver):
     """A function that requests a webhook or a channel, and returns the response."""
 
     def subscribe(area: str, caller: Caller, events: list[str]) -> ApiResponse:
-        url = receiver.url
-        channel_fields = {"provider": "webhook", "name": "Room", "config": {"webhookUrl": url}}
-        body = {"events": events, **({"url": url} if area == "webhooks" else channel_fields)}
-        return api.post(f"{organization.path}/{PATHS[area]}", caller=caller, json=body)
+        channel_fields = {"provider": "webhook", "name": "Room", "config": {"webhookUrl": receiver.url}}
+        fields = {"url": receiver.url} if area == "webhooks" else channel_fields
+        return api.post(f"{organization.path}/{PATHS[area]}", caller=caller, json={"events": events, **fields})
 
     return subscribe
+
+
+class TestEventTypes:
+    @pytest.fixture
+    def listed_event_types(self, api):
+        """The event types of the public list, by name."""
+        return {item["type"]: item for item in api.get_items("/event-types")}
+
+    def test_every_event_type_is_listed_with_its_description(self, listed_event_types):
+        assert list(listed_event_types) == event_names()
+        descriptions = {name: event_type.description for name, event_type in EVENT_TYPES.items()}
+        assert {name: item["description"] for name, item in listed_event_types.items()} == descriptions
+        for name, path in openapi.build_document()["webhooks"].items():
+            content = path["post"]["requestBody"]["content"]["application/json"]
+            assert path["post"]["description"] == descriptions[name]
+            assert content["example"]["data"] == listed_event_types[name]["example"]
+
+    def test_every_schema_is_self_contained_and_matches_its_example(self, listed_event_types):
+        for item in listed_event_types.values():
+            Draft202012Validator.check_schema(item["schema"])
+            text = json.dumps(item["schema"])
+            assert "#/components" not in text
+            assert all(f'"#/$defs/{name}"' in text for name in item["schema"]["$defs"])
+            closed_schema = {**item["schema"], "unevaluatedProperties": False}
+            validator = Draft202012Validator(closed_schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+            assert [error.message for error in validator.iter_errors(item["example"])] == [], item["type"]
+            assert list(validator.iter_errors({})), f"the schema of {item['type']} accepts anything"
+
+    def test_a_real_event_matches_its_schema(self, api, organization, rename, listed_event_types):
+        rename("Looms")
+        (entry,) = list_entries(api, organization, type=UPDATED)
+        validator = Draft202012Validator(listed_event_types[UPDATED]["schema"])
+        assert list(validator.iter_errors(entry["data"])) == []
+        assert list(validator.iter_errors({**entry["data"], "status": "lost"}))
+
+    def test_a_cursor_is_valid_from_another_network_and_for_a_user(self, api, ada):
+        first = api.get("/event-types", query={"limit": 100}).json
+        rest = {"limit": 100, "cursor": first["nextCursor"]}
+        second = api.get("/event-types", query=rest, ip="198.51.100.9").json
+        assert [item["type"] for item in [*first["items"], *second["items"]]] == event_names()
+        assert second["nextCursor"] is None
+        assert api.get("/event-types", query=rest, caller=ada).json == second
 
 
 class TestAreas:
@@ -81,22 +126,18 @@ class TestAreas:
 class TestCreateSubscriber:
     def test_event_types_outside_the_readable_areas_are_rejected(self, api, organization, subscribe, area):
         key = create_api_key(api, organization, f"{area}:write", "sites:read")
-        response = subscribe(area, key, ["page.*", "organization.member.updated", "page.published", UPDATED])
+        events = ["page.*", "organization.member.updated", "page.published", UPDATED]
+        response = subscribe(area, key, [*events, "lead.created", "mail.suppression.created"])
         assert response.status_and_code == "403 insufficient_scope"
-        assert response.errors == {"/events/1": "insufficient_scope", "/events/3": "insufficient_scope"}
-        response = subscribe(area, key, ["lead.created", "mail.suppression.created"])
-        assert response.errors == {"/events/0": "insufficient_scope", "/events/1": "insufficient_scope"}
+        assert response.errors == {f"/events/{n}": "insufficient_scope" for n in (1, 3, 4, 5)}
         allowed = subscribe(area, key, ["*", "page.*", "page.published"])
         assert (allowed.status, allowed.json["areas"]) == (201, [area, "sites"])
 
-    def test_admins_subscribe_to_all_areas(self, api, organization, subscribe, area):
-        for caller in (organization.owner, create_api_key(api, organization, "admin")):
-            response = subscribe(area, caller, [UPDATED, "*"])
-            assert (response.status, response.json["areas"]) == (201, None)
-
-    def test_the_areas_are_those_of_the_last_caller_who_changed_the_subscriber(
+    def test_the_areas_are_those_of_the_last_caller_who_changed_the_subscriber_and_for_admins_all(
         self, api, organization, subscribe, area
     ):
+        for caller in (organization.owner, create_api_key(api, organization, "admin")):
+            assert subscribe(area, caller, [UPDATED, "*"]).json["areas"] is None
         path = subscribe(area, organization.owner, [UPDATED]).location
         key = create_api_key(api, organization, f"{area}:write")
         assert api.patch(path, caller=key, json={}).json["areas"] is None

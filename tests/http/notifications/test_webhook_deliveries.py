@@ -6,8 +6,6 @@ from chalicelib.features.notifications.entities import RETENTION_DAYS
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now
-from tests.harness import memory_aws
-from tests.harness.audit_logs import list_entries
 from tests.harness.receiver import Reply
 from tests.harness.webhooks import UPDATED, WebhookClient, received_names, store_delivery
 
@@ -28,15 +26,15 @@ def paused_webhook(new_webhook):
 class TestList:
     @pytest.fixture
     def stored_ids(self, paused_webhook, clock):
-        """Store deliveries of each status and of two types, a minute apart; return ids by both."""
+        """Store deliveries of each status and of two types, a minute apart; return their statuses and types by id."""
         clock.freeze(after(START, hours=2))
         statuses: list[DeliveryStatus] = ["pending", "succeeded", "failed", "skipped"]
-        ids: dict[tuple[str, str], list[str]] = {}
+        ids: dict[str, tuple[str, str]] = {}
         for minute in range(40):
             event_type, status = (UPDATED, "organization.created")[minute % 2], statuses[minute % 3 or minute % 4]
             occurred_at = after(START, seconds=60 * minute)
             delivery_id = store_delivery(paused_webhook, occurred_at, status=status, event_type=event_type)
-            ids.setdefault((status, event_type), []).append(delivery_id)
+            ids[delivery_id] = (status, event_type)
         return ids
 
     @pytest.mark.parametrize("event_type", [None, UPDATED, "organization.created", "organization.deleted"])
@@ -46,20 +44,15 @@ class TestList:
     ):
         matching_ids = [
             delivery_id
-            for (stored_status, stored_type), ids in stored_ids.items()
+            for delivery_id, (stored_status, stored_type) in stored_ids.items()
             if status in (None, stored_status) and event_type in (None, stored_type)
-            for delivery_id in ids
         ]
         filters = {name: value for name, value in (("status", status), ("eventType", event_type)) if value}
-        for limit in (3, 40):
+        for limit in (1, 3, 40) if status and event_type else (3, 40):
             assert list_ids(paused_webhook, limit=limit, **filters) == sorted(matching_ids, reverse=True)
 
-    def test_a_page_can_have_one_delivery(self, paused_webhook, stored_ids):
-        filters = {"status": "pending", "eventType": UPDATED}
-        assert list_ids(paused_webhook, limit=1, **filters) == list_ids(paused_webhook, **filters) != []
-
     def test_both_ends_of_a_time_range_are_included(self, paused_webhook, stored_ids):
-        all_ids = sorted(delivery_id for ids in stored_ids.values() for delivery_id in ids)
+        all_ids = sorted(stored_ids)
         first_at, last_at = after(START, seconds=60 * 5), after(START, seconds=60 * 9)
         for query, expected_ids in (
             ({"from": first_at, "to": last_at}, all_ids[5:10]),
@@ -70,18 +63,10 @@ class TestList:
             assert list_ids(paused_webhook, **query) == expected_ids[::-1], query
 
     def test_an_invalid_filter_is_rejected(self, paused_webhook):
-        for name, value in (
-            ("status", "delivered"),
-            ("status", ""),
-            ("eventType", "organization"),
-            ("eventType", "organization.*"),
-            ("eventType", "x." * 60),
-            ("from", "yesterday"),
-            ("to", "2026-11-20"),
-        ):
-            answer = paused_webhook.get("/deliveries", query={name: value})
-            assert answer.status_and_code == "422 validation_failed", value
-            assert list(answer.errors) == [f"query/{name}"]
+        invalid = {"eventType": ["organization", "organization.*", "x." * 60], "status": ["delivered", ""]}
+        for name, values in {**invalid, "from": ["yesterday"], "to": ["2026-11-20"]}.items():
+            for value in values:
+                assert list(paused_webhook.get("/deliveries", query={name: value}).errors) == [f"query/{name}"], value
         ends_before_it_starts = {"from": "2026-11-20T09:30:00Z", "to": "2026-11-20T09:29:59Z"}
         answer = paused_webhook.get("/deliveries", query=ends_before_it_starts)
         assert answer.errors == {"query/from": "out_of_range"}
@@ -123,98 +108,71 @@ def test_each_request_sent_is_an_attempt(webhook, emit, receiver):
     assert first["at"] <= second["at"]
 
 
-@pytest.fixture
-def delivery(webhook, emit):
-    """A delivery that succeeded."""
-    emit("After")
-    return webhook.get_delivery()
+class TestRetry:
+    @pytest.fixture
+    def delivery(self, webhook, emit):
+        """A delivery that succeeded."""
+        emit("After")
+        return webhook.get_delivery()
 
+    def test_a_delivery_is_sent_again_at_once(self, webhook, delivery, workers, receiver):
+        requeued = webhook.retry(delivery).json
+        expected = {"status": "pending", "completedAt": None, "version": delivery["version"] + 1}
+        assert requeued | expected == requeued == webhook.get_delivery()
+        assert requeued["nextAttemptAt"] <= now()
+        workers.deliver()
+        completed = webhook.get_delivery()
+        assert completed["status"] == "succeeded"
+        assert [attempt["number"] for attempt in completed["attempts"]] == [1, 2]
+        first, second = receiver.requests
+        assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
 
-def test_a_delivery_is_sent_again_at_once(api, organization, webhook, delivery, workers, receiver, grace):
-    answer = webhook.retry(delivery, caller=grace)
-    assert (answer.status, answer.location) == (202, f"{webhook.path}/deliveries/{delivery['id']}")
-    requeued = answer.json
-    assert (requeued["status"], requeued["completedAt"], requeued["version"] - delivery["version"]) == (
-        "pending",
-        None,
-        1,
-    )
-    assert requeued["nextAttemptAt"] <= now()
-    assert webhook.get_delivery() == requeued
-    (entry,) = list_entries(api, organization, type="organization.webhook.delivery_retried")
-    assert entry["target"] == {"type": "organization.webhook.delivery", "id": delivery["id"], "name": UPDATED}
-    assert entry["actor"]["id"] == grace.id
-    assert {"field": "status", "from": "succeeded", "to": "pending"} in entry["changes"]
-    workers.deliver()
-    completed = webhook.get_delivery()
-    assert completed["status"] == "succeeded"
-    assert [attempt["number"] for attempt in completed["attempts"]] == [1, 2]
-    first, second = receiver.requests
-    assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
+    def test_a_failed_delivery_gets_all_attempts_again(self, webhook, emit, workers, receiver, clock):
+        def outcome_after(minutes: float) -> tuple[str, int]:
+            clock.shift(minutes=minutes)
+            workers.run_until_idle()
+            delivery = webhook.get_delivery()
+            return delivery["status"], len(delivery["attempts"])
 
+        receiver.default_reply = Reply(status=500)
+        emit("After")
+        for seconds in RETRY_SECONDS:
+            outcome = outcome_after((seconds * 1.2 + 301) / 60)
+        assert outcome == ("failed", 10)
+        assert webhook.retry(webhook.get_delivery()).status == 202
+        workers.deliver()
+        assert outcome_after(6) == ("pending", 12)
+        receiver.default_reply = Reply()
+        assert outcome_after(12) == ("succeeded", 13)
 
-def test_a_failed_delivery_gets_all_attempts_again(webhook, emit, workers, receiver, clock):
-    def outcome_after(minutes: float) -> tuple[str, int]:
-        clock.shift(minutes=minutes)
+    def test_a_pending_delivery_is_sent_earlier(self, webhook, emit, workers, receiver, clock):
+        receiver.default_reply = Reply(status=500)
+        emit("After")
+        clock.shift(seconds=7)
         workers.run_until_idle()
-        delivery = webhook.get_delivery()
-        return delivery["status"], len(delivery["attempts"])
+        pending = webhook.get_delivery()
+        assert pending["nextAttemptAt"] > after(now(), seconds=200)
+        receiver.default_reply = Reply()
+        assert webhook.retry(pending).status == 202
+        workers.deliver()
+        assert webhook.get_delivery()["status"] == "succeeded"
 
-    receiver.default_reply = Reply(status=500)
-    emit("After")
-    for seconds in RETRY_SECONDS:
-        outcome = outcome_after((seconds * 1.2 + 301) / 60)
-    assert outcome == ("failed", 10)
-    assert webhook.retry(webhook.get_delivery()).status == 202
-    workers.deliver()
-    assert outcome_after(6) == ("pending", 12)
-    receiver.default_reply = Reply()
-    assert outcome_after(12) == ("succeeded", 13)
+    def test_a_skipped_delivery_is_sent_once_the_webhook_is_active(self, webhook, emit, workers, receiver):
+        webhook.update(enabled=False)
+        emit("Unheard")
+        answers = {"paused": webhook.retry(webhook.get_delivery())}
+        webhook.update(enabled=True)
+        assert webhook.retry(webhook.get_delivery()).status == 202
+        workers.deliver()
+        assert received_names(receiver) == ["Unheard"]
+        receiver.default_reply = Reply(status=410)
+        emit("Gone")
+        answers["disabled"] = webhook.retry(webhook.list_deliveries()[1])
+        for status, answer in answers.items():
+            assert answer.status_and_code == "409 invalid_transition"
+            assert f"is {status}" in answer.json["detail"]
+            assert '{"enabled": true}' in answer.json["detail"]
 
-
-def test_a_pending_delivery_is_sent_earlier(webhook, emit, workers, receiver, clock):
-    receiver.default_reply = Reply(status=500)
-    emit("After")
-    clock.shift(seconds=7)
-    workers.run_until_idle()
-    pending = webhook.get_delivery()
-    assert pending["nextAttemptAt"] > after(now(), seconds=200)
-    receiver.default_reply = Reply()
-    assert webhook.retry(pending).status == 202
-    workers.deliver()
-    assert webhook.get_delivery()["status"] == "succeeded"
-
-
-def test_a_skipped_delivery_is_sent(webhook, emit, workers, receiver):
-    webhook.update(enabled=False)
-    emit("Unheard")
-    webhook.update(enabled=True)
-    assert webhook.retry(webhook.get_delivery()).status == 202
-    workers.deliver()
-    assert received_names(receiver) == ["Unheard"]
-
-
-def test_a_retry_for_an_inactive_webhook_is_rejected_with_the_remedy(webhook, emit, receiver):
-    receiver.default_reply = Reply(status=410)
-    emit("Gone")
-    answers = {"disabled": webhook.retry(webhook.get_delivery())}
-    webhook.update(enabled=True)
-    webhook.update(enabled=False)
-    answers["paused"] = webhook.retry(webhook.get_delivery())
-    for status, answer in answers.items():
-        assert answer.status_and_code == "409 invalid_transition"
-        assert f"is {status}" in answer.json["detail"]
-        assert '{"enabled": true}' in answer.json["detail"]
-
-
-def test_the_sweep_redrives_a_delivery_whose_message_was_lost(webhook, delivery, workers, receiver, clock):
-    assert webhook.retry(delivery).status == 202
-    memory_aws.discard_queued_messages()
-    clock.shift(minutes=6)
-    workers.run_until_idle()
-    assert len(receiver.requests) == 2
-
-
-def test_an_expired_delivery_is_not_found(webhook, delivery, clock):
-    clock.shift(days=RETENTION_DAYS, seconds=1)
-    assert webhook.retry(delivery).status_and_code == "404 not_found"
+    def test_an_expired_delivery_is_not_found(self, webhook, delivery, clock):
+        clock.shift(days=RETENTION_DAYS, seconds=1)
+        assert webhook.retry(delivery).status_and_code == "404 not_found"

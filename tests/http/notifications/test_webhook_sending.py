@@ -1,17 +1,21 @@
-"""Test how events are sent to webhooks, and how failing webhooks are retried and disabled."""
+"""Which events are sent to webhooks and how, and how failing webhooks are retried and disabled."""
 
 import json
+from itertools import product
 
 import pytest
 from standardwebhooks import Webhook as Verifier
 
+from chalicelib.features.notifications.logic import fan_out
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.kernel.core.clock import timestamp_ms
+from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.invitations import create_invitation
+from tests.harness.organizations import create_organization
 from tests.harness.receiver import Reply
-from tests.harness.webhooks import UPDATED, parse_event, received_event_types
+from tests.harness.webhooks import UPDATED, parse_event, received_event_types, received_names, rename_organization
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -24,29 +28,79 @@ def seconds_until_retry(delivery: Json) -> float:
     return (timestamp_ms(delivery["nextAttemptAt"]) - timestamp_ms(delivery["attempts"][-1]["at"])) / 1000
 
 
-class TestRequest:
-    def test_contains_the_event_and_is_signed(self, api, organization, webhook, emit, receiver):
-        emit("Difference Engines")
-        (request,) = receiver.requests
-        (entry,) = list_entries(api, organization, type=UPDATED)
-        assert (request.method, request.headers["Content-Type"]) == ("POST", "application/json")
-        assert parse_event(request) == {
-            "type": UPDATED,
-            "timestamp": entry["occurredAt"],
-            "data": entry["data"],
-            "organizationId": organization.id,
-            "sequence": entry["sequence"],
-        }
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        assert headers["webhook-id"] == entry["id"]
-        assert Verifier(webhook.secret).verify(request.body, headers) == parse_event(request)
+class TestSubscribers:
+    def test_a_webhook_gets_every_event_from_its_creation_to_its_deletion(self, new_webhook, rename, emit, receiver):
+        rename("Before")
+        webhook = new_webhook(receiver, events=["*"])
+        emit("After")
+        assert received_event_types(receiver) == ["organization.webhook.created", UPDATED]
+        assert parse_event(receiver.requests[-1])["data"]["name"] == "After"
+        assert webhook.delivery_statuses() == ["succeeded"] * 2
+        webhook.delete()
+        emit("Too late")
+        assert len(receiver.requests) == 2
 
-    def test_is_signed_with_every_valid_secret(self, webhook, emit, receiver, clock):
+    def test_each_webhook_gets_its_own_delivery_of_the_events_of_its_organization_that_match_its_patterns(
+        self, api, stranger, new_webhook, emit, receiver
+    ):
+        patterns = [["*"], [UPDATED], ["organization.*"], ["organization.api_key.created", UPDATED]]
+        other_patterns = [["organization.api_key.*"], ["organization.deleted"], ["page.*"]]
+        webhooks = [
+            new_webhook(f"{receiver.url}{n}", events=events) for n, events in enumerate([*patterns, *other_patterns])
+        ]
+        rename_organization(api, create_organization(api, stranger), "Rival Engines")
+        emit("After")
+        updates = [request for request in receiver.requests if parse_event(request)["type"] == UPDATED]
+        assert sorted(request.path for request in updates) == ["/0", "/1", "/2", "/3"]
+        (event_id,) = {request.headers["webhook-id"] for request in updates}
+        assert [webhook.get_delivery()["eventId"] for webhook in webhooks[:4]] == [event_id] * 4
+
+    def test_a_changed_subscription_or_pause_applies_from_its_own_log_entry_on(self, webhook, rename, emit, receiver):
+        rename("First")
+        webhook.update(events=["organization.deleted"])
+        rename("Second")
+        webhook.update(events=[UPDATED], enabled=False)
+        rename("Unheard")
+        webhook.update(enabled=True)
+        emit("Third")
+        assert received_names(receiver) == ["First", "Third"]
+        assert webhook.delivery_statuses() == ["succeeded", "skipped", "succeeded"]
+        skipped = webhook.list_deliveries()[1]
+        assert (skipped["attempts"], skipped["nextAttemptAt"]) == ([], None)
+        assert skipped["completedAt"] is not None
+
+    def test_many_entries_are_delivered_completely_and_in_order(self, new_webhook, emit, receiver, monkeypatch):
+        monkeypatch.setattr(fan_out, "_BATCH_SIZE", 11)
+        names = [f"Name {n}" for n in range(12)]
+        for n in range(9):
+            new_webhook(f"{receiver.url}{n}", enabled=n in (0, 4, 8))
+        emit(*names)  # The first batch of entries makes 99 deliveries, too many for one transaction.
+        for path in ("/0", "/4", "/8"):
+            received = [parse_event(request) for request in receiver.requests if request.path == path]
+            assert [payload["data"]["name"] for payload in received] == names
+            sequences = [payload["sequence"] for payload in received]
+            assert sequences == sorted(sequences)
+
+    @pytest.mark.usefixtures("webhook")
+    def test_a_missing_entry_stops_the_fan_out(self, organization, emit, rename, workers, receiver, monkeypatch):
+        with monkeypatch.context() as patched:
+            patched.setattr(fan_out, "fan_out", lambda *_: None)
+            emit("Gone", "Behind")
+        entries = [item for item in memory_aws.all_items() if item["pk"] == f"A#{organization.id}"]
+        memory_aws.delete_item(next(item for item in entries if b"Gone" in item["body"] and item["type"] == UPDATED))
+        rename("Last")
+        assert workers.try_deliver().failed_bodies
+        assert receiver.requests == []
+
+
+class TestRequest:
+    def test_is_signed_with_every_valid_secret_like_a_test_delivery(self, webhook, emit, receiver, clock):
         rotation = webhook.post("/rotate-secret", {"graceHours": 1}).json
         emit("In the grace")
-        headers = dict(receiver.requests[-1].headers)
-        for secret in (webhook.secret, rotation["secret"]):
-            Verifier(secret).verify(receiver.requests[-1].body, headers)
+        assert webhook.send_test()["delivered"]
+        for request, secret in product(receiver.requests, (webhook.secret, rotation["secret"])):
+            assert Verifier(secret).verify(request.body, dict(request.headers)) == parse_event(request)
+        assert len({request.headers["webhook-id"] for request in receiver.requests}) == 2
         clock.shift(minutes=61)
         emit("After it")
         (signature,) = receiver.requests[-1].headers["webhook-signature"].split()
@@ -75,27 +129,24 @@ class TestRequest:
 
 class TestResponse:
     def test_success_completes_the_delivery(self, new_webhook, emit, receiver):
-        statuses = (200, 201, 204, 299)
-        bodies = {status: b"" if status == 204 else b"thanks" for status in statuses}
-        receiver.replies_by_path = {f"/{status}": Reply(status=status, body=bodies[status]) for status in statuses}
-        webhooks = {status: new_webhook(f"{receiver.url}{status}") for status in statuses}
+        replies = {200: b"thanks", 201: b"thanks", 204: b"", 299: b"thanks"}
+        receiver.replies_by_path = {f"/{status}": Reply(status=status, body=replies[status]) for status in replies}
+        webhooks = {status: new_webhook(f"{receiver.url}{status}") for status in replies}
         emit("After")
         for status, webhook in webhooks.items():
             delivery = webhook.get_delivery()
             assert (delivery["status"], delivery["nextAttemptAt"]) == ("succeeded", None)
             (attempt,) = delivery["attempts"]
-            assert (attempt["number"], attempt["statusCode"], attempt["error"]) == (1, status, None)
-            assert attempt["responseBody"] == (bodies[status].decode() or None)
+            expected = {"number": 1, "statusCode": status, "error": None}
+            assert attempt | expected | {"responseBody": replies[status].decode() or None} == attempt
             assert attempt["durationMs"] >= 0
 
     def test_any_other_status_is_retried_after_the_requested_pause(self, new_webhook, emit, receiver):
-        statuses = (301, 302, 307, 400, 401, 404, 429, 500, 503)
         headers = {"Location": f"{receiver.url}elsewhere"}
-        receiver.replies_by_path = {
-            f"/{status}": Reply(status=status, headers=headers, body=b"no") for status in statuses
-        }
-        receiver.replies_by_path["/503"] = Reply(status=503, headers={"Retry-After": "120"})
-        webhooks = {status: new_webhook(f"{receiver.url}{status}") for status in statuses}
+        replies = {n: Reply(n, headers, b"no") for n in (301, 302, 307, 400, 401, 404, 429, 500)}
+        replies[503] = Reply(503, {"Retry-After": "120"})
+        receiver.replies_by_path = {f"/{status}": reply for status, reply in replies.items()}
+        webhooks = {status: new_webhook(f"{receiver.url}{status}") for status in replies}
         emit("After")
         for status, webhook in webhooks.items():
             delivery = webhook.get_delivery()
@@ -104,20 +155,7 @@ class TestResponse:
             shortest, longest = (119, 121) if status == 503 else (3.9, 6.1)
             assert shortest <= seconds_until_retry(delivery) <= longest, status
             assert webhook.read()["failingSince"] is not None
-        assert sorted(request.path for request in receiver.requests) == sorted(f"/{status}" for status in statuses)
-
-    def test_410_disables_the_webhook(self, api, organization, webhook, emit, receiver):
-        receiver.default_reply = Reply(status=410)
-        emit("After")
-        assert webhook.delivery_statuses() == ["failed"]
-        current = webhook.read()
-        assert (current["status"], current["enabled"]) == ("disabled", False)
-        assert "410" in current["disabledReason"]
-        (entry,) = list_entries(api, organization, type=DISABLED)
-        assert entry["actor"] == {"type": "system", "id": None, "name": None}
-        emit("Unheard")
-        assert len(receiver.requests) == 1
-        assert webhook.delivery_statuses() == ["failed", "skipped"]
+        assert sorted(request.path for request in receiver.requests) == sorted(receiver.replies_by_path)
 
 
 class TestRetrySchedule:
@@ -176,23 +214,18 @@ class TestRetrySchedule:
 
 
 class TestInterruptions:
-    def test_disabling_skips_the_retry(self, webhook, emit, workers, receiver, clock):
+    def test_a_retry_goes_to_the_changed_url_and_is_skipped_once_the_webhook_is_disabled(
+        self, webhook, emit, workers, receiver, clock
+    ):
         receiver.default_reply = Reply(status=500)
         emit("After")
-        webhook.update(enabled=False)
-        clock.shift(minutes=10)
-        workers.run_until_idle()
-        assert len(receiver.requests) == 1
-        assert webhook.delivery_statuses() == ["skipped"]
-
-    def test_a_retry_goes_to_the_changed_url(self, webhook, emit, workers, receiver, clock):
-        receiver.replies_by_path["/"] = Reply(status=500)
-        emit("After")
         assert webhook.update(url=f"{receiver.url}moved")["failingSince"] is None
-        clock.shift(minutes=10)
-        workers.run_until_idle()
-        assert [request.path for request in receiver.requests] == ["/", "/moved"]
-        assert webhook.delivery_statuses() == ["succeeded"]
+        for enabled in (True, False):
+            webhook.update(enabled=enabled)
+            clock.shift(minutes=10)
+            workers.run_until_idle()
+            assert [request.path for request in receiver.requests] == ["/", "/moved"]
+        assert webhook.delivery_statuses() == ["skipped"]
 
     def test_an_event_about_an_erased_person_is_not_retried(
         self, api, organization, new_webhook, workers, receiver, clock

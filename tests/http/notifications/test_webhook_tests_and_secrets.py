@@ -1,54 +1,19 @@
 """Test test deliveries to webhooks, their rate limit and timeout, and the rotation of secrets."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
 import pytest
-from standardwebhooks import Webhook as Verifier
 
-from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
 from chalicelib.kernel.outbound import egress
 from chalicelib.kernel.storage import table
-from tests.harness.api import Json
-from tests.harness.audit_logs import list_entries
 from tests.harness.organizations import create_api_key, create_organization
-from tests.harness.receiver import ReceivedRequest, Receiver, Reply
+from tests.harness.receiver import Receiver, Reply
 
 URL = "https://hooks.example.com/atrium"
 
 
 class TestTestDelivery:
-    @staticmethod
-    def verify_signature(request: ReceivedRequest, secret: str) -> Json:
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        message: Json = Verifier(secret).verify(request.body, headers)
-        return message
-
-    def test_sends_a_new_signed_message_each_time_and_stores_no_delivery(
-        self, api, organization, webhook, workers, receiver
-    ):
-        receiver.default_reply = Reply(status=202, body=b"thanks")
-        result = webhook.send_test()
-        assert result | {"delivered": True, "statusCode": 202, "error": None} == result
-        assert 0 <= result["durationMs"] < 15_000
-        rotation = webhook.post("/rotate-secret").json
-        webhook.send_test()
-        first, second = receiver.requests
-        message = self.verify_signature(first, webhook.secret)
-        expected = {"type": "webhook.test", "organizationId": organization.id, "sequence": None}
-        assert message | expected == message
-        assert message["data"]["webhookId"] == webhook.id
-        assert first.headers["Content-Type"] == "application/json"
-        assert first.headers["webhook-id"] != second.headers["webhook-id"]
-        for secret in (webhook.secret, rotation["secret"]):
-            self.verify_signature(second, secret)
-        workers.deliver()
-        assert webhook.list_deliveries() == []
-        entries = list_entries(api, organization, type="organization.webhook.tested")
-        assert [(entry["target"]["id"], entry["changes"]) for entry in entries] == [(webhook.id, [])] * 2
-        assert entries[0]["data"] == webhook.read()
-
     def test_reports_failures_without_counting_them(self, webhook, new_webhook, receiver):
         before = webhook.read()
         for status in (301, 400, 410, 500):
@@ -60,12 +25,12 @@ class TestTestDelivery:
         with Receiver() as closed_receiver:
             unused_url = closed_receiver.url
         result = new_webhook(unused_url).send_test()
-        assert (result["delivered"], result["statusCode"]) == (False, None)
-        assert result["error"] == "The connection was refused."
+        assert result | {"delivered": False, "statusCode": None, "error": "The connection was refused."} == result
 
     def test_works_for_a_paused_or_disabled_webhook(self, webhook, emit, receiver):
         webhook.update(enabled=False)
-        assert webhook.send_test()["delivered"]
+        first, second = (webhook.post("/test", headers={"Idempotency-Key": "try"}) for _ in range(2))
+        assert (first.json["delivered"], second.text, len(receiver.requests)) == (True, first.text, 1)
         webhook.update(enabled=True)
         receiver.default_reply = Reply(status=410)
         emit("Gone")
@@ -74,10 +39,13 @@ class TestTestDelivery:
         assert webhook.send_test()["delivered"]
         assert webhook.read()["status"] == "disabled"
 
-    def test_an_idempotent_replay_sends_nothing(self, webhook, receiver):
-        first, second = (webhook.post("/test", headers={"Idempotency-Key": "try"}) for _ in range(2))
-        assert first.text == second.text
-        assert len(receiver.requests) == 1
+
+def rotate(webhook, hours=None):
+    """Rotate the secret and return when each of the current secrets expires."""
+    webhook.post("/rotate-secret", {} if hours is None else {"graceHours": hours}).expect(200)
+    item = table.get((f"O#{webhook.organization.id}", f"W#{webhook.id}"))
+    assert item
+    return [secret["until"] for secret in item["secrets"]]
 
 
 class TestRotateWebhookSecret:
@@ -85,51 +53,26 @@ class TestRotateWebhookSecret:
     def webhook(self, new_webhook):
         return new_webhook(URL)
 
-    @pytest.fixture
-    def rotate(self, webhook):
-        """A function that rotates the secret and returns when each of the current secrets expires."""
-
-        def rotate(hours: int | None = None) -> list[str | None]:
-            answer = webhook.post("/rotate-secret", {} if hours is None else {"graceHours": hours})
-            assert answer.status == 200, answer.text
-            item = table.get((f"O#{webhook.organization.id}", f"W#{webhook.id}"))
-            assert item
-            return [secret["until"] for secret in item["secrets"]]
-
-        return rotate
-
-    def test_the_new_secret_is_shown_once(self, api, organization, webhook):
-        answer = webhook.post("/rotate-secret", {})
-        record = answer.json
-        assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
-        assert len(decode_secret(record["secret"])) == 32
-        assert (record["secret"] != webhook.secret, record["version"]) == (True, 2)
-        assert webhook.read() == {**record, "secret": None}
-        (entry,) = list_entries(api, organization, type="organization.webhook.secret_rotated")
-        assert record["secret"] not in json.dumps(entry)
-
-    def test_former_secrets_sign_for_a_day_by_default_which_a_later_rotation_can_only_shorten(self, rotate, clock):
+    def test_former_secrets_sign_for_a_day_by_default_which_a_later_rotation_can_only_shorten(self, webhook, clock):
         clock.freeze("2026-11-20T09:30:00Z")
-        assert rotate() == [None, "2026-11-21T09:30:00.000Z"]
-        assert rotate(168) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
-        assert rotate(1) == [None, *["2026-11-20T10:30:00.000Z"] * 3]
-        assert rotate(0) == [None]
+        assert rotate(webhook) == [None, "2026-11-21T09:30:00.000Z"]
+        assert rotate(webhook, 168) == [None, "2026-11-27T09:30:00.000Z", "2026-11-21T09:30:00.000Z"]
+        assert rotate(webhook, 1) == [None, *["2026-11-20T10:30:00.000Z"] * 3]
+        assert rotate(webhook, 0) == [None]
 
-    def test_at_most_five_secrets_are_valid(self, webhook, rotate, clock):
+    def test_at_most_five_secrets_are_valid(self, webhook, clock):
         for _ in range(4):
-            rotate(1)
+            rotate(webhook, 1)
         assert webhook.post("/rotate-secret", {"graceHours": 1}).status_and_code == "409 limit_exceeded"
-        rotate(0)
+        rotate(webhook, 0)
         for _ in range(4):
-            rotate(1)
+            rotate(webhook, 1)
         clock.shift(minutes=61)
-        assert len(rotate(1)) == 2
+        assert len(rotate(webhook, 1)) == 2
 
     def test_an_invalid_grace_period_is_rejected(self, webhook):
         for hours in (-1, 169, 1.5, "1"):
-            answer = webhook.post("/rotate-secret", {"graceHours": hours})
-            assert answer.status_and_code == "422 validation_failed", hours
-            assert list(answer.errors) == ["/graceHours"]
+            assert list(webhook.post("/rotate-secret", {"graceHours": hours}).errors) == ["/graceHours"], hours
 
 
 class TestRateLimit:
