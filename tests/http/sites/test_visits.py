@@ -4,7 +4,6 @@ from tests.harness.domains import set_domain_state
 from tests.harness.organizations import create_api_key
 from tests.harness.sites import create_published_page, create_site, get_page_by_path
 
-TWO_READS = ["dynamodb:BatchGetItem"] * 2
 HTML_HEADERS = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
@@ -14,11 +13,9 @@ def request_resolution(api, host, path="/"):
 
 def resolve(api, host, path="/"):
     """Return what a host and path resolve to, and the id of the page or the redirect."""
-    answer = request_resolution(api, host, path)
-    assert answer.status == 200, answer.text
-    resolution, redirect = answer.json, answer.json["redirect"]
-    target = redirect and (redirect["location"], redirect["statusCode"])
-    return resolution["match"], (resolution["page"] or {}).get("id") or target
+    resolution = request_resolution(api, host, path).json
+    redirect = resolution["redirect"] and (resolution["redirect"]["location"], resolution["redirect"]["statusCode"])
+    return resolution["match"], (resolution["page"] or {}).get("id") or redirect
 
 
 class TestGetPageByPath:
@@ -59,11 +56,8 @@ class TestGetPageByPath:
         answer = get_page_by_path(api, site, "/")
         assert answer.headers["Cache-Control"] == "public, max-age=60"
         assert answer.headers["Vary"] == "Accept, Authorization"
-        conditional = {"query": {"path": "/"}, "headers": {"If-None-Match": answer.etag}}
-        assert api.get(answer.path, **conditional).status == 304
         pages.republish("Welcome", title="Hello")
-        assert api.get(answer.path, **conditional).status == 200
-        assert get_page_by_path(api, site, "/", caller=site.owner).headers["Cache-Control"] == "private, no-cache"
+        assert get_page_by_path(api, site, "/").etag != answer.etag
 
 
 def test_the_home_page_is_the_page_at_the_root(api, site, mary, pages):
@@ -81,12 +75,9 @@ class TestHtml:
         pages.publish("Looms", blocks=[{"id": "b", "type": "text", "text": "They **weave**. <script>"}])
         path, query = f"{site.path}/pages/by-path", {"path": "/looms"}
         answer = api.get(path, query=query, headers=HTML_HEADERS)
-        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-        assert "<strong>weave</strong>. &lt;script&gt;" in answer.text
-        assert '<html lang="en"' in answer.text
-        assert f'<link rel="canonical" href="https://{site.record["host"]}/looms">' in answer.text
-        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
-        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        canonical = f'<link rel="canonical" href="https://{site.record["host"]}/looms">'
+        for part in ("<strong>weave</strong>. &lt;script&gt;", '<html lang="en"', canonical):
+            assert part in answer.text
         assert api.get(f"{site.path}/pages/home", headers=HTML_HEADERS).text.startswith("<!doctype html>")
         for accept in ("*/*", "application/json", "application/json, text/html", "text/html;q=0.1, */*", "image/png"):
             assert api.get(path, query=query, headers={"Accept": accept}).json["title"] == "Looms", accept
@@ -98,12 +89,8 @@ class TestHtml:
         set_domain_state(platform, "verified", "looms.example.com")
         create_published_page(api, site, "Welcome", seo={"title": "Mills of all kinds", "description": "Hello"})
         html = api.get(f"{site.path}/pages/home", headers=HTML_HEADERS).text
-        for part in (
-            "#102030",
-            '<link rel="canonical" href="https://looms.example.com/">',
-            "<title>Mills of all kinds \u2013 Mills</title>",
-            '<meta name="description" content="Hello">',
-        ):
+        head = '<link rel="canonical" href="https://looms.example.com/">', '<meta name="description" content="Hello">'
+        for part in ("#102030", *head, "<title>Mills of all kinds \u2013 Mills</title>"):
             assert part in html
 
     def test_of_a_draft_is_marked_as_preview(self, api, site, pages):
@@ -133,21 +120,18 @@ class TestResolveSite:
         api.patch(site.path, caller=site.owner, json={"platformId": None})
         assert request_resolution(api, "bücher.example.com").status_and_code == "404 not_found"
 
-    def test_a_non_canonical_path_redirects_permanently(self, api, site, pages):
-        pages.publish("Looms")
+    def test_non_canonical_and_former_paths_redirect_in_one_hop(self, api, site, pages):
+        pages.publish("Looms", "Looms/Hand looms")
         pages.draft("Mills")
         host = site.record["host"]
         for path in ("/Looms", "/looms/", "//looms", "/looms//"):
             assert resolve(api, host, path) == ("redirect", ("/looms", 308)), path
         assert resolve(api, host, "/looms?from=mail#top")[0] == "page"
         assert resolve(api, host, "/mills") == ("none", None)
-
-    def test_a_former_path_redirects_in_one_hop(self, api, site, pages):
-        pages.publish("Looms", "Looms/Hand looms")
         for slug in ("weaving", "weavers"):
             pages.move(Looms=slug)
-        assert resolve(api, site.record["host"], "/looms") == ("redirect", ("/weavers", 301))
-        assert resolve(api, site.record["host"], "/Looms/hand-looms/") == ("redirect", ("/weavers/hand-looms", 301))
+        assert resolve(api, host, "/looms") == ("redirect", ("/weavers", 301))
+        assert resolve(api, host, "/Looms/hand-looms/") == ("redirect", ("/weavers/hand-looms", 301))
 
     def test_an_unknown_host_or_unpublished_site_is_not_found(self, api, organization):
         site = create_site(api, organization, publish=False)
@@ -161,19 +145,7 @@ class TestResolveSite:
         page = create_published_page(api, site, "Welcome")
         api.patch(site.path, caller=site.owner, json={"slug": "mills"})
         assert resolve(api, site.record["host"]) == ("page", page.id)
-        body = {"name": "Looms", "slug": "looms"}
-        assert api.post(f"{organization.path}/sites", caller=site.owner, json=body).status_and_code == "409 slug_taken"
         clock.shift(days=91)
         assert request_resolution(api, site.record["host"]).status_and_code == "404 not_found"
         other = create_published_page(api, create_site(api, organization, slug="looms"), "Welcome")
         assert resolve(api, site.record["host"]) == ("page", other.id)
-
-
-def test_a_visit_takes_two_reads_at_any_depth(api, site, pages):
-    page = pages.publish("Level 1", *(f"Level {level}/Level {level + 1}" for level in range(1, 9)))
-    path, host = page.record["path"], site.record["host"]
-    get_page_by_path(api, site, "/")
-    resolve(api, host)
-    assert get_page_by_path(api, site, path).calls.read_names == TWO_READS
-    assert request_resolution(api, host, path).calls.read_names == TWO_READS
-    assert api.get(f"{site.path}/pages/home").calls.read_names == TWO_READS
