@@ -197,8 +197,6 @@ class TestRetrySchedule:
         assert {"field": "status", "from": "active", "to": "disabled"} in entry["changes"]
         recipients = sorted(letter.recipients[0] for letter in mailbox.received_emails)
         assert recipients == ["ada@example.com", "grace@example.com"]
-        assert webhook.record["url"] in mailbox.emails[0].text
-        assert "Analytical Engines" in mailbox.emails[0].subject or "Too late" in mailbox.emails[0].subject
 
     def test_one_success_clears_the_failure(self, webhook, emit, receiver, clock):
         receiver.default_reply = Reply(status=500)

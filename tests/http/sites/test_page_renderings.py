@@ -49,22 +49,18 @@ def remove_rendering(page: CreatedPage, *blocks: object) -> None:
     memory_aws.put_item({**item, "text": to_json(blocks)} if blocks else item)
 
 
-@pytest.fixture
-def forbid_rendering(monkeypatch):
-    """Return a function that makes any later rendering of blocks fail, or that of whole pages too."""
+def forbid_rendering(monkeypatch: pytest.MonkeyPatch, *, whole_pages: bool = False) -> None:
+    """Make any later rendering of blocks fail, or that of whole pages too."""
 
     def raise_assertion(*_: object, **__: object) -> None:
         raise AssertionError("the page is rendered again")
 
-    def forbid_rendering(targets: str = "blocks") -> None:
-        monkeypatch.setattr(content, "render_blocks_to_safe_html", raise_assertion)
-        if targets == "all":
-            monkeypatch.setattr(page_document, "get_template", raise_assertion)
-            monkeypatch.setattr(templates, "get_template", raise_assertion)
-            monkeypatch.setattr(markdown, "sanitize_html", raise_assertion)
-            monkeypatch.setattr(StoredRendering, "load_html", raise_assertion)
-
-    return forbid_rendering
+    monkeypatch.setattr(content, "render_blocks_to_safe_html", raise_assertion)
+    if whole_pages:
+        for module in (page_document, templates):
+            monkeypatch.setattr(module, "get_template", raise_assertion)
+        monkeypatch.setattr(markdown, "sanitize_html", raise_assertion)
+        monkeypatch.setattr(StoredRendering, "load_html", raise_assertion)
 
 
 @pytest.fixture
@@ -73,10 +69,10 @@ def home(api, site):
 
 
 class TestPublishedPage:
-    def test_is_served_from_its_stored_rendering(self, api, home, forbid_rendering):
+    def test_is_served_from_its_stored_rendering(self, api, home, monkeypatch):
         assert get_rendering(home).load_html() == content.render_blocks_to_safe_html([WEAVING_BLOCK])
         api.get(home.site.path)  # The process caches the ancestors.
-        forbid_rendering()
+        forbid_rendering(monkeypatch)
         answer = get_html(api, home)
         assert "They <strong>weave</strong>." in answer.text
         # The site and its slug index; the page and its revision; the rendering and the menu.
@@ -112,12 +108,12 @@ class TestPublishedPage:
 
 class TestRevalidation:
     @pytest.mark.parametrize("is_stored", [True, False])
-    def test_renders_nothing(self, api, home, forbid_rendering, is_stored):
+    def test_renders_nothing(self, api, home, monkeypatch, is_stored):
         first = get_html(api, home)
         if not is_stored:
             remove_rendering(home)
             assert get_html(api, home).etag == first.etag
-        forbid_rendering("all")
+        forbid_rendering(monkeypatch, whole_pages=True)
         revalidation = get_html(api, home, first.etag)
         assert (revalidation.status, revalidation.text, revalidation.etag) == (304, "", first.etag)
         assert revalidation.headers["Cache-Control"] == first.headers["Cache-Control"]
@@ -154,11 +150,11 @@ class TestPageWithoutRendering:
     def without_rendering(self, home):
         remove_rendering(home)
 
-    def test_is_shown_and_rendered_by_a_task(self, api, home, workers, forbid_rendering):
+    def test_is_shown_and_rendered_by_a_task(self, api, home, workers, monkeypatch):
         assert "They <strong>weave</strong>." in get_html(api, home).text
         workers.deliver()
         assert get_rendering(home).is_current
-        forbid_rendering()
+        forbid_rendering(monkeypatch)
         assert "They <strong>weave</strong>." in get_html(api, home).text
         assert not [body for body in queued_bodies("jobs") if "pages.render" in body]
 
@@ -211,7 +207,7 @@ class TestBlocksThatExceedTheLimits:
         assert update.json["errors"] == creation.json["errors"]
         assert api.get(home.path, caller=site.owner).json["blocks"] == [WEAVING_BLOCK]
 
-    def test_stored_ones_show_the_title_and_a_notice(self, api, home, workers, forbid_rendering):
+    def test_stored_ones_show_the_title_and_a_notice(self, api, home, workers, monkeypatch):
         remove_rendering(home, text_block(TABLE))
         for _ in range(2):
             answer = get_html(api, home)
@@ -220,7 +216,7 @@ class TestBlocksThatExceedTheLimits:
             assert "This page can't be shown" in answer.text
             assert "<table>" not in answer.text
             workers.deliver()
-            forbid_rendering()
+            forbid_rendering(monkeypatch)
         assert (get_rendering(home).html, get_rendering(home).is_current) == (None, True)
 
     def test_stored_ones_can_be_retained_and_replaced(self, api, home):
