@@ -9,8 +9,6 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.settings import SettingsError, settings
 from chalicelib.kernel.crypto.keyrings import KeyPurpose, key_id
-from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.table import TransactionCancelled
 from local.tools import renew_seals as module
 from local.tools.renew_seals import RenewalFailed, renew_entry_macs
 from tests.harness import memory_aws
@@ -18,10 +16,12 @@ from tests.harness.audit_logs import alter_item
 from tests.harness.aws_calls import record_calls
 from tests.harness.data_keys import create_wrapped_key_settings, public_keys_of, reset_key_cache
 from tests.harness.erasures import complete_erasure
+from tests.harness.faults import Fault, ProcessDied, inject_fault
 from tests.harness.organizations import add_organization_member, create_organization
 from tests.harness.stored_logs import INTACT, StoredLog
 
 OTHER_KEY: Final = base64.b64encode(bytes(32)).decode()
+WRITE: Final = "dynamodb:TransactWriteItems"
 THIRD_KEY: Final = base64.b64encode(bytes(range(32, 64))).decode()
 
 pytestmark = pytest.mark.usefixtures("scans_allowed")
@@ -156,17 +156,8 @@ class TestSealRenewal:
 
     def test_continues_after_an_interruption(self, log, monkeypatch, capsys):
         monkeypatch.setattr(ledger, "BATCH_SIZE", 2)
-        write, remaining_writes = table.write_transaction, iter([True, True])
-
-        def write_or_interrupt(writes: Any) -> None:
-            if not next(remaining_writes, False):
-                raise KeyboardInterrupt
-            write(writes)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(table, "write_transaction", write_or_interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                renew_entry_macs(None)
+        with inject_fault(Fault.DIED_BEFORE, call_name=WRITE, first_call=3), pytest.raises(ProcessDied):
+            renew_entry_macs(None)
         assert seal_key_ids(log) == {signing_key_id(), seal_key_id()}
         assert log.failure() == INTACT
         renew_entry_macs(None)
@@ -224,20 +215,16 @@ class TestSealRenewal:
         memory_aws.put_item(head)
         assert_rejected("truncated at sequence 9")
 
-    def test_retries_after_a_concurrent_change_but_not_forever(self, log, monkeypatch):
-        write, conflicts = table.write_transaction, iter([True] * 50)
-
-        def write_or_conflict(writes: Any) -> None:
-            if next(conflicts, False):
-                raise TransactionCancelled({}, is_contended=True)
-            write(writes)
-
-        monkeypatch.setattr(table, "write_transaction", write_or_conflict)
+    def test_retries_after_a_concurrent_change_but_not_forever(self, log):
         message = f"Requests keep changing the log {log.id}. Run the command again: it continues"
-        with pytest.raises(RenewalFailed, match=message):
+        with (
+            inject_fault(Fault.CONFLICT, call_name=WRITE, times=None),
+            pytest.raises(RenewalFailed, match=message),
+        ):
             renew_entry_macs(None)
-        conflicts = iter([True])
-        renew_entry_macs(None)
+        with inject_fault(Fault.CONFLICT, call_name=WRITE) as injected_fault:
+            renew_entry_macs(None)
+        assert injected_fault.failed_call == WRITE
         assert seal_key_ids(log) == {seal_key_id()}
 
     def test_renews_seals_of_a_former_seal_key(self, log, configure):

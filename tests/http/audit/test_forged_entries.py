@@ -21,19 +21,15 @@ EXHAUSTED = "organization.webhook.delivery_exhausted"
 def forge_entry(organization: CreatedOrganization, *, actor_id: str = "mallory", with_pointer: bool = True) -> str:
     """Write a forged entry that makes Mallory the owner of an organization, and its pointer. Return its id."""
     entry_id, timestamp = new_id(now()), now()
-    body = canonical_json(
-        {
-            "id": entry_id,
-            "type": "organization.ownership_transferred",
-            "occurredAt": timestamp,
-            "organizationId": organization.id,
-            "actor": {"type": "user", "id": actor_id, "name": "Ada"},
-            "target": {"type": "organization", "id": organization.id, "name": "Engines"},
-            "context": {"operationId": "transfer_ownership", "requestId": None, "ipAddress": None, "userAgent": None},
-            "changes": [{"field": "ownerId", "from": organization.owner.id, "to": "mallory"}],
-            "data": {},
-        }
-    )
+    event = {"id": entry_id, "type": "organization.ownership_transferred", "occurredAt": timestamp}
+    subjects = {
+        "organizationId": organization.id,
+        "actor": {"type": "user", "id": actor_id, "name": "Ada"},
+        "target": {"type": "organization", "id": organization.id, "name": "Engines"},
+    }
+    context = {"operationId": "transfer_ownership", "requestId": None, "ipAddress": None, "userAgent": None}
+    changes = [{"field": "ownerId", "from": organization.owner.id, "to": "mallory"}]
+    body = canonical_json({**event, **subjects, "context": context, "changes": changes, "data": {}})
     entry = EntryItem.from_canonical_bytes(organization.id, body)
     memory_aws.put_item(entry.item())
     if with_pointer:

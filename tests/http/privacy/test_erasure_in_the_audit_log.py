@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 
 from chalicelib.features.audit.exports.logic import verify as offline
-from chalicelib.features.privacy.erasures import tasks
 from chalicelib.kernel.core.encoding import to_base64url
 from tests.catalogue.log_proof import PUBLIC_KEY
 from tests.harness import memory_aws, rfc6962
@@ -173,13 +172,4 @@ class TestErasure:
         _, entry_of_other, erased_entry, *_ = list_entries(api, organization)
         assert (erased_entry["id"], erased_entry["erased"]) == (entry_before["id"], True)
         assert entry_of_other == entry_of_other_before
-        assert verify_integrity(api, organization)["valid"]
-
-    def test_erases_more_entries_than_fit_in_a_transaction(self, api, organization, grace, workers, erase, monkeypatch):
-        monkeypatch.setattr(tasks, "_MAX_ENTRIES_PER_TRANSACTION", 5)
-        for n in range(12):
-            api.patch(organization.path, caller=grace, json={"name": f"Name {n}"})
-        workers.run_until_idle()
-        assert erase(userId=grace.id)[1] == 13
-        assert keys_of_items_containing(grace.id, grace.email) == []
         assert verify_integrity(api, organization)["valid"]

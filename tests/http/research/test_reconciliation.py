@@ -14,14 +14,7 @@ from local.server.stub_sources import Researcher, Work
 from tests.harness import aws_calls, memory_aws
 from tests.harness.api import Json
 from tests.harness.organizations import create_api_key
-from tests.harness.research_sources import (
-    CARBERRY,
-    POTTER,
-    ResearchClient,
-    build_work,
-    build_works,
-    job_counts,
-)
+from tests.harness.research_sources import CARBERRY, POTTER, ResearchClient, build_work, build_works, job_counts
 
 TERRA = Researcher("Terra Ware")
 DOI = "10.5555/a"
