@@ -53,6 +53,14 @@ class TestMessage:
         assert (card["type"], card["version"], card["fallbackText"]) == ("AdaptiveCard", "1.4", text)
         assert card["body"][0]["text"] == text
 
+    def test_a_generic_webhook_gets_the_text_and_the_event(self, api, organization, new_channel, emit, receiver):
+        new_channel(receiver, provider="webhook")
+        emit("Looms & <Engines>")
+        (entry,) = list_entries(api, organization, type=UPDATED)
+        event = {"type": UPDATED, "timestamp": entry["occurredAt"], "organizationId": organization.id}
+        event |= {"sequence": entry["sequence"], "data": entry["data"]}
+        assert message_body(receiver) == {"text": RENAMED.format("Looms & <Engines>"), "event": event}
+
     def test_the_text_names_actor_and_target_of_each_event_from_the_creation_of_the_channel_on(
         self, api, organization, new_channel, rename, workers, receiver, clock, ada
     ):
