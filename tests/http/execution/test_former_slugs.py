@@ -124,16 +124,14 @@ class TestDelete:
         self, api, organization, ada, stranger, clock, create, unpublished
     ):
         rivals, record = create_organization(api, stranger), create(api, organization, publish=True, slug="name-0")
-        others = {
-            create_site: SluggedType(api, stranger, f"{rivals.path}/sites"),
-            create_platform: SluggedType(api, stranger, "/platforms", {"organizationId": rivals.id}),
-        }[create]
+        if create is create_site:
+            others, path = SluggedType(api, stranger, f"{rivals.path}/sites"), record.path
+        else:
+            others = SluggedType(api, stranger, "/platforms", {"organizationId": rivals.id})
+            path = f"{record.path}/publish"
         if unpublished:
-            path, body = {
-                create_site: (record.path, {"status": "draft"}),
-                create_platform: (f"{record.path}/publish", {"published": False}),
-            }[create]
-            assert api.patch(path, caller=ada, json=body).status == 200
+            body = {"status": "draft"} if create is create_site else {"published": False}
+            api.patch(path, caller=ada, json=body).expect(200)
         SluggedType(api, ada).rename(record.path, *slugs(*range(1, 7)))
         assert [others.is_taken(slug) for slug in slugs(0, 1)] == [False, True]
         assert api.delete(record.path, caller=ada).status == 204

@@ -99,20 +99,15 @@ class TestImport:
 
     def test_continues_after_the_last_stored_page(self, research_client, research_sources, clock):
         research_sources.set_works(build_works(6), page_size=2)
-        paths = []
-
-        def rate_limit_third_request(request: object) -> Reply | None:
-            paths.append(request)
-            return Reply(429, {"Retry-After": "60"}) if len(paths) == 3 else None
-
-        research_sources.reply_override = rate_limit_third_request
+        requests, third_reply = research_sources.receiver.requests, Reply(429, {"Retry-After": "60"})
+        research_sources.reply_override = lambda _: third_reply if len(requests) == 3 else None
         job_answer = research_client.post_import()
         research_client.workers.deliver()
         assert len(research_client.list_records("artefacts")) == 8
         clock.shift(seconds=61)
         research_client.workers.run_until_idle()
         assert research_client.complete_job(job_answer)["counts"] == job_counts(created=12)
-        assert len(paths) == 5
+        assert len(requests) == 5
 
 
 @pytest.mark.parametrize(

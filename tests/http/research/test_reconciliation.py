@@ -9,10 +9,10 @@ import pytest
 from chalicelib.features.research.entities import ResearchOutput
 from chalicelib.features.research.logic.merge_proposals import count_outputs_and_proposals
 from chalicelib.features.research.logic.record_rules import SOURCE_PRECEDENCE
-from chalicelib.kernel.storage import table
 from local.server.stub_sources import Researcher, Work
 from tests.harness import aws_calls, memory_aws
 from tests.harness.api import Json
+from tests.harness.faults import run_before_call
 from tests.harness.organizations import create_api_key
 from tests.harness.research_sources import CARBERRY, POTTER, ResearchClient, build_work, build_works, job_counts
 
@@ -233,18 +233,12 @@ class TestOutputsStoredBeforeProposals:
             assert count_outputs_and_proposals(older_library.caller.id) == (5, 1)
         assert recorded_calls.call_names == ["dynamodb:Query"]
 
-    def test_concurrent_changes_of_rows_are_not_overwritten(self, older_library, monkeypatch):
-        get_all, expected_rows = table.get_all, expected_comparison_rows()
+    def test_concurrent_changes_of_rows_are_not_overwritten(self, older_library):
+        expected_rows = expected_comparison_rows()
         changed_row = {**expected_rows[0], "researcher_ids": ["A1"]}
-
-        def change_row_after_read(keys: object) -> object:
-            items = get_all(keys)  # type: ignore[arg-type]
-            memory_aws.put_item(changed_row)
-            return items
-
-        with monkeypatch.context() as patch:
-            patch.setattr(table, "get_all", change_row_after_read)
+        with run_before_call(lambda: memory_aws.put_item(changed_row), call_number=3) as interleaving:
             count_outputs_and_proposals(older_library.caller.id)
+        assert interleaving.interrupted_call == "dynamodb:TransactWriteItems"
         assert changed_row in comparison_rows()
         count_outputs_and_proposals(older_library.caller.id)
         assert comparison_rows() == [changed_row, *expected_rows[1:]]
