@@ -1,19 +1,88 @@
-"""The ledger appends each pending entry to the tree once, despite crashes. Interleavings have a model of their own."""
+"""Log entries have canonical bytes, and the ledger appends each once. Crashes have tests of their own."""
+
+import json
+from hashlib import sha256
+from typing import Any
 
 import pytest
+import rfc8785
 
 from chalicelib.kernel.audit_log import ledger, mac_chains
+from chalicelib.kernel.audit_log.entries import INLINE_BYTES, Event, canonical_json, list_field_changes
 from chalicelib.kernel.audit_log.ledger import BATCH_SIZE, HEAD_SORT_KEY, Head, count_pending_in_one_read, head_key
-from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.audit_log.mac_chains import Chains
+from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from tests.harness import memory_aws, rfc6962
 from tests.harness.aws_calls import record_calls
-from tests.harness.faults import Fault, ProcessDied, inject_fault
+from tests.harness.faults import Fault, inject_fault
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel
 from tests.harness.stored_records import load_item
+from tests.kernel.vectors import VECTORS
 
 pytestmark = pytest.mark.usefixtures("aws")
+
+LOG_VECTORS = VECTORS["log"]
+LOG = "01939d3c-0000-7000-8000-00000000000a"
+
+
+def build_event(**changed: Any) -> Event:
+    entry = LOG_VECTORS["entries"][0]
+    fields = {name: entry[name] for name in ("id", "type", "actor", "target", "context", "changes", "data")}
+    return Event(**{**fields, "occurred_at": entry["occurredAt"], "log": entry["organizationId"], **changed})
+
+
+def leaf_of(event):
+    return json.loads(event.canonical_leaf_bytes())
+
+
+def items_of(event):
+    return [write.item for write in event.outbox_writes(Chains(event.log))]
+
+
+def test_the_canonical_bytes_and_leaf_hashes_are_those_of_the_vectors():
+    assert build_event().canonical_leaf_bytes().decode() == LOG_VECTORS["firstLeafData"]
+    assert leaf_hash(build_event().canonical_leaf_bytes()).hex() == LOG_VECTORS["leafHashes"][0]
+    assert [rfc6962.leaf_hash(entry).hex() for entry in LOG_VECTORS["entries"]] == LOG_VECTORS["leafHashes"]
+
+
+def test_a_missing_organization_and_removed_data_are_null():
+    assert leaf_of(build_event(log="system-7"))["organizationId"] is None
+    assert leaf_of(build_event(data=None))["data"] is None
+
+
+def test_integers_beyond_the_safe_range_become_doubles():
+    doubles: dict[str, Any] = {"n": [float(2**53 + 1), {"m": float(-(2**60))}], "t": True}
+    assert canonical_json({"n": [2**53 + 1, {"m": -(2**60)}], "t": True}) == rfc8785.dumps(doubles)
+
+
+def test_long_values_are_replaced_by_hash_and_size():
+    limit = 4096 - len('""')
+    shortened = leaf_of(build_event(data={"fits": "x" * limit, "long": "x" * (limit + 1), "n": 7}))["data"]
+    digest = sha256(json.dumps("x" * (limit + 1)).encode()).hexdigest()
+    assert shortened == {"fits": "x" * limit, "long": {"sha256": digest, "size": 4097}, "n": 7}
+
+
+def test_a_long_entry_has_a_separate_body_item():
+    long = build_event(data={"a": "x" * 2000, "b": "y" * 2000})
+    assert len(long.canonical_leaf_bytes()) > INLINE_BYTES
+    entry, body_item, *_ = items_of(long)
+    assert "body" not in entry
+    assert body_item == {"pk": f"B#{LOG}", "sk": long.id, "body": long.canonical_leaf_bytes()}
+    assert entry["leaf"] == leaf_hash(body_item["body"])
+
+
+def test_only_changed_fields_are_listed_in_record_order():
+    before = {"a": 1, "b": [1], "c": None, "version": 1, "d": "x" * 5000}
+    current = {"a": 1, "b": [2], "c": 0, "version": 2, "d": "y", "e": "new"}
+    digest = {"sha256": sha256(json.dumps("x" * 5000).encode()).hexdigest(), "size": 5002}
+    assert list_field_changes(before, current, frozenset({"version"})) == [
+        {"field": "b", "from": [1], "to": [2]},
+        {"field": "c", "from": None, "to": 0},
+        {"field": "d", "from": digest, "to": "y"},
+        {"field": "e", "from": None, "to": "new"},
+    ]
 
 
 def commit_entries(*labels: object) -> None:
@@ -107,25 +176,6 @@ def test_a_worker_that_always_loses_gives_its_message_back():
     commit_entries("a")
     with inject_fault(Fault.CONFLICT, times=None), pytest.raises(ConcurrentModification):
         append_pending()
-    check_log(1)
-
-
-@pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER, Fault.RESPONSE_LOST, Fault.THROTTLED])
-def test_a_crash_or_failure_at_any_call_has_no_effect(fault, at, monkeypatch):
-    monkeypatch.setattr(ledger, "BATCH_SIZE", 2)
-    commit_entries(*range(3))
-    with inject_fault(fault, first_call=at) as injected, pytest.raises((ProcessDied, Problem)):
-        append_pending()
-    assert injected.failed_call
-    check_log(3)
-
-
-def test_a_transaction_repeated_by_the_client_has_one_effect():
-    commit_entries("a")
-    with inject_fault(Fault.RETRIED, call_name="dynamodb:TransactWriteItems") as injected:
-        append_pending()
-    assert injected.failed_call
     check_log(1)
 
 

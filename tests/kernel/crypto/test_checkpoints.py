@@ -1,4 +1,4 @@
-"""Checkpoints are signed byte for byte as C2SP specifies, and only valid ones verify."""
+"""A compact range has the root of RFC 6962. Checkpoints are signed as C2SP specifies, and only valid ones verify."""
 
 from dataclasses import replace
 
@@ -19,7 +19,71 @@ from chalicelib.kernel.crypto.checkpoints import (
     sign_checkpoint_note,
     verify_checkpoint_note,
 )
+from chalicelib.kernel.crypto.merkle import CompactRange, leaf_hash
+from tests.harness import rfc6962
 from tests.kernel.vectors import VECTORS
+
+LOG = VECTORS["log"]
+
+leaves = st.lists(st.binary(max_size=8).map(leaf_hash), max_size=70)
+
+
+def tree_of(hashes, begin=0):
+    return CompactRange(begin=begin).with_appended_leaves(hashes)
+
+
+def test_each_size_of_the_vectors_has_its_root():
+    assert leaf_hash(LOG["firstLeafData"].encode()).hex() == LOG["leafHashes"][0]
+    hashes = [bytes.fromhex(leaf) for leaf in LOG["leafHashes"]]
+    assert [tree_of(hashes[:size]).root_hash().hex() for size in range(8)] == LOG["rootsBySize"]
+
+
+@given(leaves)
+def test_the_tree_is_that_of_the_definition_also_when_leaves_are_added_one_by_one(hashes):
+    tree = tree_of(hashes)
+    assert (tree.size, tree.root_hash()) == (len(hashes), rfc6962.tree_root(hashes))
+    assert CompactRange(tree.size, tree.peaks) == tree
+    stepwise = CompactRange()
+    for leaf in hashes:
+        stepwise = stepwise.with_appended_leaves([leaf])
+    assert stepwise == tree
+
+
+def test_extending_does_not_change_the_original():
+    single = tree_of([leaf_hash(b"first")])
+    single.with_appended_leaves([leaf_hash(b"second")])
+    assert single == CompactRange(1, (leaf_hash(b"first"),))
+
+
+@given(leaves, st.data())
+def test_a_range_consists_of_its_largest_complete_subtrees_in_any_steps(hashes, data):
+    begin, middle, end = sorted(data.draw(st.integers(0, len(hashes))) for _ in range(3))
+    range_ = tree_of(hashes[begin:end], begin)
+    assert range_ == CompactRange(end - begin, tuple(rfc6962.subtree_roots(hashes, begin, end)), begin)
+    assert range_ == tree_of(hashes[begin:middle], begin).with_appended_leaves(hashes[middle:end])
+
+
+def test_a_range_that_does_not_start_at_zero_has_no_root():
+    with pytest.raises(ValueError, match="no root"):
+        tree_of([leaf_hash(b"second")], begin=1).root_hash()
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "begin"),
+    [(0, 1, 0), (1, 0, 0), (3, 1, 0), (4, 2, 0), (-1, 1, 0), (0, 1, 5), (2, 1, 1), (2, 2, 2), (2, 1, -2), (4, 2, 3)],
+)
+def test_peaks_that_do_not_fit_the_size_are_rejected(size, count, begin):
+    with pytest.raises(ValueError, match="peak"):
+        CompactRange(size, (bytes(32),) * count, begin)
+
+
+def test_hashes_of_another_length_are_rejected():
+    with pytest.raises(ValueError, match="32 bytes"):
+        CompactRange(1, (bytes(31),))
+    for leaf in (b"", bytes(31), bytes(33), b"the data itself"):
+        with pytest.raises(ValueError, match="leaf"):
+            tree_of([leaf])
+
 
 VECTOR = VECTORS["checkpoint"]
 NOTE: str = VECTOR["note"]

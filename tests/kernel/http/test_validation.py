@@ -1,14 +1,14 @@
-"""Each error of a request has a documented code and message, independent of the validation library's."""
+"""Errors of requests have documented codes and messages, independent of the validation library's. Media types."""
 
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from chalicelib.kernel.core.problems import ValidationProblem
-from chalicelib.kernel.http.fields import unique_by
+from chalicelib.kernel.http.fields import JsonObject, unique_by
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.http.validation import validate_body, validate_query, validate_value
@@ -21,8 +21,6 @@ class Inner(Input):
 
 
 class AllTypesBody(Input):
-    """A body with a field of each kind."""
-
     text: str = Field("text", min_length=2, max_length=4)
     number: int = Field(1, ge=1, le=5)
     share: float = 0.5
@@ -50,7 +48,6 @@ class NumberQuery(Query):
 
 
 def build_request(text: str = "", query: Mapping[str, str] | None = None) -> Request:
-    """Return a request with this body and these query parameters."""
     query_lists = {name: [value] for name, value in (query or {}).items()}
     return Request("POST", "/", {}, query_lists, {}, text.encode(), "id", "127.0.0.1")
 
@@ -181,3 +178,55 @@ def test_a_whole_number_may_be_written_with_fraction_or_exponent():
     for text in ("3.5", "1e999", '"3"', "true"):
         errors = collect_errors(validate_body, AllTypesBody, build_request(f'{{"number": {text}}}'), None)
         assert errors == [("/number", "wrong_type", "must be a whole number")]
+
+
+JSON_OBJECT = TypeAdapter(JsonObject)
+NESTED: Any = {}
+for _ in range(24):
+    NESTED = {"in": NESTED}
+
+
+@pytest.mark.parametrize(
+    "value", [{}, {"a": [1, -2.5, None, True, "…", {"b": []}]}, {"n": 2**53 - 1, "zero": 0}, NESTED["in"]]
+)
+def test_a_json_object_of_any_shape_is_accepted_unchanged(value):
+    assert JSON_OBJECT.validate_python(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "error_type"),
+    [
+        ({"text": "x" * 65_536}, "too_large"),
+        ({"n": 2**53}, "out_of_range"),
+        ({"deep": [{"n": 1e-200}]}, "out_of_range"),
+        ({"": 1}, "value_error"),
+        (NESTED, "out_of_range"),
+    ],
+    ids=["large", "a large number", "a small number", "an empty name", "nested"],
+)
+def test_json_that_cannot_be_stored_is_rejected(value, error_type):
+    with pytest.raises(ValidationError) as raised:
+        JSON_OBJECT.validate_python(value)
+    (error,) = raised.value.errors()
+    assert error["type"] == error_type
+    assert value is not NESTED or "nested" in error["msg"]
+
+
+PREFERRING_HTML = [
+    *("text/html", "TEXT/HTML", "text/html, application/json", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"),
+    *("application/json;q=0.5, text/html;q=0.9", "application/json;q=0, text/html", "*/*;q=0.1, text/html;q=0.2"),
+    "text/html;level=1;q=0.4",
+]
+PREFERRING_JSON = [
+    *(None, "", "*/*", "text/*", "application/json", "application/json, text/html", "text/html;q=0.1, */*"),
+    *("text/html;q=0", "text/html;q=0.000, */*;q=0", "application/json;q=0.9, text/html;q=0.8", "nonsense, ;;q="),
+]
+
+
+def prefers_html(accept):
+    request = Request("GET", "/", {}, {}, {} if accept is None else {"accept": accept}, b"", "r", "192.0.2.7")
+    return request.prefers("text/html", other_type="application/json")
+
+
+def test_html_with_the_higher_weight_or_first_place_is_preferred():
+    assert [accept for accept in PREFERRING_HTML + PREFERRING_JSON if prefers_html(accept)] == PREFERRING_HTML

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64url
 from chalicelib.kernel.core.settings import settings
-from tests.kernel.identity.issued_tokens import (
+from tests.kernel.identity.conftest import (
     KEY_SET,
     PRIVATE_KEYS,
     UNTRUSTED_KEY,

@@ -85,22 +85,18 @@ def test_an_unknown_key_id_causes_an_immediate_fetch_after_each_rotation(keys, i
     assert len(issuer.requested_paths) == 6
 
 
-def test_unknown_key_ids_cause_at_most_five_fetches_in_five_minutes(keys, issuer, clock):
+def test_unknown_key_ids_cause_at_most_five_fetches_in_five_minutes_and_never_make_the_service_unavailable(
+    keys, issuer, clock
+):
     assert has_key(keys, "first")
     assert not has_unknown_key(keys)
     clock.shift(seconds=299)
     assert not has_key(keys, "unknown")
     assert len(issuer.requested_paths) == 6
     clock.shift(seconds=1)
-    assert not has_unknown_key(keys)
-    assert len(issuer.requested_paths) == 11
-
-
-def test_forged_key_ids_never_make_the_service_unavailable(keys, issuer):
-    assert has_key(keys, "first")
     issuer.status = 500
     assert not has_unknown_key(keys)
-    assert len(issuer.requested_paths) == 6
+    assert len(issuer.requested_paths) == 11
     assert has_key(keys, "first")
 
 
@@ -193,16 +189,15 @@ def test_an_invalid_or_endless_key_set_is_a_failure(content, keys, issuer):
     assert is_unavailable(keys)
 
 
-def test_a_truncated_response_is_a_failure(keys, issuer):
+def test_a_truncated_response_is_a_failure_and_redirects_are_not_followed(keys, issuer, clock):
     issuer.headers["Content-Length"] = str(len(issuer.content))
     issuer.content = issuer.content[:-1]
     assert is_unavailable(keys)
-
-
-def test_redirects_are_not_followed(keys, issuer):
+    issuer.publish(build_jwk("first"))
     issuer.status, issuer.headers = 302, {"Location": issuer.url}
+    clock.shift(seconds=1)
     assert is_unavailable(keys)
-    assert len(issuer.requested_paths) == 1
+    assert len(issuer.requested_paths) == 2
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.kernel.outbound import dns, ip_addresses
+from chalicelib.kernel.outbound.dns import DnsError, query_dns
 from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_localhost_name, is_public, resolve_host
 from tests.harness.nameserver import Nameserver
 
@@ -53,14 +54,10 @@ def test_a_special_network_contains_no_public_address(network, data):
         assert not is_public(text)
 
 
-@pytest.mark.parametrize("address", PUBLIC)
-def test_public_addresses(address):
-    assert is_public(address)
-
-
-def test_metadata_services_network_boundaries_and_text_that_is_no_address_are_not_public():
+def test_public_addresses_are_distinguished_from_metadata_services_network_boundaries_and_other_text():
     boundaries = [str(ip_network(network)[position]) for network in SPECIAL for position in (0, -1)]
-    assert [text for text in (*boundaries, *METADATA, *NO_ADDRESSES) if is_public(text)] == []
+    texts = (*boundaries, *METADATA, *NO_ADDRESSES, *PUBLIC)
+    assert [text for text in texts if is_public(text)] == [*PUBLIC]
 
 
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
@@ -112,18 +109,14 @@ def test_addresses_and_localhost_resolve_without_a_query(nameserver):
 
 
 @pytest.mark.parametrize("failure", ["NXDOMAIN", "SERVFAIL", "REFUSED", []])
-def test_a_name_without_addresses_cannot_be_resolved(failure, nameserver):
+def test_an_invalid_name_and_one_without_addresses_cannot_be_resolved(failure, nameserver):
     nameserver.set_replies("broken.example", failure)
-    with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
-        resolve("broken.example")
-    assert not raised.value.timed_out
-
-
-@pytest.mark.parametrize("host", ["", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example"])
-def test_an_invalid_name_cannot_be_resolved(host, nameserver):
     nameserver.set_replies("a.example", ["192.0.2.1"])
-    with pytest.raises(HostNotResolved, match="cannot be resolved"):
-        resolve(host)
+    invalid_names = ("", ".", "a..example", "a" * 64 + ".example", "a." * 200 + "example", "ä.example")
+    for host in ("broken.example", *invalid_names):
+        with pytest.raises(HostNotResolved, match=r"^The name cannot be resolved\.$") as raised:
+            resolve(host)
+        assert not raised.value.timed_out, host
 
 
 def test_silent_servers_are_awaited_until_the_deadline(nameserver):
@@ -177,3 +170,50 @@ def test_the_systems_servers_are_queried_without_a_setting(nameserver, configure
     for setting, expected in [(nameserver.address, "192.0.2.1"), ("", "192.0.2.2"), (nameserver.address, "192.0.2.3")]:
         configure(dns_nameservers=setting)
         assert resolve("hooks.example") == [expected]
+
+
+SHOP: Final = "shop.example.com"
+
+
+@pytest.mark.parametrize("text", ["atrium-verify=1", "", 'say "so"', "back\\slash", "x" * 255, "x" * 256, "x" * 400])
+def test_a_text_record_is_returned_unchanged(text, nameserver):
+    nameserver.set_replies(SHOP, [text], record_type="TXT")
+    assert query_dns(SHOP, "TXT", 2) == [text]
+
+
+def test_a_truncated_answer_of_several_records_is_queried_again_over_tcp(nameserver):
+    texts = [f"{n:03d}" * 60 for n in range(20)]
+    nameserver.set_replies(SHOP, texts, record_type="TXT")
+    assert sorted(query_dns(SHOP, "TXT", 2)) == texts
+    assert nameserver.questions == [(SHOP, "TXT")] * 2
+
+
+def test_a_canonical_name_is_lower_case_without_the_final_dot(nameserver):
+    nameserver.set_replies(SHOP, ["CNAME.Atrium.Example."], record_type="CNAME")
+    assert query_dns(SHOP, "CNAME", 2) == ["cname.atrium.example"]
+
+
+def test_aliases_are_followed_to_addresses(nameserver):
+    nameserver.set_replies(SHOP, ["a.example.com"], record_type="CNAME")
+    nameserver.set_replies("a.example.com", ["b.example.com"], record_type="CNAME")
+    nameserver.set_replies("b.example.com", ["192.0.2.7", "2001:db8::7"])
+    assert (query_dns(SHOP, "A", 2), query_dns(SHOP, "AAAA", 2)) == (["192.0.2.7"], ["2001:db8::7"])
+
+
+@pytest.mark.parametrize("record_type", ["A", "AAAA", "CNAME", "TXT"])
+def test_a_missing_record_is_an_empty_list(record_type, nameserver):
+    assert query_dns("nobody.example", record_type, 2) == []
+    nameserver.set_replies(SHOP, [], record_type=record_type)
+    assert query_dns(SHOP, record_type, 2) == []
+    nameserver.set_replies(SHOP, ["gone.example"], record_type="CNAME")
+    if record_type != "CNAME":
+        assert query_dns(SHOP, record_type, 2) == []
+
+
+def test_without_remaining_time_or_with_an_invalid_name_no_query_is_sent(nameserver):
+    nameserver.set_replies(SHOP, ["one"], record_type="TXT")
+    for name, seconds in ((SHOP, 0), (SHOP, -1), ("a" * 64 + ".example", 2)):
+        with pytest.raises(DnsError) as raised:
+            query_dns(name, "TXT", seconds)
+        assert raised.value.timed_out == (name == SHOP)
+    assert nameserver.questions == []

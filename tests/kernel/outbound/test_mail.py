@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from chalicelib.kernel.outbound.mail import MAX_SUBJECT_CHARACTERS, Email, Email
 from tests.harness.aws_calls import record_calls
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.mailbox import SENDER
+from tests.harness.rendered_pages import parse_html
 
 INVITATION = "features/tenancy/invitations/mail.jinja"
 ACCEPT_URL = "https://app.example.com/join?a=b&token=AZPTwbLpcyGb8H0Xv6cS2QGT08Gy6XMhm_B9F7-nEtk"
@@ -38,32 +38,8 @@ ELEMENTS = {
 }
 
 
-class EmailPage(HTMLParser):
-    """The HTML of an e-mail as a mail client reads it: elements, links and visible text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self._open_elements: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self._open_elements.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._open_elements.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if not {"style", "title"} & set(self._open_elements):
-            self.texts.append(data)
-
-    @property
-    def links(self) -> set[str | None]:
-        return {attributes["href"] for tag, attributes in self.elements if tag == "a"}
+def links_of(page):
+    return {link.attributes["href"] for link in page.find_all("a")}
 
 
 def split_words(text):
@@ -85,13 +61,13 @@ def test_text_and_html_have_the_same_words_and_link():
         " It is valid until 7 November 2026, 09:30 UTC.\n\n"
         "If you did not expect this, ignore it: nothing happens unless you accept.\n"
     )
-    page = EmailPage(email.html)
-    text = re.sub(r"\s+If the button does not work, open this address:", ":\n", "".join(page.texts))
+    page = parse_html(email.html)
+    text = re.sub(r"\s+If the button does not work, open this address:", ":\n", page.find_one("body").text)
     assert split_words(text) == split_words(email.text)
-    assert page.links == {ACCEPT_URL}
-    assert ("html", {"lang": "en", "dir": "ltr"}) in page.elements
-    assert ("meta", {"name": "color-scheme", "content": "light dark"}) in page.elements
-    assert all(attributes["role"] == "presentation" for tag, attributes in page.elements if tag == "table")
+    assert links_of(page) == {ACCEPT_URL}
+    assert page.find_one("html").attributes == {"lang": "en", "dir": "ltr"}
+    assert page.find_one("meta", name="color-scheme").attributes["content"] == "light dark"
+    assert {table.attributes["role"] for table in page.find_all("table")} == {"presentation"}
 
 
 def test_missing_optional_values_leave_no_gap_and_a_missing_required_one_is_an_error():
@@ -122,11 +98,11 @@ def test_a_long_subject_is_truncated():
 )
 def test_markup_and_template_syntax_are_plain_text(name, markup):
     email = render(**{name: markup})
-    page = EmailPage(email.html)
+    page, plain_page = parse_html(email.html), parse_html(render(**{name: "a"}).html)
     assert markup in email.text
-    assert markup in "".join(page.texts)
-    assert [tag for tag, _ in page.elements] == [tag for tag, _ in EmailPage(render(**{name: "a"}).html).elements]
-    assert page.links == {ACCEPT_URL}
+    assert markup in page.find_one("body").text
+    assert [element.tag for element in page.find_all()] == [element.tag for element in plain_page.find_all()]
+    assert links_of(page) == {ACCEPT_URL}
 
 
 @pytest.mark.parametrize("break_", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\v", "\x00"])
@@ -162,9 +138,9 @@ def test_any_input_produces_a_well_formed_email(inviter, place, message):
     for part in (email.subject, email.text, email.html):
         part.encode()
         assert not any(unicodedata.category(c) == "Cc" and c != "\n" for c in part)
-    page = EmailPage(email.html)
-    assert {tag for tag, _ in page.elements} <= ELEMENTS
-    assert page.links == {ACCEPT_URL}
+    page = parse_html(email.html)
+    assert {element.tag for element in page.find_all()} <= ELEMENTS
+    assert links_of(page) == {ACCEPT_URL}
     assert len(email.text.split(f"Open the invitation:\n{ACCEPT_URL}\n")) == 2
 
 
@@ -174,7 +150,6 @@ def send(email: Email = EMAIL, **options: Any) -> None:
 
 @contextmanager
 def stubbed_ses_error(code, status=400, message="arranged"):
-    """Let SES respond with an error within the block."""
     with Stubber(client("sesv2")) as stubbed:
         stubbed.add_client_error("send_email", code, message, http_status_code=status)
         yield

@@ -20,7 +20,6 @@ def post(receiver: Receiver, reply: Reply | Callable[[ReceivedRequest], Reply] |
 
 
 def post_to_host(receiver: Receiver, host: str) -> WebhookResponse:
-    """Return the response to a request to the receiver under this host name."""
     return post_webhook(receiver.url_at(host, "/hooks"), BODY, HEADERS)
 
 

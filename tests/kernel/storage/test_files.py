@@ -26,12 +26,7 @@ def read_content(bucket, key="file"):
     return b"".join(files.iter_file_chunks(bucket, key))
 
 
-def list_keys(bucket):
-    return [listed["Key"] for listed in aws.client("s3").list_objects_v2(Bucket=bucket).get("Contents", [])]
-
-
 def upload_parts(bucket, parts_by_number):
-    """Start an upload of parts, and return its ID."""
     upload = files.start_upload(bucket, "file", "application/gzip")
     for number, data in parts_by_number.items():
         files.upload_part(bucket, "file", upload, number, data)
@@ -121,7 +116,8 @@ def test_files_and_uploads_below_a_prefix_are_found_and_deleted(bucket):
     assert [files.find_first_key(bucket, prefix) for prefix in ("", "b/", "c")] == ["a/1", "b/4", None]
     files.start_upload(bucket, "a/1", "text/plain")
     files.delete_files_and_uploads_with_prefix(bucket, "a/")
-    assert list_keys(bucket) == sorted(unfinished_uploads()) == ["ab/3", "b/4"]
+    listed = aws.client("s3").list_objects_v2(Bucket=bucket)["Contents"]
+    assert [file["Key"] for file in listed] == sorted(unfinished_uploads()) == ["ab/3", "b/4"]
 
 
 @pytest.mark.parametrize("fault", [Fault.THROTTLED, Fault.INTERNAL_ERROR, Fault.TIMED_OUT, Fault.RESPONSE_LOST])

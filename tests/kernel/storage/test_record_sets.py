@@ -1,4 +1,4 @@
-"""A record set is replaced as a whole, which increases its container's version. Conflicts are tested over HTTP."""
+"""A record set is replaced as a whole. Conflicts, limits and differences are tested over HTTP."""
 
 from dataclasses import field
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
@@ -32,7 +31,7 @@ class Chair(Entity):
 
 
 class Chairs(RecordSet):
-    kind, max_items, max_bytes, item_key_field = "room.chairs", 3, 400, "label"
+    kind, item_key_field = "room.chairs", "label"
 
 
 for kind in ("room", "room.chair", "room.chairs"):
@@ -70,22 +69,7 @@ def test_a_replacement_keeps_records_that_stay(room):
     assert load_item(room.item_key)["version"] == 3
 
 
-def test_a_set_is_compared_item_by_item(room):
-    items = [{"label": "a"}, {"label": "b.c"}]
-    flattened = Chairs.from_container_and_records(room, []).flattened_items_for_diff({"id": room.id, "items": items})
-    assert flattened == {"items": ["a", "b.c"], "items.a": {"label": "a"}, "items.b.c": {"label": "b.c"}}
-
-
 def test_an_unchanged_set_is_not_written(room):
     replacement(room, build_chair(room, "a", legs=1)).commit()
     assert replacement(room, build_chair(room, "a", legs=1)).is_empty
     assert not replacement(room, build_chair(room, "a", legs=True)).is_empty  # In Python, 1 == True.
-
-
-def test_the_number_and_size_of_items_are_limited(room):
-    chairs = [build_chair(room, label) for label in "abc"]
-    Chairs.reject_too_many_or_large_records(chairs)
-    with pytest.raises(Problem, match="At most 3 chairs are allowed"):
-        Chairs.reject_too_many_or_large_records([*chairs, build_chair(room, "d")])
-    with pytest.raises(Problem, match="400 are allowed"):
-        Chairs.reject_too_many_or_large_records([build_chair(room, "a", text="x" * 400)])

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import pytest
 
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import schema_versions, table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Partition
@@ -86,11 +85,6 @@ def test_reading_changes_neither_the_item_nor_the_table():
     before = dict(item)
     Crate.from_item(item)
     assert item == stored(item) == before
-
-
-def test_a_newer_version_is_not_misread():
-    with pytest.raises(Problem, match="unavailable"):
-        load(put_version_1(shape=4, title="Looms", grams=2))
 
 
 def test_versions_after_the_first_are_stored_and_require_all_upcasters():

@@ -1,4 +1,4 @@
-"""Functions of the table: reads, queries over several partitions, transactions and their failures."""
+"""Functions of the table: reads, queries, transactions and their failures, and keys of any length."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -6,16 +6,15 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage import table, writes
 from chalicelib.kernel.storage.entity import Partition
 from chalicelib.kernel.storage.table import MAX_TRANSACT_ITEMS, QueryResult, TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
-from tests.harness.aws_calls import Call, interfere_with_calls, record_calls
+from tests.harness.aws_calls import call_with_http_requests, record_calls
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.waiting import wait_until
 
@@ -31,7 +30,6 @@ def put(pk: str, sk: str = "#", **fields: object) -> None:
 
 
 def put_many(keys):
-    """Store items with these keys, in transactions of the maximum size."""
     writes = [put_write(*key) for key in keys]
     for start in range(0, len(writes), MAX_TRANSACT_ITEMS):
         table.write_transaction(writes[start : start + MAX_TRANSACT_ITEMS])
@@ -39,44 +37,6 @@ def put_many(keys):
 
 def list_sort_keys(result):
     return [item["sk"] for item in result.items]
-
-
-class CallObserver:
-    """Lets calls pass. Subclasses change some of them."""
-
-    def before_call(self, call: Call) -> Any:
-        """Do nothing."""
-
-    def before_send(self, event_name: str, request: Any) -> None:
-        """Do nothing."""
-
-    def after_call(self, call: Call) -> None:
-        """Do nothing."""
-
-
-class PartialBatches(CallObserver):
-    """Answers the first batches with all of their keys unprocessed, as a busy DynamoDB does."""
-
-    def __init__(self, remaining: int) -> None:
-        self.remaining = remaining
-
-    def before_call(self, call: Call) -> Any:
-        if call.name != "dynamodb:BatchGetItem" or not self.remaining:
-            return None
-        self.remaining -= 1
-        keys = {name: {"Keys": request["Keys"]} for name, request in call.parameters["RequestItems"].items()}
-        parsed = {"Responses": {}, "UnprocessedKeys": keys, "ResponseMetadata": {"HTTPStatusCode": 200}}
-        return AWSResponse("", 200, {}, None), parsed
-
-
-class ConcurrentQueries(CallObserver):
-    """Delays queries until a number of them has been sent."""
-
-    def __init__(self, calls: int) -> None:
-        self.barrier = Barrier(calls, timeout=60)
-
-    def before_call(self, call: Call) -> None:
-        self.barrier.wait()
 
 
 class TestGet:
@@ -118,13 +78,22 @@ class TestGet:
     def test_unprocessed_keys_are_requested_again_a_limited_number_of_times(self, monkeypatch):
         monkeypatch.setattr(table, "sleep_with_jittered_backoff", lambda _: None)
         put("A")
-        with interfere_with_calls(PartialBatches(2)):
-            assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
-        with interfere_with_calls(PartialBatches(99)), record_calls() as calls:  # noqa: SIM117
-            with pytest.raises(Problem, match="unavailable") as raised:
-                table.get_all([("A", "#")])
+        client, unprocessed = aws.client("dynamodb"), [2]
+        get_batch = client.batch_get_item
+
+        def leave_all_unprocessed(**request: Any) -> Any:
+            """Respond as a busy DynamoDB does, a number of times."""
+            unprocessed[0] -= 1
+            is_busy = unprocessed[0] >= 0
+            return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]} if is_busy else get_batch(**request)
+
+        monkeypatch.setattr(client, "batch_get_item", leave_all_unprocessed)
+        assert table.get_all([("A", "#")]) == {("A", "#"): {"pk": "A", "sk": "#"}}
+        unprocessed[0] = 99
+        with pytest.raises(Problem, match="unavailable") as raised:
+            table.get_all([("A", "#")])
         assert raised.value.headers["Retry-After"]
-        assert len(calls.call_names) < 10
+        assert unprocessed[0] > 89
 
 
 class TestQuery:
@@ -210,7 +179,6 @@ class TestQueryMerged:
             put(f"P{n % 3}" if n < 9 else "P0", f"{n:02d}", index1pk=f"I{n % 2}", index1sk=f"{99 - n}")
 
     def read_pages(self, *partitions: str | Partition, limit: int, sk: str = "sk", **options: Any) -> list[list[str]]:
-        """Return the sort keys of all pages."""
         result = table.query_merged(partitions, limit=limit, **options)
         pages = [[item[sk] for item in result.items]]
         while result.last_evaluated_key:
@@ -247,8 +215,11 @@ class TestQueryMerged:
         assert [*chain(*pages)] == [*map(str, range(55, 49, -1)), *map(str, range(25, 19, -1))]
         assert len(pages[0]) < 6
 
-    def test_a_page_takes_one_counted_round_trip_for_all_partitions(self):
-        with interfere_with_calls(ConcurrentQueries(16)), record_calls() as calls, aws.counting_aws_calls() as usage:
+    def test_a_page_takes_one_counted_round_trip_for_all_partitions(self, monkeypatch):
+        barrier, client = Barrier(16, timeout=60), aws.client("dynamodb")
+        query = client.query
+        monkeypatch.setattr(client, "query", lambda **request: barrier.wait() < 16 and query(**request))
+        with call_with_http_requests(), record_calls() as calls, aws.counting_aws_calls() as usage:
             table.query_merged([f"P{n}" for n in range(16)], limit=1)
         assert calls.call_names == usage.calls == ["dynamodb:Query"] * 16
 
@@ -299,17 +270,15 @@ class TestIncrement:
     def increment(self, amount: int) -> int:
         return table.increment(self.KEY, "n", amount, ttl=99_999_999_999)
 
-    def test_a_conflict_with_a_transaction_is_repeated(self):
-        with inject_fault(Fault.CONFLICT, times=2) as injected:
-            assert self.increment(3) == 3
-        assert injected.failed_call == "dynamodb:UpdateItem"
-
-    def test_retries_are_limited(self):
+    def test_a_conflict_with_a_transaction_is_repeated_a_limited_number_of_times(self):
         with inject_fault(Fault.CONFLICT, times=None), record_calls() as calls, pytest.raises(Problem) as raised:
             self.increment(3)
         assert (raised.value.status, raised.value.headers["Retry-After"]) == (503, "1")
         assert 1 < len(calls.call_names) < 10
         assert table.get(self.KEY) is None
+        with inject_fault(Fault.CONFLICT, times=2) as injected:
+            assert self.increment(3) == 3
+        assert injected.failed_call == "dynamodb:UpdateItem"
 
     def test_an_increment_waits_for_a_transaction(self, conflicts):
         with ThreadPoolExecutor(1) as threads:
@@ -331,3 +300,46 @@ def test_an_item_past_its_ttl_is_expired():
     assert table.is_expired({"ttl": 1})
     assert not table.is_expired({"ttl": 99_999_999_999})
     assert not table.is_expired({})
+
+
+LONGEST_KEY = ("P" * 2048, "S" * 1024)
+INVALID_KEYS = [
+    *((pk, "S") for pk in ("P" * 2049, "é" * 1025, "", "P\ud800")),
+    *(("P", sk) for sk in ("S" * 1025, "é" * 513, "\U0001f4a9" * 257, "")),
+]
+
+
+def test_an_item_can_have_the_longest_key():
+    table.write_transaction([writes.put_if_absent_write({"pk": LONGEST_KEY[0], "sk": LONGEST_KEY[1], "n": 1})])
+    assert table.get(LONGEST_KEY)
+    assert table.get_all([LONGEST_KEY, *INVALID_KEYS]).keys() == {LONGEST_KEY}
+    assert len(table.query(LONGEST_KEY[0], prefix=LONGEST_KEY[1]).items) == 1
+
+
+@pytest.mark.parametrize("key", INVALID_KEYS, ids=repr)
+def test_an_invalid_key_is_neither_read_nor_written(key):
+    with record_calls() as calls:
+        assert table.get(key) is None
+        assert table.get_all([key]) == {}
+        for kind in ("Put", "Update", "Delete", "ConditionCheck"):
+            item = {"pk": key[0], "sk": key[1]} if kind == "Put" else None
+            with pytest.raises(Problem) as raised:
+                table.write_transaction([Write(kind, key, item=item, condition="attribute_exists(#pk)", names=["pk"])])
+            assert raised.value.code == "validation_failed"
+        index_writes = [writes.put_if_absent_write({"pk": "P", "sk": "S", "index1pk": key[0], "index1sk": key[1]})]
+        if key[0] != "P":
+            values = {"facet1pk": key[0]}
+            index_writes += [Write("Update", ("P", "S"), update="SET #n = :n", names={"n": "facet1pk"}, values=values)]
+        for write in index_writes:
+            with pytest.raises(Problem):
+                table.write_transaction([write])
+    assert calls.call_list == []
+
+
+@pytest.mark.parametrize("partition", ["P" * 2049, "", Partition("P" * 2049, "index1")], ids=str)
+def test_an_invalid_partition_is_empty(partition):
+    with record_calls() as calls:
+        assert table.query(partition).items == []
+        assert table.count_items_in_one_read(partition) == 0
+        assert table.query("P", prefix="S" * 1025).items == []
+    assert calls.call_list == []

@@ -38,12 +38,20 @@ def update(record: Parcel, **fields: object) -> Parcel:
         return changes.update(record, **fields)
 
 
-class TestCreate:
-    def test_a_created_record_has_its_guard_and_derived_items(self):
+class TestCreateAndDelete:
+    def test_the_guard_and_derived_items_are_created_and_deleted_with_their_record(self):
         record = create_parcel("a", hints=["x", "y"])
         assert load(record) == record
         keys = {item["pk"] for item in memory_aws.all_items()}
         assert keys == {record.item_key[0], "U#parcel-label#a", "H#x", "H#y"}
+        with committed_changes() as changes:
+            changes.delete(record)
+        assert [item for item in memory_aws.all_items() if not item["sk"].startswith("COUNT")] == []
+
+    def test_a_record_that_was_changed_concurrently_is_not_deleted(self, parcel):
+        update(parcel, weight=2)
+        with pytest.raises(ConcurrentModification), committed_changes() as changes:
+            changes.delete(parcel)
 
     def test_an_existing_key_is_a_conflict_or_the_given_problem(self, parcel):
         with pytest.raises(ConcurrentModification), committed_changes() as changes:
@@ -141,19 +149,6 @@ class TestEventSubject:
             _ = changes.event_subject_before_and_after
         first, _second = changes.create(build_parcel("a")), changes.create(build_parcel("b"))
         assert changes.event_subject_before_and_after == (None, first)
-
-
-class TestDelete:
-    def test_the_guard_and_derived_items_are_deleted_with_the_record(self):
-        record = create_parcel("a", hints=["x"])
-        with committed_changes() as changes:
-            changes.delete(record)
-        assert [item for item in memory_aws.all_items() if not item["sk"].startswith("COUNT")] == []
-
-    def test_a_record_that_was_changed_concurrently_is_not_deleted(self, parcel):
-        update(parcel, weight=2)
-        with pytest.raises(ConcurrentModification), committed_changes() as changes:
-            changes.delete(parcel)
 
 
 class TestQuota:

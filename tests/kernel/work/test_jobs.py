@@ -2,7 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,12 +14,14 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import KINDS
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import jobs, outbox, scheduler
+from chalicelib.kernel.work import jobs, outbox, scheduler, tasks
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 from chalicelib.kernel.work.jobs import save_progress_and_extend_lease as save
+from chalicelib.kernel.work.outbox import Origin, commit
+from chalicelib.kernel.work.tasks import UnknownTask, task
 from tests.harness import memory_aws
 from tests.harness.faults import Fault, inject_fault
-from tests.harness.sample_entity import LOG_ID, build_parcel, create_parcel
+from tests.harness.sample_entity import LOG_ID, Parcel, build_parcel, create_parcel
 from tests.harness.stored_records import committed_changes, load_item, new_id_and_time_fields, system_origin
 from tests.harness.workers import queued_bodies
 
@@ -31,8 +33,6 @@ class EngineOut(RecordOutput):
 
 
 class Engine(Job):
-    """A job that builds an engine wheel by wheel."""
-
     kind, task = "engine", "engines.build"
     pk, sk = "E#{organization_id}", "{id}"
     output_model: ClassVar[type[EngineOut]] = EngineOut
@@ -42,8 +42,6 @@ class Engine(Job):
 
 
 class Carriage(Engine):
-    """A job of another kind that has the same fields."""
-
     kind, task = "carriage", "carriages.build"
 
 
@@ -58,7 +56,6 @@ def create_engine(lease_until: str | None = "now") -> Engine:
 
 
 def job_message(engine: Job) -> dict[str, str]:
-    """Return the message that starts a job."""
     pk, sk = engine.item_key
     return {"task": engine.task, "pk": pk, "sk": sk}
 
@@ -84,7 +81,7 @@ def failing_queue():
 
 
 class TestClaim:
-    def test_a_job_is_leased_to_one_worker_until_the_lease_ends(self, clock):
+    def test_a_job_is_leased_to_one_worker_until_the_lease_ends_and_then_queued_again(self, clock):
         timestamp = clock.freeze()
         engine = create_engine()
         with ThreadPoolExecutor(8) as threads:
@@ -92,8 +89,9 @@ class TestClaim:
         assert claimed == load(engine)
         assert (claimed.lease_until, claimed.failures) == (after(timestamp, seconds=LEASE_SECONDS), 1)
         clock.shift(seconds=LEASE_SECONDS - 0.001)
-        assert claim(engine) is None
+        assert (claim(engine), scheduler.enqueue_due_tasks()) == (None, 0)
         clock.shift(seconds=0.001)
+        assert scheduler.enqueue_due_tasks() == 1
         assert claim(engine).failures == 2
 
     def test_a_job_cannot_be_claimed_before_its_start_time(self, clock):
@@ -210,22 +208,12 @@ def test_a_finished_job_is_neither_claimed_nor_due(clock):
     assert scheduler.enqueue_due_tasks() == 0
 
 
-class TestSweep:
-    def test_a_job_without_a_message_is_queued_and_can_be_claimed_by_an_earlier_message(self):
-        engine = create_engine()
-        assert scheduler.enqueue_due_tasks() == 1
-        assert queued_jobs() == [job_message(engine)]
-        assert save(claim(engine), wheels=1) == load(engine)
-        assert claim(engine) is None
-
-    def test_a_leased_job_is_queued_only_after_its_lease(self, clock):
-        clock.freeze()
-        engine = create_claimed_engine()
-        clock.shift(seconds=LEASE_SECONDS - 1)
-        assert scheduler.enqueue_due_tasks() == 0
-        clock.shift(seconds=1)
-        assert scheduler.enqueue_due_tasks() == 1
-        assert claim(engine).failures == 2
+def test_a_job_without_a_message_is_queued_and_can_be_claimed_by_an_earlier_message():
+    engine = create_engine()
+    assert scheduler.enqueue_due_tasks() == 1
+    assert queued_jobs() == [job_message(engine)]
+    assert save(claim(engine), wheels=1) == load(engine)
+    assert claim(engine) is None
 
 
 class TestEnqueueAfterCommit:
@@ -239,13 +227,6 @@ class TestEnqueueAfterCommit:
         outbox.commit(changes, "engine.ordered", system_origin("engine.ordered"))
         return engine
 
-    @staticmethod
-    def assert_swept(engine: Engine) -> None:
-        """Assert that only the sweep starts the job."""
-        assert queued_jobs() == []
-        assert scheduler.enqueue_due_tasks() == 1
-        assert queued_jobs() == [job_message(engine)]
-
     def test_one_message_notifies_the_ledger_whose_worker_forwards_the_jobs_message(self, workers):
         engine = self.order_engine()
         (message,) = queued_bodies("events.fifo")
@@ -255,27 +236,59 @@ class TestEnqueueAfterCommit:
         assert workers.try_deliver().failed_bodies == [json.dumps(job_message(engine))]
         assert queued_bodies("events.fifo") == []
 
-    def test_the_sweep_finds_a_job_whose_message_cannot_be_sent_or_forwarded(self, workers):
-        engine = self.order_engine()
-        with failing_queue():
-            assert workers.try_deliver().failed_bodies == []
-        self.assert_swept(engine)
-
-    def test_the_sweep_finds_a_job_whose_commit_could_send_no_message(self):
-        with failing_queue():
-            engine = self.order_engine()
-        assert queued_bodies("events.fifo") == []
-        self.assert_swept(engine)
-
     def test_a_missing_queue_does_not_block_the_log(self, workers, configure):
         engine = self.order_engine()
         queue = settings().jobs_queue_url
         configure(jobs_queue_url=queue.replace("jobs", "gone"))
         assert workers.try_deliver().failed_bodies == []
         configure(jobs_queue_url=queue)
-        self.assert_swept(engine)
+        assert queued_jobs() == []
+        assert scheduler.enqueue_due_tasks() == 1
+        assert queued_jobs() == [job_message(engine)]
 
     def test_a_failed_commit_starts_no_job(self):
         with pytest.raises(ConcurrentModification):
             self.order_engine(create_engine())
         assert queued_bodies("events.fifo") == queued_jobs() == []
+
+
+@pytest.fixture
+def no_tasks(monkeypatch):
+    monkeypatch.setattr(tasks, "_tasks", {})
+
+
+def send(_message: dict[str, Any]) -> None:
+    """Send nothing."""
+
+
+def weigh(_message: dict[str, Any]) -> None:
+    """Weigh nothing."""
+
+
+def unit_with_new_parcel():
+    unit_of_work = UnitOfWork(now())
+    unit_of_work.create(build_parcel("a"))
+    return unit_of_work
+
+
+@pytest.mark.usefixtures("no_tasks")
+def test_only_a_declared_event_is_committed():
+    task("parcels.send", emits={"parcel.sent": Parcel})(send)
+    task("parcels.weigh")(weigh)
+    for name in ("parcels.send", "parcels.weigh"):
+        with pytest.raises(ValueError, match=r"does not declare that it emits 'parcel\.lost'"):
+            commit(unit_with_new_parcel(), "parcel.lost", Origin.system(name))
+    assert memory_aws.all_items() == []
+    commit(unit_with_new_parcel(), "parcel.sent", Origin.system("parcels.send"))
+    assert [item["type"] for item in memory_aws.all_items() if item.get("kind") == "entry"] == ["parcel.sent"]
+    registered = {each.name: each.emits for each in tasks.all_tasks()}
+    assert registered == {"parcels.send": {"parcel.sent": Parcel}, "parcels.weigh": {}}
+
+
+@pytest.mark.usefixtures("no_tasks")
+def test_tasks_have_unique_names_and_only_known_ones_are_origins():
+    with pytest.raises(UnknownTask):
+        Origin.system("parcels.send")
+    task("parcels.send")(send)
+    with pytest.raises(ValueError, match="two tasks are named"):
+        task("parcels.send")(weigh)

@@ -1,7 +1,5 @@
 """The scheduler queues due tasks once per lease, and reports what has waited longest."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
@@ -20,15 +18,11 @@ from tests.harness.workers import queued_bodies
 
 pytestmark = pytest.mark.usefixtures("aws")
 
-OTHER_LOG = LOG_ID.replace("a", "b")
+WAKE_MESSAGE = f'{{"log": "{LOG_ID}"}}'
 
 
 def failing_queue():
     return inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None)
-
-
-def wake_message(log=LOG_ID):
-    return f'{{"log": "{log}"}}'
 
 
 def test_only_due_tasks_are_queued_and_again_after_their_lease(clock):
@@ -45,32 +39,12 @@ def test_only_due_tasks_are_queued_and_again_after_their_lease(clock):
     assert enqueue_due_tasks() == 1
 
 
-def test_concurrent_sweeps_queue_a_task_once():
-    for n in range(20):
-        create_parcel(str(n), due_at=now(), sent=False)
-    with ThreadPoolExecutor(4) as threads:
-        assert sum(threads.map(lambda _: enqueue_due_tasks(), range(4))) == 20
-    assert len(set(queued_bodies("jobs"))) == len(queued_bodies("jobs")) == 20
-
-
-def test_pending_entries_without_a_message_notify_their_log_once(clock):
-    with failing_queue():
-        for n in range(5):
-            create_logged_parcel(str(n))
-        create_logged_parcel("other", log_id=OTHER_LOG)
-    assert queued_bodies("events.fifo") == []
-    assert enqueue_due_tasks() == 0
-    clock.shift(seconds=11)
-    assert enqueue_due_tasks() == 2
-    assert sorted(queued_bodies("events.fifo")) == [wake_message(LOG_ID), wake_message(OTHER_LOG)]
-
-
 def test_an_appended_entry_is_due_until_it_is_consumed(clock):
     create_logged_parcel("a")
     append_pending_and_return_longest_wait_ms(LOG_ID)
     clock.shift(seconds=11)
     assert enqueue_due_tasks() == 1
-    assert queued_bodies("events.fifo")[-1] == wake_message()
+    assert queued_bodies("events.fifo")[-1] == WAKE_MESSAGE
     table.write_transaction([ConsumerOffset().advance_write(LOG_ID, ConsumerOffset(1), 1)])
     clock.shift(seconds=61)
     assert enqueue_due_tasks() == 0
@@ -132,4 +106,4 @@ def test_the_backlog_has_the_oldest_pending_entry_after_sweeps(clock):
 def test_no_message_of_a_log_is_deduplicated():
     queues.notify_ledger(LOG_ID, "1")
     queues.notify_ledger(LOG_ID, "2")
-    assert queued_bodies("events.fifo") == [wake_message()] * 2
+    assert queued_bodies("events.fifo") == [WAKE_MESSAGE] * 2

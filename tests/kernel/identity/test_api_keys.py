@@ -1,14 +1,19 @@
-"""API keys are recognizable by their format, and only an irreversible digest of them is stored."""
+"""API keys are recognizable by their format, and the time of their last use is stored."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.identity.api_key_format import (
     digest_api_key,
     generate_api_key,
     is_well_formed,
     last_characters_hint,
 )
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.table import TransactionCancelled
+from tests.harness.organizations import create_api_key
 from tests.kernel.vectors import VECTORS
 
 VECTOR = VECTORS["apiKey"]
@@ -52,3 +57,21 @@ def test_text_similar_to_a_key_is_not_well_formed():
     wrong_length_or_alphabet = ("GHIJKLMNOPQRSTU3WICJl", "GHIJKLMNOPQRSTUVW3lpTZS", "GHIJKLMNOPQRSTU-4N5H8q")
     for end_with_a_correct_checksum in wrong_length_or_alphabet:
         assert not is_well_formed(f"atr_0123456789abcdef{end_with_a_correct_checksum}")
+
+
+@pytest.mark.parametrize(
+    "fault", [TransactionCancelled({}, is_contended=True), unavailable("Busy.")], ids=["conflict", "unavailable"]
+)
+def test_a_failed_write_of_the_last_use_is_repeated_with_the_next_request(api, organization, ada, monkeypatch, fault):
+    key = create_api_key(api, organization)
+
+    def fail(_: object) -> None:
+        raise fault
+
+    with monkeypatch.context() as patched:
+        patched.setattr(table, "write_transaction", fail)
+        assert api.get(organization.path, caller=key).status == 200
+    path = f"{organization.path}/api-keys/{key.id}"
+    assert api.get(path, caller=ada).json["lastUsedAt"] is None
+    assert api.get(organization.path, caller=key).status == 200
+    assert api.get(path, caller=ada).json["lastUsedAt"] is not None

@@ -1,7 +1,8 @@
-"""Valid tokens of the trusted issuer, and forged ones."""
+"""The trusted issuer, its valid tokens, and forged ones."""
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import jwt
@@ -10,6 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.jwks import get_issuer_keys
 from chalicelib.kernel.identity.jwt import verify_token
 
 ISSUER, AUDIENCE = "https://issuer.example", "atrium-clients"
@@ -33,6 +36,21 @@ def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
 KEY_SET = {"keys": [public_jwk(key, algorithm, kid=algorithm) for algorithm, key in PRIVATE_KEYS.items()]}
 
 
+@pytest.fixture(scope="module")
+def token_issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Settings of an issuer whose key set is a file."""
+    key_set = tmp_path_factory.mktemp("issuer") / "jwks.json"
+    key_set.write_text(json.dumps(KEY_SET))
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AUTH_JWKS", str(key_set))
+        environment.setenv("AUTH_ISSUER", ISSUER)
+        environment.setenv("AUTH_AUDIENCE", AUDIENCE)
+        settings.cache_clear()
+        yield
+    settings.cache_clear()
+    get_issuer_keys.cache_clear()
+
+
 def build_claims(**changes: Any) -> dict[str, Any]:
     """Return the claims of a valid token with changes. A claim changed to `...` is omitted."""
     now = int(time.time())
@@ -47,7 +65,6 @@ def assemble_token(header: Any, payload: Any, signature: bytes) -> str:
 
 
 def signing_input_of(header: Any, payload: Any) -> str:
-    """Return the part of a token that is signed."""
     return assemble_token(header, payload, b"").removesuffix(".")
 
 
