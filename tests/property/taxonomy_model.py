@@ -29,7 +29,6 @@ class TaxonomyModel:
         return [tree.apply(*change) for change in changes], tree
 
     def apply(self, action: str, node: str, argument: str | None) -> str:
-        """Apply a change, and return the expected response."""
         if action == "create":
             return self._create(node, argument)
         if node not in self.nodes:
@@ -81,7 +80,6 @@ class TaxonomyModel:
         return {node: "/".join(self.nodes[ancestor][1] for ancestor in self.ancestors(node)) for node in self.nodes}
 
     def find_by_path(self, path: str) -> str | None:
-        """Return the node at a current or former path, or None."""
         return next(self._candidates(ROOT, path.split("/")), None)
 
     def _candidates(self, parent: str | None, slugs: Sequence[str]) -> Iterator[str]:

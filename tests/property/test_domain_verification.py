@@ -25,7 +25,6 @@ VERDICTS = st.sampled_from([GOOD, FAULTY, MISSING, UNKNOWN])
 
 
 def pending_domain(domain: str, claimed_at: str, **fields: Any) -> CustomDomain:
-    """Return a domain that was claimed at this time."""
     ids = {"id": PLATFORM, "platform_id": PLATFORM, "organization_id": PLATFORM}
     platform_fields: dict[str, Any] = {"platform_slug": "engines", "platform_name": "Engines", **ids}
     claim = verification.claim_fields(PLATFORM, domain, claimed_at) | fields
@@ -55,7 +54,6 @@ addresses = answers(st.lists(st.sampled_from(["192.0.2.7", "192.0.2.8", "2001:db
 
 @st.composite
 def observations(draw: st.DrawFn) -> tuple[CustomDomain, DnsObservation]:
-    """Return a domain and an observation of its DNS."""
     custom_domain = pending_domain(draw(DOMAINS), draw(TIMESTAMPS))
     proof = draw(answers_with(f"atrium-verify={custom_domain.proof}", "atrium-verify=other"))
     target = draw(answers_with(verification.cname_target_name()))

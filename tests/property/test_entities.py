@@ -46,7 +46,6 @@ STRATEGIES = {
 
 
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
-    """Return values of a field's type."""
     if hint in STRATEGIES:
         return STRATEGIES[hint]
     arguments = get_args(hint)

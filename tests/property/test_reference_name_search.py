@@ -19,7 +19,7 @@ def load_records(name: str) -> RecordColumns:
     return RecordColumns(deployed_columns(name), deployed_dataset().sets[search_names_set_name(name)])
 
 
-@settings(max_examples=100, deadline=None)  # The first of them decompresses a set.
+@settings(max_examples=100)
 @given(st.sampled_from(DATASET_NAMES), st.data())
 def test_a_prefix_of_a_name_finds_its_records(name, data):
     record_columns = load_records(name)

@@ -55,7 +55,6 @@ def blocks(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[StoredBlock]]
 
 
 def with_ids(page_blocks: list[StoredBlock], prefix: str = "b") -> list[StoredBlock]:
-    """Return the blocks with an ID for each."""
     identified = [{**block, "id": f"{prefix}.{index}"} for index, block in enumerate(page_blocks)]
     for block in identified:
         if "columns" in block:

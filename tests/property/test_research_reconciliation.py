@@ -55,7 +55,6 @@ def _small_transactions() -> Iterator[None]:
 
 
 def create_claimed_job(library: str) -> ResearchJob:
-    """Return a new job that this worker has claimed."""
     fields = {**new_id_and_time_fields(now()), "library_id": library, "work": "reconcile", "started_by": "tests"}
     with committed_changes() as changes:
         job = changes.create(ResearchJob(**fields, lease_until=now(), ttl=2**40))
@@ -110,7 +109,7 @@ def list_items(kind: str, library: str) -> list[dict[str, Any]]:
 
 @pytest.mark.usefixtures("_aws_in_memory")
 @given(data=st.data(), imports=st.lists(records, min_size=2, max_size=6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_order_of_imports_does_not_change_the_works(data, imports):
     memory_aws.reset()
     for record in imports:

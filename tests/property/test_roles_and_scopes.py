@@ -100,19 +100,13 @@ platform = Platform(**base_fields, organization_id="o", name="P", slug="p")
 space = Space(**base_fields, organization_id="o", platform_id="p", name="S", slug="s")
 
 
-def effective_roles(
-    at_organization: Role | None, at_platform: Role | None, in_space: Role | None, space_variant: Space
-) -> tuple[Role | None, Role | None]:
-    """Return the effective roles on the platform and in the space."""
-    platform_role = role_in_container(platform, at_platform, role_in_container(organization, at_organization, None))
-    return platform_role, role_in_container(space_variant, in_space, platform_role)
-
-
 @pytest.mark.parametrize("visibility", ["open", "private"])
 @pytest.mark.parametrize("roles", [*product(ORGANIZATION_ROLES, LOWER_ROLES, LOWER_ROLES)])
 def test_the_roles_on_a_platform_and_in_a_space(roles, visibility):
     at_organization, at_platform, in_space = roles
-    platform_role, role = effective_roles(at_organization, at_platform, in_space, space.replace(visibility=visibility))
+    organization_role = role_in_container(organization, at_organization, None)
+    platform_role = role_in_container(platform, at_platform, organization_role)
+    role = role_in_container(space.replace(visibility=visibility), in_space, platform_role)
     if at_organization in ADMINS:
         assert platform_role is Role.ADMIN, "admins and owners of the organization are admins of the platform"
     elif at_platform:

@@ -4,7 +4,6 @@ All bits are tried, except in keys and anchors: the rules of verification are ca
 Keys are altered in the table itself, because they determine which items are read.
 """
 
-import base64
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Final
@@ -22,7 +21,6 @@ from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, BrokenHead, Head
 from chalicelib.kernel.audit_log.signed_statements import BrokenStatement
 from chalicelib.kernel.crypto.merkle import CompactRange
 from chalicelib.kernel.storage import table
-from tests.catalogue import log_proof
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import memory_aws, organizations
 from tests.harness.anchors import put_anchor, read_anchor
@@ -71,7 +69,6 @@ def get_head(log: str) -> Item:
 
 
 def bit_flips(data: bytes) -> Iterator[bytes]:
-    """Yield the bytes with each single bit altered."""
     for index in range(len(data)):
         for bit in range(8):
             yield data[:index] + bytes([data[index] ^ 1 << bit]) + data[index + 1 :]
@@ -108,7 +105,6 @@ def item_variants(item: Item, *excluded: str) -> Iterator[Item]:
 
 
 def load_body(log: str, sequence: int) -> Any:
-    """Return the body of an entry that has a separate body item, or None."""
     body_item = table.get(body_key(log, get_entry(log, sequence)["sk"]))
     return body_item and body_item["body"]
 
@@ -213,16 +209,3 @@ def test_entries_with_swapped_positions_are_found_at_the_first(log):
         assert find_fault(log) == Fault("modified" if sequences[1] == ERASED else "reordered", sequences[0]), sequences
         for item in (first, second):
             memory_aws.put_item(item)
-
-
-def test_a_log_stays_valid_after_a_rotation_of_the_signing_key(log, tenant, configure):
-    new_key = base64.b64encode(bytes(range(32, 64))).decode()
-    configure(audit_signing_key=new_key, audit_former_public_keys=log_proof.PUBLIC_KEY)
-    assert find_fault(log) is None
-    body = {"name": "Newer"}
-    assert tenant.api.patch(f"/organizations/{log}", caller=tenant.people.owner, json=body).status == 200
-    tenant.workers.deliver()
-    assert find_fault(log) is None
-    item = get_entry(log, LENGTH + 1)
-    memory_aws.put_item({**item, "seal": bytes(len(item["seal"]))})
-    assert find_fault(log) == Fault("modified", LENGTH + 1)

@@ -1,7 +1,7 @@
-"""Paths that are read while nodes move were valid at one time during the read, or there is an error.
+"""A taxonomy matches its model after concurrent changes, and paths that are read meanwhile were valid at one time.
 
-A tree in memory replaces the table. Between any two items that a call reads, nodes are moved, renamed and deleted,
-because no call is a snapshot. The result is compared with all states of the tree.
+The second change is made between any two AWS calls of the first. Where paths are read, a tree in memory replaces the
+table: nodes change between any two items that a call reads, because no call is a snapshot.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from chalicelib.features.taxonomy.entities.nodes import ALL_NODES_LIST, Taxonomy, TaxonomyNode
 from chalicelib.features.taxonomy.entities.slug_index import taxonomy_tree_partition
@@ -21,7 +22,145 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table, trees
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import MAX_REMEMBERED_MOVES, TreeReader
+from tests.harness import snapshots
+from tests.harness.api import ApiClient, Json
+from tests.harness.callers import Person
+from tests.harness.faults import run_before_call
+from tests.harness.organizations import create_organization
+from tests.harness.platforms import CreatedPlatform, create_platform
 from tests.harness.stored_records import new_id_and_time_fields
+from tests.harness.workers import Workers
+from tests.property.taxonomy_model import NodeChange, TaxonomyModel
+
+SLUGS: Final = ("a", "b", "c", "d")
+UNKNOWN_NODE_ID: Final = "01939d3c-0000-7000-8000-00000000000a"
+
+slugs = st.sampled_from(SLUGS)
+recent_index = st.integers(0, 7)
+"""An index of the nodes that were ever created, newest first."""
+
+creations = st.tuples(st.just("create"), slugs, st.none() | recent_index)
+moves = st.tuples(st.just("move"), recent_index, st.none() | recent_index)
+renames = st.tuples(st.just("rename"), recent_index, slugs)
+deletions = st.tuples(st.just("delete"), recent_index, st.sampled_from([None, "cascade", "reparent"]))
+changes = creations | creations | moves | moves | renames | deletions
+
+
+DrawnChange = tuple[str, object, object]
+
+
+class TaxonomyMachine(RuleBasedStateMachine):
+    def __init__(self, api: ApiClient, workers: Workers, owner: Person) -> None:
+        """Start with an empty taxonomy."""
+        super().__init__()
+        self.api, self.workers, self.owner = api, workers, owner
+        self.model, self.ids = TaxonomyModel(), dict[str, str]()
+        self.paths: list[str] = []
+        self.created_count = 0
+        self.platform: CreatedPlatform = snapshots.create_or_restore(
+            ("an empty taxonomy",), lambda: create_platform(api, create_organization(api, owner))
+        )
+
+    @rule(drawn=changes)
+    def change_node(self, drawn: DrawnChange) -> None:
+        change = self._build_change(drawn)
+        expected, self.model = self.model.after_changes(change)
+        assert [self._apply(change)] == expected
+
+    @rule(first_drawn=changes, second_drawn=changes, at=st.integers(1, 6))
+    def change_concurrently(self, first_drawn: DrawnChange, second_drawn: DrawnChange, at: int) -> None:
+        first, second = self._build_change(first_drawn), self._build_change(second_drawn)
+        responses: list[str] = []
+        with run_before_call(lambda: responses.append(self._apply(second)), call_number=at) as overtaking:
+            first_response = self._apply(first)
+        if overtaking.interrupted_call is None:
+            responses.append(self._apply(second))
+        in_order_responses, in_order_tree = self.model.after_changes(first, second)
+        reversed_responses, reversed_tree = self.model.after_changes(second, first)
+        outcomes = [(in_order_responses, in_order_tree), (reversed_responses[::-1], reversed_tree)]
+        matching = [tree for expected, tree in outcomes if expected == [first_response, *responses]]
+        assert matching, f"{first} and {second} were answered {[first_response, *responses]}"
+        # Both orders may match, with equal paths that former paths reach in different ways.
+        self.model = next((tree for tree in matching[1:] if not self._find_differences(tree)), matching[0])
+
+    @rule()
+    def settle(self) -> None:
+        self.workers.run_until_idle()
+
+    @invariant()
+    def the_service_matches_the_model(self) -> None:
+        assert not self._find_differences(self.model)
+        self.paths += [path for path in self.model.paths.values() if path not in self.paths]
+
+    def _find_differences(self, model: TaxonomyModel) -> list[str]:
+        listed, tree, expected = self._list_paths(), self._tree_paths(), model.paths
+        differences = [f"{name}: {paths}" for name, paths in (("list", listed), ("tree", tree)) if paths != expected]
+        for path in dict.fromkeys([*self.paths, *expected.values()][-12:]):
+            name, resolved = model.find_by_path(path), self._resolve(path)
+            expected_match = name and (name, expected[name], "path" if path == expected[name] else "formerPath")
+            if resolved != expected_match:
+                differences.append(f"{path}: {resolved}, not {expected_match}")
+        return differences
+
+    def _resolve(self, path: str) -> tuple[str, str, str] | None:
+        """Return name, path and kind of match of the node at a path, or None."""
+        response = self.api.get(f"{self.platform.path}/taxonomy-resolve", caller=self.owner, query={"path": path})
+        assert response.status in (200, 404), path
+        if response.status == 404:
+            return None
+        node = response.json["node"]
+        return self._name_of(node["id"]), node["path"], response.json["matchedBy"]
+
+    def _build_change(self, drawn: DrawnChange) -> NodeChange:
+        action, node, argument = drawn
+        if action == "create":
+            self.created_count += 1
+            return action, f"{node}{self.created_count}", self._name_at(argument)
+        name = self._name_at(node) or "nobody"
+        return action, name, self._name_at(argument) if action == "move" else str(argument) if argument else None
+
+    def _name_at(self, recent_index: object) -> str | None:
+        names = [*self.ids][::-1]
+        return names[recent_index % len(names)] if isinstance(recent_index, int) and names else None
+
+    def _apply(self, change: NodeChange) -> str:
+        action, name, argument = change
+        path = f"/taxonomy-nodes/{self.ids.get(name, UNKNOWN_NODE_ID)}"
+        match action:
+            case "create":
+                body: Json = {"platformId": self.platform.id, "name": name, "slug": name[0]}
+                body |= {"parentId": self.ids[argument]} if argument else {}
+                response = self.api.post("/taxonomy-nodes", caller=self.owner, json=body)
+                if response.status == 201:
+                    self.ids[name] = response.json["id"]
+            case "move":
+                body = {"parentId": self.ids[argument] if argument else None}
+                response = self.api.patch(path, caller=self.owner, json=body)
+            case "rename":
+                response = self.api.patch(path, caller=self.owner, json={"slug": argument})
+            case _:
+                response = self.api.delete(path, caller=self.owner, query={"strategy": argument} if argument else None)
+        return response.status_and_code if response.status >= 400 else str(response.status)
+
+    def _name_of(self, node_id: str) -> str:
+        return next(name for name, known_id in self.ids.items() if known_id == node_id)
+
+    def _list_paths(self) -> dict[str, str]:
+        items = self.api.get_items(f"{self.platform.path}/taxonomy-nodes", caller=self.owner, query={"limit": 100})
+        return {self._name_of(item["id"]): item["path"] for item in items}
+
+    def _tree_paths(self) -> dict[str, str]:
+        tree = self.api.get(f"{self.platform.path}/taxonomy-tree", caller=self.owner).json
+        branches: list[Json] = tree["items"]
+        for branch in branches:  # The list grows during the iteration.
+            branches.extend(branch["children"])
+        return {self._name_of(branch["id"]): branch["path"] for branch in branches}
+
+
+def test_a_taxonomy_matches_its_model_after_any_changes(api, workers, ada):
+    effort = settings(max_examples=5, stateful_step_count=15)
+    run_state_machine_as_test(lambda: TaxonomyMachine(api, workers, ada), settings=effort)  # type: ignore[arg-type]
+
 
 PLATFORM: Final = "platform"
 NODES: Final = 7
@@ -68,7 +207,6 @@ class Tree:
         }
 
     def change(self) -> None:
-        """Move, rename or delete a random node."""
         node = self.nodes[self.random.choice([*self.nodes])]
         if not self.ancestors(node.id):
             return

@@ -1,4 +1,7 @@
-"""A redirect leads to the host of its target, whatever path a visitor requests."""
+"""A redirect leads to the host of its target, and exactly the redirects without loops and long chains are accepted.
+
+Changes of redirects are tested in `tests/http/sites/test_redirects.py`.
+"""
 
 import re
 import unicodedata
@@ -6,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic_core import Url
 
@@ -19,6 +22,10 @@ from chalicelib.features.sites.models.redirect_targets import (
     to_location,
 )
 from chalicelib.features.sites.models.url_paths import to_comparable_path
+from tests.harness import snapshots
+from tests.harness.organizations import create_organization
+from tests.harness.redirects import list_redirects, post_redirect, resolve_visit
+from tests.harness.sites import create_site
 
 SITE: Final = "engines.example"
 UNUSUAL_PARTS: Final = (
@@ -30,7 +37,6 @@ ORDINARY_PARTS: Final = ("/", "//", ".", "..", "%2e", "a", "b", "é", "%2f", "?"
 
 
 def accepted_or_none(check: Callable[[str], str], text: str) -> str | None:
-    """Return the result of a check, or None if it rejects the text."""
     try:
         return check(text)
     except ValueError:
@@ -38,7 +44,6 @@ def accepted_or_none(check: Callable[[str], str], text: str) -> str | None:
 
 
 def texts_of(parts: Sequence[str], prefix: str) -> st.SearchStrategy[str]:
-    """Return texts with this beginning that consist of some parts."""
     return st.lists(st.sampled_from(parts), max_size=8).map(lambda chosen: prefix + "".join(chosen))
 
 
@@ -112,3 +117,62 @@ def test_a_normalized_source_is_a_lookup_path(source):
 @given(texts_of(("/", "//", ".", "..", "%2e", "a", "B", "é", "?", "#"), "/a"))
 def test_paths_are_normalized_as_by_browsers(text):
     assert to_comparable_path(Url(f"https://{SITE}{text}").path or "/") == to_comparable_path(text)
+
+
+MAX_HOPS: Final = 5
+few_examples = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=10
+)
+
+short_paths = st.sampled_from([f"/{name}" for name in "abcdefg"])
+chain_targets = short_paths | st.just("https://example.com/")
+creations = st.tuples(short_paths, chain_targets, st.sampled_from([True, True, False]))
+wildcard_paths = st.sampled_from(["/a/*", "/b/*", "/*", "/a/b/*", "/a/b", "/b/a", "/a", "/b"])
+wildcard_targets = st.sampled_from(["/a/:splat", "/b/:splat", "/:splat", "/a", "/b", "/a/b", "/b/a/:splat", "/c"])
+
+
+def create_empty_site(api, owner):
+    return snapshots.create_or_restore(("an empty site",), lambda: create_site(api, create_organization(api, owner)))
+
+
+def all_chains_end(redirects: dict[str, tuple[str, bool]]) -> bool:
+    """Return whether a visitor of any path reaches an end after at most five hops."""
+    target_paths = {path: target for path, (target, enabled) in redirects.items() if enabled}
+    for start in target_paths:
+        path, hops = start, 0
+        while path in target_paths:
+            path, hops = target_paths[path], hops + 1
+            if hops > MAX_HOPS:
+                return False
+    return True
+
+
+@few_examples
+@given(st.lists(creations, min_size=8, max_size=25))
+def test_each_chain_ends_after_at_most_five_hops(api, ada, drawn):
+    site, expected = create_empty_site(api, ada), dict[str, tuple[str, bool]]()
+    for path, target, enabled in drawn:
+        response = post_redirect(api, site, path, target, enabled=enabled)
+        if path in expected:
+            assert response.status == 409
+        elif all_chains_end({**expected, path: (target, enabled)}):
+            assert response.status == 201
+            expected[path] = (target, enabled)
+        else:
+            assert response.status_and_code == "409 redirect_loop"
+    assert {each["fromPath"]: (each["toPath"], each["enabled"]) for each in list_redirects(api, site)} == expected
+    for path, (target, enabled) in expected.items():
+        assert resolve_visit(api, site, path) == ((301, target) if enabled else None)
+
+
+@few_examples
+@given(st.lists(st.tuples(wildcard_paths, wildcard_targets), min_size=2, max_size=12))
+def test_no_visitor_is_redirected_in_a_loop(api, ada, redirects):
+    site = create_empty_site(api, ada)
+    for path, target in redirects:
+        assert post_redirect(api, site, path, target).status in (201, 409)
+    for start in ("/a", "/b", "/a/b", "/b/a", "/a/x", "/b/x", "/a/b/x", "/x"):
+        visited_paths = [start]
+        while isinstance(result := resolve_visit(api, site, visited_paths[-1]), tuple):
+            assert result[1] not in visited_paths, "the redirects form a loop"
+            visited_paths.append(result[1])
