@@ -21,8 +21,7 @@ from tests.harness.external_servers import stub_external_servers
 from tests.harness.mailbox import SENDER, Mailbox, ReceivedEmail
 from tests.harness.workers import Workers
 from tests.stored_forms.determinism import run_deterministically
-from tests.stored_forms.forms import Outcome, Trigger
-from tests.stored_forms.normalization import normal_headers, normal_text
+from tests.stored_forms.forms import Outcome, Trigger, normal_headers, normal_text
 from tests.stored_forms.states import Json, State
 
 PEOPLE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -60,7 +59,6 @@ class Stage:
     posts: list[Json]
 
     def run(self, about: str, trigger: Trigger) -> Outcome:
-        """Run a trigger in the current state, and return the outcome."""
         before = State.capture()
         status, headers, body = _TRIGGERS[trigger.kind](self, about, trigger)
         return Outcome(
@@ -85,13 +83,11 @@ class Stage:
         return answer.status, normal_headers(about, answer.headers, answer.text), normal_text(about, answer.text)
 
     def process_message(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
-        """Send the message of a trigger and process it."""
         send_message(trigger)
         self.workers.deliver()
         return None, {}, None
 
     def run_schedule(self, _about: str, trigger: Trigger) -> tuple[None, dict[str, str], None]:
-        """Run the schedule of a trigger."""
         {"sweep": self.workers.run_sweep, "anchor": self.workers.run_hourly_anchoring}[str(trigger.text)]()
         return None, {}, None
 
@@ -142,7 +138,6 @@ def _to_json(received: ReceivedEmail) -> Json:
 
 
 def queued_messages() -> list[Json]:
-    """Return the messages in the queues."""
     return [
         {
             "queue": queue.name,
@@ -157,17 +152,9 @@ def queued_messages() -> list[Json]:
 
 
 def send_message(trigger: Trigger) -> None:
-    """Send the message of a case to its queue."""
-    (url,) = (
-        os.environ[name]
-        for name in os.environ
-        if name.endswith("_QUEUE_URL") and _is_queue_setting(name, trigger.queue)
-    )
+    urls = [value for name, value in os.environ.items() if name.endswith("_QUEUE_URL")]
+    (url,) = (url for url in urls if url.rpartition("/")[2] == trigger.queue)
     fifo_attributes = {"MessageGroupId": trigger.group, "MessageDeduplicationId": trigger.deduplication}
     aws.client("sqs").send_message(
         QueueUrl=url, MessageBody=trigger.text, **{name: value for name, value in fifo_attributes.items() if value}
     )
-
-
-def _is_queue_setting(setting: str, queue: str) -> bool:
-    return os.environ[setting].rpartition("/")[2] == queue

@@ -21,7 +21,6 @@ Replay = Callable[[Case], Outcome]
 
 @pytest.fixture(scope="session")
 def recording() -> Recording:
-    """The recording."""
     return load()
 
 

@@ -32,8 +32,6 @@ _monotonic: Final = time.monotonic
 
 
 class _Randomness:
-    """The random values of a label."""
-
     def __init__(self, label: str) -> None:
         self._generators = {name: Random(f"{label} {name}") for name in _SEEDED_PACKAGES}  # noqa: S311 - repeatable on purpose
         self._ids = 0

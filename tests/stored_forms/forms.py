@@ -1,7 +1,8 @@
-"""The recording: initial states of the table, triggers and their outcomes."""
+"""The recording: initial states of the table, triggers and their outcomes, and what of these is compared."""
 
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -74,7 +75,6 @@ class Recording:
 
     @property
     def by_name(self) -> dict[str, Case]:
-        """The cases by name."""
         return {case.name: case for case in self.cases}
 
     def difference(self, name: str) -> Difference:
@@ -87,7 +87,6 @@ class Recording:
             yield from difference.items
 
     def kinds(self) -> list[str]:
-        """Return the kinds of the recorded items."""
         return sorted({item["kind"]["S"] for item in self.items() if "kind" in item})
 
 
@@ -103,7 +102,6 @@ def save(recording: Recording) -> int:
 
 @cache
 def load() -> Recording:
-    """Load the recording from its file."""
     data = json.loads(gzip.decompress(FILE.read_bytes()))
     prepared = {name: Difference(**each) for name, each in data["prepared"].items()}
     cases = [_case(each) for each in data["cases"]]
@@ -113,3 +111,44 @@ def load() -> Recording:
 def _case(data: Mapping[str, Any]) -> Case:
     outcome = {**data["outcome"], "written": Difference(**data["outcome"]["written"])}
     return Case(**{**data, "trigger": Trigger(**data["trigger"]), "outcome": Outcome(**outcome)})
+
+
+DOCUMENTS: Final = ("get_openapi_document", "get_docs", "get_docs_asset")
+"""Operations that return documentation, which may change: only their status and their headers are compared."""
+DESCRIBED: Final = ("list_event_types",)
+"""Operations whose responses contain schemas: everything except the descriptions is compared."""
+
+_SIGNED: Final = re.compile(r"(X-Amz-(?:Date|Signature)=|X-Amz-Credential=[^%&]+%2F)[0-9A-Za-z]+")
+"""What depends on the real clock in a presigned URL: its time, the date in its credential, its signature."""
+
+_PROBLEM: Final = '"urn:atrium:problem:'
+_CONTENT_HEADERS: Final = ("etag", "content-length")
+
+
+def normal_text(operation: str, text: str) -> str | None:
+    """Return the part of a body that is compared. Problems are compared without their details."""
+    if operation in DOCUMENTS:
+        return None
+    masked = _SIGNED.sub(r"\1*", text)
+    if operation in DESCRIBED:
+        return json.dumps(_without_prose(json.loads(masked), "description"))
+    return json.dumps(_without_prose(json.loads(masked), "detail")) if _is_problem(masked) else masked
+
+
+def normal_headers(operation: str, headers: Mapping[str, str], text: str) -> dict[str, str]:
+    """Return the headers of a response that are compared. `text` is its body."""
+    has_prose = operation in (*DOCUMENTS, *DESCRIBED) or _is_problem(text)
+    omitted = _CONTENT_HEADERS if has_prose or _SIGNED.search(text) else ()
+    return {name: value for name, value in headers.items() if name.lower() not in omitted}
+
+
+def _is_problem(text: str) -> bool:
+    return text.startswith(('{"type": ' + _PROBLEM, '{"type":' + _PROBLEM))
+
+
+def _without_prose(value: Any, member: str) -> Any:
+    if isinstance(value, dict):
+        is_prose = isinstance(value.get(member), str)
+        compared = {name: each for name, each in value.items() if not (is_prose and name == member)}
+        return {name: _without_prose(each, member) for name, each in compared.items()}
+    return [_without_prose(each, member) for each in value] if isinstance(value, list) else value

@@ -40,8 +40,6 @@ _SCHEDULES: Final = {task_examples.run_sweep: "sweep", task_examples.run_anchori
 
 @dataclass
 class Recorder:
-    """Records the cases in order."""
-
     api: ApiClient
     workers: Workers
     people: dict[str, Person]
@@ -82,10 +80,9 @@ class Recorder:
         if name == "verify_audit_integrity":
             self._record_further_pages(operation, outcome)
         if name == "list_api_keys":
-            headers = {"Authorization": f"Bearer {self.world.api_key.credential}"}
-            self._record_case(
-                f"{name}:by_key", name, state, before, replace(trigger, role=None, headers=headers), _RUN_AT
-            )
+            by_key = {"Authorization": f"Bearer {self.world.api_key.credential}"}
+            trigger = replace(trigger, role=None, headers=by_key)
+            self._record_case(f"{name}:by_key", name, state, before, trigger, _RUN_AT)
 
     def _record_pages(self, operation: Operation) -> None:
         """Record two consecutive pages of a list."""
@@ -99,9 +96,8 @@ class Recorder:
         page, _ = self._record_case(f"{name}:page", name, state, before, trigger, _RUN_AT)
         cursor = json.loads(page.body or "")["nextCursor"]
         if cursor is not None:
-            trigger, state, before = self._build_request(
-                operation, state_with_neighbours, [crowd], limit=1, cursor=cursor
-            )
+            options = {"limit": 1, "cursor": cursor}
+            trigger, state, before = self._build_request(operation, state_with_neighbours, [crowd], **options)
             self._record_case(f"{name}:next_page", name, state, before, trigger, _REPEATED_AT)
 
     def _record_further_pages(self, operation: Operation, first_page: Outcome) -> None:
@@ -110,9 +106,8 @@ class Recorder:
         while cursor := json.loads(outcome.body or "")["nextCursor"]:
             number += 1
             trigger, state, before = self._build_request(operation, cursor=cursor)
-            outcome, _ = self._record_case(
-                f"{operation.id}:page_{number}", operation.id, state, before, trigger, _REPEATED_AT
-            )
+            name = f"{operation.id}:page_{number}"
+            outcome, _ = self._record_case(name, operation.id, state, before, trigger, _REPEATED_AT)
         assert number > 1
 
     def _build_request(
@@ -166,15 +161,9 @@ class Recorder:
                 message_type = (message["queue"], text.get("task"), *(then["task"] for then in text.get("then", [])))
                 if message_type not in known:
                     known.add(message_type)
-                    before = [*case.before, case.name]
-                    self._record_case(
-                        f"message:{case.name}",
-                        case.about,
-                        self._restore_state(before),
-                        before,
-                        _to_trigger(message),
-                        _REPEATED_AT,
-                    )
+                    before, trigger = [*case.before, case.name], _to_trigger(message)
+                    state = self._restore_state(before)
+                    self._record_case(f"message:{case.name}", case.about, state, before, trigger, _REPEATED_AT)
 
     def _record_migrations(self) -> None:
         """Record the migrations, and a second run that applies none."""
@@ -200,13 +189,8 @@ class Recorder:
 
 
 def _to_trigger(message: Json) -> Trigger:
-    return Trigger(
-        "message",
-        message["text"],
-        queue=message["queue"],
-        group=message["group"],
-        deduplication=message["deduplication"],
-    )
+    fields = {name: message[name] for name in ("text", "queue", "group", "deduplication")}
+    return Trigger("message", **fields)
 
 
 @contextmanager
@@ -232,7 +216,6 @@ def _recorder() -> Iterator[Recorder]:
 
 
 def main() -> None:
-    """Write the recording, and print a summary."""
     logging.disable()
     with _recorder() as recorder:
         recording = recorder.record()

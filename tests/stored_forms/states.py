@@ -36,16 +36,13 @@ class State:
 
     @classmethod
     def capture(cls) -> "State":
-        """Return the current state."""
         return cls(snapshots.take_snapshot(), _files())
 
     def restore(self) -> None:
-        """Restore the table and the buckets, and empty the queues."""
         snapshots.restore_snapshot(self.table)
         _put_files(self.files)
 
     def difference_to(self, later: "State") -> Difference:
-        """Return the difference from this state to a later one."""
         before, after = _by_key(self.table), _by_key(later.table)
         changed = [key for key, item in after.items() if before.get(key) is not item]
         plain = {key: _plain(after[key]) for key in changed}
@@ -59,7 +56,6 @@ class State:
 
 
 def apply_difference(difference: Difference) -> None:
-    """Apply a difference to the current state."""
     for item in difference.items:
         memory_aws.put_item(item_from_dynamodb_json(item))
     for pk, sk in difference.removed:

@@ -10,8 +10,7 @@ from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from chalicelib.kernel.storage.record_types import find_record_type, record_from_item
 from tests.faults import task_examples
 from tests.harness import memory_aws
-from tests.stored_forms.forms import FILE, Recording, load
-from tests.stored_forms.normalization import normal_headers, normal_text
+from tests.stored_forms.forms import FILE, Recording, load, normal_headers, normal_text
 from tests.stored_forms.states import Json
 
 RECORDED: Final = load()
@@ -21,7 +20,6 @@ ADDITIONAL_ATTRIBUTES: Final = {"entry": ("index1pk", "index1sk", "link", "mac")
 
 
 def items_of(kind: str, recording: Recording) -> dict[str, Json]:
-    """Return the recorded items of a kind, each once."""
     return {str(item): item_from_dynamodb_json(item) for item in recording.items() if item.get("kind") == {"S": kind}}
 
 
