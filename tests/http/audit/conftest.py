@@ -5,8 +5,9 @@ from itertools import combinations
 import pytest
 
 from tests.harness.api import ApiClient, Json
+from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.callers import Person
-from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization, set_role
 from tests.harness.stored_logs import StoredLog
 from tests.harness.workers import Workers
 
@@ -34,6 +35,26 @@ def short_log(api: ApiClient, ada: Person, workers: Workers) -> StoredLog:
     organization = create_organization(api, ada)
     workers.deliver()
     return StoredLog(api, workers, organization)
+
+
+@pytest.fixture
+def mixed_log(api: ApiClient, new_log: StoredLog, workers: Workers, grace: Person, mary: Person) -> StoredLog:
+    """A log with entries of several types, some long, by several actors, appended in several batches."""
+    organization = new_log.organization
+
+    def add_entries() -> None:
+        key = create_api_key(api, organization, "admin")
+        new_log.rename("Zoë's Engines 🚂")
+        for n in range(4):
+            api.patch(organization.path, caller=grace, json={"name": f"By Grace {n}"})
+            address = "x" * 3000 if n % 3 == 0 else f"Street {n}"
+            api.patch(organization.path, caller=key, json={"companyAddress": address})
+            set_role(api, organization, mary, ("editor", "member")[n % 2], caller=grace)
+            if n % 2:
+                workers.deliver()
+
+    extended_scenario("mixed", add_entries)
+    return new_log
 
 
 def build_filter_queries(entries: list[Json], event_type: str, actor_id: str, target_id: str) -> list[dict[str, str]]:

@@ -13,11 +13,11 @@ from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws, rfc6962
 from tests.harness.anchors import append_before_next_anchor_read, put_anchor, read_anchor
 from tests.harness.audit_logs import sign_checkpoint
-from tests.harness.cached_scenarios import cached_scenario
+from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.erasures import complete_erasure
 from tests.harness.invitations import create_invitation
 from tests.harness.log_records import capture_log_records, embedded_metrics
-from tests.harness.organizations import CreatedOrganization, create_organization
+from tests.harness.organizations import create_organization
 from tests.harness.sample_entity import create_logged_parcel
 from tests.harness.stored_logs import INTACT, StoredLog
 from tests.harness.workers import queued_bodies
@@ -223,19 +223,18 @@ def test_other_logs_are_still_anchored_and_a_repaired_log_too(log, short_log):
 
 
 @pytest.fixture
-def anchored_log_and_earlier_items(api, workers, request):
+def anchored_log_and_earlier_items(log):
     """A log that grew from ten to thirteen entries and got an anchor, and its newest items from before."""
 
-    def create() -> tuple[CreatedOrganization, list[memory_aws.Item], bytes]:
-        log = request.getfixturevalue("log")
+    def create() -> tuple[list[memory_aws.Item], bytes]:
         earlier = log.head_and_chains()
         log.append(3)
         log.anchor()
-        return log.organization, earlier, read_anchor(log.id, 13).encode()
+        return earlier, read_anchor(log.id, 13).encode()
 
-    organization, earlier, anchor = cached_scenario("anchored", create)
-    put_anchor(organization.id, 13, anchor)
-    return StoredLog(api, workers, organization), earlier
+    earlier, anchor = extended_scenario("anchored", create)
+    put_anchor(log.id, 13, anchor)
+    return log, earlier
 
 
 @pytest.fixture

@@ -21,29 +21,9 @@ from tests.harness import exports
 from tests.harness.api import Json
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.exports import append_entries, download_file, parse_csv, read_ndjson_entries, verify_export_file
-from tests.harness.organizations import CreatedOrganization, add_organization_member, create_organization, set_role
+from tests.harness.organizations import CreatedOrganization
 from tests.harness.stored_logs import StoredLog
 from tests.http.audit.conftest import build_filter_queries
-
-
-@pytest.fixture
-def mixed_log(api, ada, grace, mary, workers):
-    """A log with entries of several types, some long, appended in several batches."""
-    scenario = cached_scenario("mixed", lambda: create_organization_with_mixed_log(api, ada, grace, mary, workers))
-    return StoredLog(api, workers, scenario)
-
-
-def create_organization_with_mixed_log(api, ada, grace, mary, workers):
-    organization = create_organization(api, ada, name="Zoë's Engines 🚂")
-    add_organization_member(organization, grace, "admin")
-    add_organization_member(organization, mary, "member")
-    for n in range(6):
-        api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3000 if n % 3 == 0 else f"Street {n}"})
-        set_role(api, organization, mary, ("editor", "member")[n % 2], caller=grace)
-        if n % 2:
-            workers.deliver()
-    workers.deliver()
-    return organization
 
 
 def sequenced_entries(log: StoredLog, **query: object) -> list[Json]:

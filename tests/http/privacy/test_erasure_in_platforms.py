@@ -6,45 +6,34 @@ import pytest
 
 from chalicelib.features.privacy.erasures import tasks
 from chalicelib.features.tenancy.members.logic import leaving
-from tests.harness.cached_scenarios import cached_scenario
+from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.erasures import keys_of_items_containing
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import SOPHIE_EMAIL, accept_invitation, create_invitation, post_invitation
-from tests.harness.organizations import add_organization_member, create_organization
 from tests.harness.platforms import create_platform, create_space, set_member_role
 from tests.harness.taxonomy import create_node, resolve_node
 
 
 @pytest.fixture
-def scenario(api, ada, grace, mary):
-    """An organization, three published platforms with an open join policy, and two spaces in each."""
+def platforms_and_spaces(api, organization):
+    """Three published platforms with an open join policy, and two spaces in each."""
 
     def create() -> Any:
-        organization = create_organization(api, ada)
-        add_organization_member(organization, grace, "admin")
-        add_organization_member(organization, mary, "member")
-        platforms = [
-            create_platform(api, organization, publish=True, joinPolicy="open", name=f"P{n}") for n in range(3)
-        ]
-        spaces = [create_space(api, platform, name=f"S{n}") for platform in platforms for n in range(2)]
-        return organization, platforms, spaces
+        fields: Any = {"publish": True, "joinPolicy": "open"}
+        platforms = [create_platform(api, organization, name=f"P{n}", **fields) for n in range(3)]
+        return platforms, [create_space(api, platform, name=f"S{n}") for platform in platforms for n in range(2)]
 
-    return cached_scenario("platforms with spaces", create)
+    return extended_scenario("platforms with spaces", create)
 
 
 @pytest.fixture
-def organization(scenario):
-    return scenario[0]
+def platforms(platforms_and_spaces):
+    return platforms_and_spaces[0]
 
 
 @pytest.fixture
-def platforms(scenario):
-    return scenario[1]
-
-
-@pytest.fixture
-def spaces(scenario):
-    return scenario[2]
+def spaces(platforms_and_spaces):
+    return platforms_and_spaces[1]
 
 
 def join_all(api, person, containers):

@@ -11,7 +11,7 @@ from tests.catalogue.log_proof import PUBLIC_KEY
 from tests.harness import memory_aws, rfc6962
 from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries, verify_integrity
-from tests.harness.cached_scenarios import cached_scenario
+from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
 from tests.harness.exports import download_file, parse_csv, read_ndjson_entries
 from tests.harness.invitations import create_invitation
@@ -35,9 +35,8 @@ class ErasedLog:
 
 
 @pytest.fixture
-def erased(api, request, grace, workers, clock):
+def erased(api, organization, grace, workers, clock):
     def create() -> ErasedLog:
-        organization = request.getfixturevalue("organization")
         create_invitation(api, organization, "sophie@example.org", caller=grace)
         api.patch(organization.path, caller=organization.owner, json={"name": "Engines"})
         api.patch(organization.path, caller=grace, json={"companyAddress": "x" * 3900})
@@ -49,7 +48,7 @@ def erased(api, request, grace, workers, clock):
         assert complete_erasure(api, workers, clock, organization, userId=grace.id)["erasedEntries"] == 4
         return ErasedLog(organization, before, checkpoint, list_entries(api, organization)[::-1])
 
-    erased = cached_scenario("erased log", create)
+    erased = extended_scenario("erased log", create)
     clock.shift(minutes=10)  # The erasure took some minutes.
     return erased
 
