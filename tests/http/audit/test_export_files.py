@@ -19,9 +19,8 @@ from chalicelib.kernel.storage import files
 from chalicelib.kernel.work import jobs
 from tests.harness import exports
 from tests.harness.api import Json
-from tests.harness.cached_scenarios import cached_scenario
+from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.exports import append_entries, download_file, parse_csv, read_ndjson_entries, verify_export_file
-from tests.harness.organizations import CreatedOrganization
 from tests.harness.stored_logs import StoredLog
 from tests.http.audit.conftest import build_filter_queries
 
@@ -103,16 +102,11 @@ class TestFilters:
 
 
 @pytest.fixture
-def long_log(api, workers, request, monkeypatch):
+def long_log(new_log, monkeypatch):
     """A log with 24 entries whose bodies are stored in items of their own, read with few bodies at a time."""
-
-    def create() -> CreatedOrganization:
-        log = request.getfixturevalue("short_log")
-        append_entries(log.id, 24, 9_000)
-        return log.organization
-
     monkeypatch.setattr(logs, "_MAX_LONG_BODIES", 5)
-    return StoredLog(api, workers, cached_scenario("long log", create))
+    extended_scenario("long log", lambda: append_entries(new_log.id, 24, 9_000))
+    return new_log
 
 
 def decompressed_members(record):
@@ -144,8 +138,8 @@ class TestPartsAndSlices:
         assert all(size >= 40_000 for size in part_sizes[:-1])
         assert sum(part_sizes) == record["sizeBytes"]
         assert len(decompressed_members(record)) == len(part_sizes)
-        assert len(read_ndjson_entries(record)) == 26
-        assert "26 of 26 entries" in verify_export_file(record)
+        assert len(read_ndjson_entries(record)) == 29
+        assert "29 of 29 entries" in verify_export_file(record)
 
     @pytest.mark.parametrize("export_format", ["ndjson", "csv"])
     def test_the_content_does_not_depend_on_slices_and_parts(self, long_log, monkeypatch, export_format):
@@ -178,7 +172,7 @@ class TestPartsAndSlices:
         assert states == {("running", None, True)}
         counts = [report["entryCount"] for report in reports]
         assert (counts, len(counts) > 3) == (sorted({*counts}), True)
-        assert export.get(api)["entryCount"] == 26
+        assert export.get(api)["entryCount"] == 29
 
     def test_a_worker_holds_only_a_part_of_the_file_in_memory(self, api, short_log, workers, monkeypatch, tmp_path):
         entry_count, min_part_bytes = 1_000, 1024 * 1024
