@@ -271,6 +271,19 @@ def test_a_claim_fails_after_seven_days_and_is_pending_again_after_a_request(
     assert state_after(minutes=2)[0] == "verified"
 
 
+@pytest.mark.usefixtures("verified_platform")
+def test_a_domain_does_not_lapse_while_dns_times_out_or_for_another_cname(nameserver, state_after, monkeypatch):
+    monkeypatch.setattr(dns_check, "_QUERY_TIMEOUT_SECONDS", 0.1)
+    nameserver.set_replies(SHOP_DOMAIN, ["elsewhere.example.net"], record_type="CNAME")
+    assert [state_after(hours=27) for _ in range(4)] == [("verified", "CNAME_MISMATCH")] * 4
+    nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
+    assert state_after(hours=27)[1] == "TXT_NOT_FOUND"
+    nameserver.set_replies(CHALLENGE_NAME, "SILENCE", record_type="TXT")
+    assert [state_after(hours=27) for _ in range(4)] == [("verified", "DNS_TIMEOUT")] * 4
+    nameserver.set_replies(CHALLENGE_NAME, [], record_type="TXT")
+    assert state_after(hours=2)[0] == "lapsed"
+
+
 def test_a_domain_lapses_after_three_days_without_its_proof(
     api, organization, verified_platform, other_platform, nameserver, state_after
 ):
