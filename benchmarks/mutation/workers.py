@@ -138,7 +138,7 @@ def _run(path: str, tests: list[str], max_seconds: int, *, stop_at_first_failure
         try:
             importlib.import_module("tests.conftest")  # sets the environment that modules need
             importlib.import_module(Path(path).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"))
-        except Exception:  # noqa: BLE001 - whatever the mutant causes
+        except (Exception, SystemExit):  # noqa: BLE001 - whatever the mutant causes
             return Outcome("not imported")
         code = pytest.main([*options, *tests], plugins=[observer])
     if observer.failed_tests:
