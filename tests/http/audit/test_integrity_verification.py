@@ -6,12 +6,14 @@ import pytest
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.audit_log import ledger, redaction
+from chalicelib.kernel.audit_log.authenticity import make_pending_mac
+from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.storage import table
 from tests.harness import memory_aws, rfc6962
-from tests.harness.audit_logs import alter_item, sign_checkpoint
+from tests.harness.audit_logs import alter_item, hash_leaf, sign_checkpoint
 from tests.harness.exports import append_entries
 from tests.harness.index_lag import lag_indexes
 from tests.harness.organizations import create_organization
@@ -181,6 +183,29 @@ def test_a_head_signed_with_a_retired_key_is_valid_while_the_key_is_listed(api, 
     assert log.failure(checkpoint=checkpoint) == BAD_SIGNATURE
 
 
+LEDGER_ATTRIBUTES = ("sequence", "seal", "tree_size", "index1pk", "index1sk")
+
+
+def rewrite_with_all_keys(log):
+    """Replace an entry and make everything that follows from it consistent, as an attacker who has all keys can."""
+    entries = [log.entry(sequence) for sequence in range(1, 11)]
+    for item in log.head_and_chains():
+        memory_aws.delete_item(item)
+    for entry in entries:
+        pending = {name: value for name, value in entry.items() if name not in LEDGER_ATTRIBUTES}
+        if entry["sequence"] == 4:
+            body = entry["body"].replace(b"Ada Lovelace", b"Eve Lovelace")
+            pending |= {"body": body, "leaf": hash_leaf(body)}
+        link = Chains.read(log.id).next_link
+        mac = make_pending_mac(log.id, entry["sk"], pending["leaf"], link)
+        proof = {"leaf": pending["leaf"], "link": link.to_bytes(), "mac": mac}
+        memory_aws.put_item(pending | proof)
+        memory_aws.put_item({"pk": f"Q#{log.id}", "sk": entry["sk"], "log": log.id, **proof})
+        pk, sk = chain_key(log.id, link.shard)
+        memory_aws.put_item({"pk": pk, "sk": sk, "number": link.number, "mac": mac})
+    ledger.append_pending_and_return_longest_wait_ms(log.id)
+
+
 class TestSavedCheckpoints:
     def test_a_checkpoint_of_an_earlier_size_is_still_valid(self, log):
         checkpoint = log.save_checkpoint()
@@ -193,6 +218,13 @@ class TestSavedCheckpoints:
         for size in (1, 6, 10):
             assert log.failure(checkpoint=log.sign_checkpoint(size)) == FORKED, size
         assert log.failure(checkpoint=log.sign_checkpoint(12)) == ("truncated", 11)
+
+    def test_a_rewritten_log_does_not_match_the_checkpoint(self, log, workers):
+        checkpoint = log.save_checkpoint()
+        rewrite_with_all_keys(log)
+        assert log.failure() == INTACT
+        assert log.failure(checkpoint=checkpoint)[0] == "forked"
+        assert workers.deliver() == []
 
     def test_a_checkpoint_signed_with_another_key_is_a_bad_signature(self, log):
         note = checkpoints.sign_checkpoint_note(Checkpoint(f"atrium/{log.id}", 10, bytes(32)), b"x" * 32)
