@@ -6,6 +6,7 @@ files. Each process writes its own.
 
 import json
 import os
+import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
@@ -18,6 +19,7 @@ from typing import Final
 import coverage
 import pytest
 
+from benchmarks.mutation.mutants import Placement
 from local.paths import ROOT
 
 MAX_CASES_PER_FUNCTION: Final = 8
@@ -25,6 +27,7 @@ MAX_CASES_PER_FUNCTION: Final = 8
 
 _FOLDER: Final = "COVERAGE_MAP"
 
+_DOCUMENT_TESTS: Final = ("tests/entrypoints/test_openapi.py::test_the_committed_document_equals_the_generated_one",)
 _COUNT_FILES: Final = """
 SELECT context.context, COUNT(DISTINCT line_bits.file_id)
 FROM line_bits JOIN context ON context.id = line_bits.context_id
@@ -96,17 +99,34 @@ class CoverageMap:
             data.read()
             self._data.append(data)
             self._breadth.update(_count_files(file.with_suffix("")))
+        self._tests_by_file: dict[Path, list[str]] = defaultdict(list)
+        for test, seconds in self.seconds.items():
+            if seconds < float("inf"):
+                self._tests_by_file[ROOT / test.partition("::")[0]].append(test)
+        self._document_tests = [test for test in _DOCUMENT_TESTS if test in self.seconds]
 
     def nearest_tests(
-        self, tests_by_line: TestsByLine, lines: range, budget_seconds: float, excluded: frozenset[str]
+        self, tests_by_line: TestsByLine, placement: Placement, budget_seconds: float, excluded: frozenset[str]
     ) -> list[str]:
-        """Return the tests that execute some lines of a file, the most specific first, within a budget of time.
+        """Return the tests that execute the changed statement, the most specific ones, within a budget of time.
 
-        Lines that are executed only when the module is imported concern all tests that execute the module.
+        If the statement runs only when its module is imported, these are the tests that execute related lines or
+        mention the constant, and those of the OpenAPI document.
         """
-        found = {test for line in lines for test in tests_by_line.get(line, ())}
-        found = found or {test for tests in tests_by_line.values() for test in tests}
-        return self._within_budget(found - excluded, budget_seconds)
+        if executing := _at(tests_by_line, placement.lines):
+            return self._within_budget(executing - excluded, budget_seconds)
+        related = _at(tests_by_line, placement.related_lines) | self._tests_mentioning(placement.constant)
+        related = related or _at(tests_by_line, tests_by_line)
+        return [*self._document_tests, *self._within_budget(related - excluded, budget_seconds)]
+
+    def _tests_mentioning(self, constant: str) -> set[str]:
+        word = re.compile(rf"\b{constant}\b")
+        return {
+            test
+            for file, tests in self._tests_by_file.items()
+            if constant and word.search(file.read_text())
+            for test in tests
+        }
 
     def tests_by_line(self, path: str) -> TestsByLine:
         """Return the tests that execute each line of a file. A test that did not pass is left out."""
@@ -128,6 +148,10 @@ class CoverageMap:
                 total += self.seconds[test]
                 within.append(test)
         return sorted(within, key=lambda test: self.seconds[test])  # The cheapest one may already fail.
+
+
+def _at(tests_by_line: TestsByLine, lines: Iterable[int]) -> set[str]:
+    return {test for line in lines for test in tests_by_line.get(line, ())}
 
 
 def _count_files(file: Path) -> dict[str, int]:

@@ -114,7 +114,7 @@ def _plan_jobs(
         tests_by_line = coverage_map.tests_by_line(path)
         for number, mutant in mutants_of_file:
             if placement := place_or_none(mutant):
-                tests = coverage_map.nearest_tests(tests_by_line, placement.lines, _BUDGET_SECONDS, unreliable)
+                tests = coverage_map.nearest_tests(tests_by_line, placement, _BUDGET_SECONDS, unreliable)
                 yield Job(number, path, placement.source, tests)
 
 

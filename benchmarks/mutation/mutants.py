@@ -6,6 +6,7 @@ measured with the same mutants as long as they contain these lines.
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,6 +41,9 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
 """The files of each group, as beginnings of paths. A file belongs to the first group that matches."""
 
 
+_CONSTANT: Final = re.compile(r"\s*(_?[A-Z][A-Z0-9_]+)(?:: [^=]+)? = ")
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A mutant. `function`: the qualified name of the function or class around it, or "" for the module itself.
@@ -63,10 +67,17 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a mutant is in the current code: the file's changed source, and the lines of the changed statement."""
+    """Where a mutant is in the current code.
+
+    `source`: the file's changed source. `lines`: the numbers of the changed statement's lines. `constant`: the name of
+    the constant that the statement defines, or "". `related_lines`: the numbers of the lines that mention it, and of
+    the function or class around the statement.
+    """
 
     source: str
     lines: range
+    related_lines: frozenset[int]
+    constant: str
 
 
 def group_of(path: str) -> str:
@@ -102,7 +113,17 @@ def place_or_none(mutant: Mutant) -> Placement | None:
         return None
     start = starts[mutant.occurrence]
     changed = [*lines[:start], *mutant.after, *lines[start + len(mutant.before) :]]
-    return Placement("\n".join(changed), statement_lines(tree, start + 1, start + len(mutant.before)))
+    statement = statement_lines(tree, start + 1, start + len(mutant.before))
+    constant = defined_constant(lines[statement.start - 1])
+    related = {i + 1 for i in (blocks[mutant.function] if mutant.function else ())}
+    related |= {i + 1 for i, line in enumerate(lines) if constant and re.search(rf"\b{constant}\b", line)}
+    return Placement("\n".join(changed), statement, frozenset(related), constant)
+
+
+def defined_constant(line: str) -> str:
+    """Return the name of the constant whose definition starts with a line, or ""."""
+    found = _CONSTANT.match(line)
+    return found[1] if found else ""
 
 
 def occurrences(lines: list[str], searched: tuple[str, ...], within: range) -> list[int]:
