@@ -102,6 +102,13 @@ def settings_page() -> str:
     return settings_document.write_table_into((ROOT / "docs/reference/settings.md").read_text())
 
 
+def limits_page() -> str:
+    """Return the page of limits."""
+    from local.generators import limits_document
+
+    return limits_document.limits_page()
+
+
 def renderer_source() -> str:
     """Return the source of the module with the renderer's version."""
     from local.generators import renderer_version
@@ -135,6 +142,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "docs/guides/deployment.md": deployment_page,
     "docs/reference/operations.md": operations_page,
     "docs/reference/settings.md": settings_page,
+    "docs/reference/limits.md": limits_page,
 }
 """The generated files, and the functions that return their contents."""
 
