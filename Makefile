@@ -84,7 +84,7 @@ mutants: .venv/installed .venv-mutation/installed ## choose the mutants that `ma
 	@PYTHONPATH=. .venv-mutation/bin/python -m benchmarks.mutation.sample $(SEED)
 
 .PHONY: mutation
-mutation: $(TESTED) ## measure which small changes of the code the tests detect (3 hours)
+mutation: $(TESTED) ## measure which small changes of the code the tests detect (2 hours)
 	@$(BIN)/python -m benchmarks.mutation.measure
 
 .PHONY: fuzz

@@ -27,7 +27,11 @@ MAX_CASES_PER_FUNCTION: Final = 8
 
 _FOLDER: Final = "COVERAGE_MAP"
 
-_DOCUMENT_TESTS: Final = ("tests/entrypoints/test_openapi.py::test_the_committed_document_equals_the_generated_one",)
+_DOCUMENT_TESTS: Final = (
+    "tests/entrypoints/test_openapi.py::test_the_committed_document_equals_the_generated_one",
+    "tests/docs/test_table.py::test_the_committed_file_equals_the_generated_one",
+)
+"""The beginnings of the tests that compare generated documents and sources."""
 _COUNT_FILES: Final = """
 SELECT context.context, COUNT(DISTINCT line_bits.file_id)
 FROM line_bits JOIN context ON context.id = line_bits.context_id
@@ -103,7 +107,7 @@ class CoverageMap:
         for test, seconds in self.seconds.items():
             if seconds < float("inf"):
                 self._tests_by_file[ROOT / test.partition("::")[0]].append(test)
-        self._document_tests = [test for test in _DOCUMENT_TESTS if test in self.seconds]
+        self._document_tests = sorted(test for test in self.seconds if test.startswith(_DOCUMENT_TESTS))
 
     def nearest_tests(
         self, tests_by_line: TestsByLine, placement: Placement, budget_seconds: float, excluded: frozenset[str]
@@ -111,7 +115,7 @@ class CoverageMap:
         """Return the tests that execute the changed statement, the most specific ones, within a budget of time.
 
         If the statement runs only when its module is imported, these are the tests that execute related lines or
-        mention the constant, and those of the OpenAPI document.
+        mention the constant, and those that compare generated documents.
         """
         if executing := _at(tests_by_line, placement.lines):
             return self._within_budget(executing - excluded, budget_seconds)

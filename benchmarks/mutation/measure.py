@@ -1,8 +1,8 @@
 """Measure which mutants the tests kill: `make mutation`.
 
-First all in-process tests run once and record which lines each of them executes. Then each mutant gets the tests that
-execute its statement, the most specific first, for 20 seconds of processor time. Finally the tests that killed mutants
-run against the unchanged code. A test that fails then was no proof: its mutants are measured again without it.
+First the in-process tests of `make test` run once and record which lines each of them executes. Then each mutant gets
+the tests that execute its statement, the most specific ones. Finally the tests that killed mutants run against the
+unchanged code. A test that fails then was no proof: its mutants are measured again without it.
 
 A measurement that was stopped continues where it was. The results are written to `benchmarks/results/mutation.json`
 and `docs/reference/mutation-testing.md`.
@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from benchmarks.mutation.mutants import Mutant, load_mutants, place_or_none
 from local.paths import ROOT
 
 FOLDER: Final = ROOT / "build" / "mutation"
+OUTCOMES_FILE: Final = FOLDER / "outcomes.jsonl"
 SUITES: Final = (
     "http",
     "kernel",
@@ -44,20 +46,27 @@ SUITES: Final = (
 )
 """The suites whose tests run in one process, without an emulator."""
 
-_BUDGET_SECONDS: Final = 9  # of recorded time; the tests of a mutant have to end within `workers.MAX_SECONDS`
 _TESTS_PER_CONTROL: Final = 40
 _MAX_CONTROL_SECONDS: Final = 900
 
 
 @dataclass(frozen=True)
 class Job:
-    """Tests to run against a mutant. `source`: the mutant's code, or None for the unchanged code."""
+    """Tests to run against a mutant. `source`: the mutant's code, or None for the unchanged code.
+
+    `body_lines`: the lines of the function around the changed statement. There are none outside of functions.
+    """
 
     number: int
     path: str
     source: str | None
     tests: list[str]
     max_seconds: int = workers.MAX_SECONDS
+    body_lines: range = range(0)
+
+    def runs_at_import(self, lines_run_at_import: frozenset[int]) -> bool:
+        """Tell whether the changed function runs at import, or the changed code is outside of functions."""
+        return not self.body_lines or not lines_run_at_import.isdisjoint(self.body_lines)
 
 
 def main() -> None:
@@ -68,20 +77,20 @@ def main() -> None:
     coverage_map = CoverageMap(FOLDER / "map")
     workers.warm_up()
     mutants = load_mutants()
-    outcomes = _measure(mutants, coverage_map, FOLDER / "outcomes.jsonl", unreliable=frozenset())
+    outcomes = _measure(mutants, coverage_map, unreliable=frozenset())
     if unreliable := _failing_without_mutant(outcomes.values()):
         repeated = {number for number, outcome in outcomes.items() if unreliable.intersection(outcome.failed_tests)}
         print(f"{len(unreliable)} tests fail without a mutant; measuring {len(repeated)} mutants again")
         reliable = {number: outcome for number, outcome in outcomes.items() if number not in repeated}
-        _save_outcomes(FOLDER / "outcomes.jsonl", reliable)
-        outcomes = _measure(mutants, coverage_map, FOLDER / "outcomes.jsonl", unreliable)
+        OUTCOMES_FILE.write_text("".join(_to_line(number, outcome) for number, outcome in reliable.items()))
+        outcomes = _measure(mutants, coverage_map, unreliable)
     report.save(describe_environment(), mutants, outcomes)
 
 
 def _record_map(folder: Path) -> None:
     unfinished = folder.with_name("unfinished-map")
     unfinished.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "pytest", "-p", "benchmarks.mutation.coverage_map", "--no-cov", "-q"]
+    command = [sys.executable, "-m", "pytest", "-p", "benchmarks.mutation.coverage_map", "-q", "-m", "not exhaustive"]
     subprocess.run(  # noqa: S603 - a fixed program
         [*command, "--numprocesses", "auto", "--dist", "loadgroup", *(f"tests/{name}" for name in SUITES)],
         env={**os.environ, "COVERAGE_MAP": str(unfinished)},
@@ -92,18 +101,40 @@ def _record_map(folder: Path) -> None:
 
 
 def _measure(
-    mutants: list[Mutant], coverage_map: CoverageMap, file: Path, unreliable: frozenset[str]
+    mutants: list[Mutant], coverage_map: CoverageMap, unreliable: frozenset[str]
 ) -> dict[int, workers.Outcome]:
-    outcomes = dict(_load_outcomes(file))
-    unmeasured = [(number, mutant) for number, mutant in enumerate(mutants) if number not in outcomes]
-    with file.open("a") as output:
-        for number, outcome in _run_jobs(_plan_jobs(unmeasured, coverage_map, unreliable)):
-            outcomes[number] = outcome
+    """Measure the mutants that have no outcome: first those of code that runs at import, then the others.
+
+    Each part runs in a process of its own, because only the second one imports the project's modules.
+    """
+    lines_run_at_import = workers.lines_run_at_import(coverage_map.seconds)
+    for runs_at_import in (True, False):
+        measured = dict(_load_outcomes())
+        # Every third mutant comes first, so that the results of a stopped measurement are a sample of all.
+        order = sorted(set(range(len(mutants))) - measured.keys(), key=lambda number: (number % 3, number))
+        jobs = (
+            job
+            for job in _plan_jobs([(number, mutants[number]) for number in order], coverage_map, unreliable)
+            if job.runs_at_import(lines_run_at_import.get(job.path, frozenset())) == runs_at_import
+        )
+        tests = () if runs_at_import else coverage_map.seconds
+        part = get_context("fork").Process(target=_run_and_save_jobs, args=(jobs, tests))
+        part.start()
+        part.join()
+        if part.exitcode:
+            raise SystemExit(part.exitcode)
+    return dict(_load_outcomes())
+
+
+def _run_and_save_jobs(jobs: Iterable[Job], imported_tests: Iterable[str]) -> None:
+    if imported_tests:
+        workers.import_modules(imported_tests)
+    with OUTCOMES_FILE.open("a") as output:
+        for done, (number, outcome) in enumerate(_run_jobs(jobs), start=1):
             output.write(_to_line(number, outcome))
             output.flush()
-            if len(outcomes) % 50 == 0:
-                print(f"{len(outcomes)} of {len(mutants)} mutants measured", flush=True)
-    return outcomes
+            if done % 50 == 0:
+                print(f"{done} mutants measured", flush=True)
 
 
 def _plan_jobs(
@@ -114,8 +145,8 @@ def _plan_jobs(
         tests_by_line = coverage_map.tests_by_line(path)
         for number, mutant in mutants_of_file:
             if placement := place_or_none(mutant):
-                tests = coverage_map.nearest_tests(tests_by_line, placement, _BUDGET_SECONDS, unreliable)
-                yield Job(number, path, placement.source, tests)
+                tests = coverage_map.nearest_tests(tests_by_line, placement, workers.BUDGET_SECONDS, unreliable)
+                yield Job(number, path, placement.source, tests, body_lines=placement.body_lines)
 
 
 def _run_jobs(jobs: Iterable[Job]) -> Iterator[tuple[int, workers.Outcome]]:
@@ -159,14 +190,10 @@ def _failing_without_mutant(outcomes: Iterable[workers.Outcome]) -> frozenset[st
     return frozenset(test for _, outcome in _run_jobs(jobs) for test in outcome.failed_tests)
 
 
-def _load_outcomes(file: Path) -> Iterator[tuple[int, workers.Outcome]]:
-    for line in file.read_text().splitlines() if file.exists() else ():
+def _load_outcomes() -> Iterator[tuple[int, workers.Outcome]]:
+    for line in OUTCOMES_FILE.read_text().splitlines() if OUTCOMES_FILE.exists() else ():
         fields = json.loads(line)
         yield fields["mutant"], workers.Outcome(fields["verdict"], tuple(fields["failed_tests"]))
-
-
-def _save_outcomes(file: Path, outcomes: dict[int, workers.Outcome]) -> None:
-    file.write_text("".join(_to_line(number, outcome) for number, outcome in outcomes.items()))
 
 
 def _to_line(number: int, outcome: workers.Outcome) -> str:

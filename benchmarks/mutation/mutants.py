@@ -71,13 +71,14 @@ class Placement:
 
     `source`: the file's changed source. `lines`: the numbers of the changed statement's lines. `constant`: the name of
     the constant that the statement defines, or "". `related_lines`: the numbers of the lines that mention it, and of
-    the function or class around the statement.
+    the function or class around the statement. `body_lines`: those of the body of the outermost function around it.
     """
 
     source: str
     lines: range
     related_lines: frozenset[int]
     constant: str
+    body_lines: range
 
 
 def group_of(path: str) -> str:
@@ -117,7 +118,7 @@ def place_or_none(mutant: Mutant) -> Placement | None:
     constant = defined_constant(lines[statement.start - 1])
     related = {i + 1 for i in (blocks[mutant.function] if mutant.function else ())}
     related |= {i + 1 for i, line in enumerate(lines) if constant and re.search(rf"\b{constant}\b", line)}
-    return Placement("\n".join(changed), statement, frozenset(related), constant)
+    return Placement("\n".join(changed), statement, frozenset(related), constant, outermost_body(tree, statement))
 
 
 def defined_constant(line: str) -> str:
@@ -151,6 +152,16 @@ def statement_lines(tree: ast.Module, first: int, last: int) -> range:
     """Return the line numbers of the smallest statement, without its body, around some lines."""
     spans = [span for node in _statements(tree) if (span := _own_lines(node)).start <= first and last < span.stop]
     return min(spans, key=len, default=range(first, last + 1))
+
+
+def outermost_body(tree: ast.Module, lines: range) -> range:
+    """Return the line numbers of the body of the outermost function whose body contains some lines, or none."""
+    bodies = [
+        range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    return max((body for body in bodies if lines.start in body and lines[-1] in body), key=len, default=range(0))
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt | ast.excepthandler]:

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from benchmarks.mutation.mutants import GROUPS, Mutant, load_mutants
-from benchmarks.mutation.workers import MAX_SECONDS, Outcome
+from benchmarks.mutation.mutants import GROUPS, Mutant, load_mutants, place_or_none
+from benchmarks.mutation.workers import BUDGET_SECONDS, MAX_SECONDS, Outcome
 from local.paths import ROOT
 
 FILE: Final = ROOT / "benchmarks" / "results" / "mutation.json"
@@ -20,27 +20,33 @@ _COUNTED: Final = ("killed", "survived", "outlived")
 _HEAD: Final = """\
 # Mutation testing
 
-`make mutation` measures what the tests detect. It changes one place of the code at a time, for example a comparison, a
-limit or a condition, and runs the tests that execute this place. A mutant is *killed* if a test fails. A mutant that
+`make mutation` measures what `make test` detects. It changes one place of the code at a time, for example a comparison,
+a limit or a condition, and runs the tests that execute this place. A mutant is *killed* if a test fails. A mutant that
 *survived* shows behaviour that no test checks, or a change that makes no difference.
 
 - The mutants are those that [Cosmic Ray](https://cosmic-ray.readthedocs.io)'s operators generate. `make mutants` drew a
   sample with a fixed seed, by group. The list is in `benchmarks/mutation/mutants.jsonl`, with the changed lines instead
   of line numbers, so that later versions of the code are measured with the same mutants. A mutant whose lines the code
-  no longer contains is not measured.
-- A recording of the lines that each test executes selects the tests. The tests that execute the fewest files run first.
-- Each mutant gets {seconds} seconds of processor time. A mutant that *outlived* this time counts as survived. A mutant
-  that cannot be imported is not counted.
+  no longer contains is *gone*.
+- A recording of the lines that each test executes selects the tests: those that execute the changed statement and the
+  fewest files. Together they take {budget} seconds of processor time. If the statement runs only when its module is
+  imported, they are the tests that execute related lines or mention the changed constant, and the comparisons of
+  generated documents.
+- A mutant that *outlived* {seconds} seconds of processor time counts as survived. A mutant that cannot be imported is
+  not counted.
 - Tests that start processes do not take part: `tests/emulator`, `tests/deployed`, `tests/infrastructure` and
-  `tests/issuer`.
+  `tests/issuer`. Neither do the exhaustive tests.
 - Every test that killed a mutant also ran against the unchanged code. Where it failed there, the mutant was measured
   again without it.
 """
 
 
 def save(environment: Mapping[str, str], mutants: list[Mutant], outcomes: Mapping[int, Outcome]) -> None:
-    """Store the results, keep the previous scores for comparison, and write the page."""
-    verdicts = [outcomes[number].verdict if number in outcomes else "gone" for number in range(len(mutants))]
+    """Store the results, keep the previous ones for comparison, and write the page."""
+    verdicts = [
+        outcomes[number].verdict if number in outcomes else "not measured" if place_or_none(mutant) else "gone"
+        for number, mutant in enumerate(mutants)
+    ]
     previous = json.loads(FILE.read_text()) if FILE.exists() else None
     results = {"of": environment, "verdicts": verdicts, "before": previous and _without_history(previous)}
     FILE.write_text(json.dumps(results, indent=1) + "\n")
@@ -56,7 +62,7 @@ def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
     environment, verdicts, before = results["of"], results["verdicts"], results["before"]
     return "\n".join(
         (
-            _HEAD.format(seconds=MAX_SECONDS),
+            _HEAD.format(seconds=MAX_SECONDS, budget=BUDGET_SECONDS),
             f"Measured on {environment['day']} with Python {environment['python']}.\n",
             *_render_scores(mutants, verdicts, before),
             "",
@@ -69,21 +75,36 @@ def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
 
 def _render_scores(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
     lines = [
-        "| Group | Mutants | Killed | Outlived | Survived | Score | Score before |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| Group | Mutants | Killed | Outlived | Survived | Score |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for group in (*GROUPS, "all"):
-        counts = _count(mutants, verdicts, group)
-        previous = _score(_count(mutants, before["verdicts"], group)) if before else ""
+        counts = Counter(_of_group(mutants, verdicts, group))
         numbers = (counts["killed"], counts["outlived"], counts["survived"])
-        lines.append(f"| {group} | {sum(numbers)} | {' | '.join(map(str, numbers))} | {_score(counts)} | {previous} |")
+        lines.append(f"| {group} | {sum(numbers)} | {' | '.join(map(str, numbers))} | {_score(counts)} |")
     left_out = Counter(verdict for verdict in verdicts if verdict not in _COUNTED)
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(left_out.items())) or "none"
-    return [*lines, "", f"Mutants that are not counted: {counted}."]
+    uncounted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(left_out.items())) or "none"
+    lines += ["", f"Mutants that are not counted: {uncounted}."]
+    return [*lines, "", *_render_comparison(mutants, verdicts, before)] if before else lines
 
 
-def _count(mutants: list[Mutant], verdicts: list[str], group: str) -> Counter[str]:
-    return Counter(verdict for mutant, verdict in zip(mutants, verdicts, strict=True) if group in ("all", mutant.group))
+def _render_comparison(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
+    lines = [
+        f"The mutants that the measurement of {before['of']['day']} also counted:",
+        "",
+        "| Group | Mutants | Score before | Score |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for group in (*GROUPS, "all"):
+        pairs = zip(*(_of_group(mutants, each, group) for each in (before["verdicts"], verdicts)), strict=True)
+        counted = [pair for pair in pairs if set(pair) <= set(_COUNTED)]
+        scores = [_score(Counter(verdict)) for verdict in zip(*counted, strict=True)] or ["", ""]
+        lines.append(f"| {group} | {len(counted)} | {' | '.join(scores)} |")
+    return lines
+
+
+def _of_group(mutants: list[Mutant], verdicts: list[str], group: str) -> list[str]:
+    return [verdict for mutant, verdict in zip(mutants, verdicts, strict=True) if group in ("all", mutant.group)]
 
 
 def _score(counts: Counter[str]) -> str:

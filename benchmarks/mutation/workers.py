@@ -1,10 +1,11 @@
 """Runs tests against a mutant, in a process that is forked from a warm one.
 
-The warm process has imported all libraries, but none of the project's modules. A fork installs the mutant as the source
-of its module and then imports, collects and runs the given tests, so that the mutant also takes effect in code that
-runs at import.
+If the changed code runs at import, the warm process has imported all libraries, but none of the project's modules. The
+fork installs the mutant as the source of its module, and then imports, collects and runs the tests. Otherwise the warm
+process has imported all modules, and the fork replaces the code of the function.
 """
 
+import gc
 import importlib
 import io
 import os
@@ -12,21 +13,31 @@ import resource
 import subprocess
 import sys
 import traceback
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import CodeType, FunctionType
 from typing import Any, Final
 
+import coverage
 import pytest
 
 from local.paths import ROOT
 
 MAX_SECONDS: Final = 20
 """How much processor time the tests of a mutant may take."""
+BUDGET_SECONDS: Final = 9
+"""How much processor time they took when they were recorded."""
 WAITING_FACTOR: Final = 10
 """After how many times its processor time a process that hangs is stopped."""
+
+_functions: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
 
 _OURS: Final = ("app", "benchmarks", "chalicelib", "infrastructure", "local", "tests", "__main__")
 _LIST_MODULES: Final = """
@@ -55,6 +66,34 @@ def warm_up() -> None:
                 importlib.import_module(name)
 
 
+def lines_run_at_import(tests: Iterable[str]) -> dict[str, frozenset[int]]:
+    """Return the lines of each file that run when the modules with tests are imported."""
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        return pool.submit(_import_with_coverage, list(tests)).result()
+
+
+def _import_with_coverage(tests: list[str]) -> dict[str, frozenset[int]]:
+    recorded = coverage.Coverage(data_file=None, source=[str(ROOT / "chalicelib")], config_file=False)
+    with recorded.collect():
+        import_modules(tests)
+    data = recorded.get_data()
+    return {
+        Path(file).relative_to(ROOT).as_posix(): frozenset(data.lines(file) or ()) for file in data.measured_files()
+    }
+
+
+def import_modules(tests: Iterable[str]) -> None:
+    """Import the project's modules with tests."""
+    sys.path.insert(0, str(ROOT))
+    os.chdir(ROOT)
+    for file in sorted({test.partition("::")[0] for test in tests}):
+        importlib.import_module(file.removesuffix(".py").replace("/", "."))
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__code__.co_filename.startswith(str(ROOT / "chalicelib")):
+            _functions[_key(function.__code__)].append(function)
+    gc.freeze()  # Frozen objects are not collected, so forks do not copy their pages.
+
+
 def start(path: str, source: str | None, tests: list[str], max_seconds: int = MAX_SECONDS) -> tuple[int, Any]:
     """Start a process that runs tests until one fails, with a mutant as the source of a file.
 
@@ -64,7 +103,10 @@ def start(path: str, source: str | None, tests: list[str], max_seconds: int = MA
     process_id = os.fork()
     if process_id == 0:
         try:
-            _replace_source(path, source)
+            if _functions:
+                _replace_functions(path, source)
+            else:
+                _replace_source(path, source)
             outcome = _run(path, tests, max_seconds, stop_at_first_failure=source is not None)
         except BaseException:  # noqa: BLE001 - the end of the process
             outcome = Outcome("not measured", (traceback.format_exc(),))
@@ -93,6 +135,25 @@ def _replace_source(path: str, source: str | None) -> None:
         return original(loader, fullname)
 
     SourceFileLoader.get_code = get_code  # type: ignore[assignment]
+
+
+def _replace_functions(path: str, source: str | None) -> None:
+    if source is not None:
+        for code in _iter_codes(compile(source, str(ROOT / path), "exec")):
+            for function in _functions[_key(code)]:
+                if function.__code__ != code:
+                    function.__code__ = code
+
+
+def _iter_codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _iter_codes(constant)
+
+
+def _key(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
 @dataclass(eq=False)  # pytest requires that a plugin can be hashed
