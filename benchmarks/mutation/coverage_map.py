@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import coverage
 import pytest
+from coverage.numbits import numbits_to_nums
 
 from benchmarks.mutation.mutants import Placement
 from local.paths import ROOT
@@ -37,6 +38,12 @@ SELECT context.context, COUNT(DISTINCT line_bits.file_id)
 FROM line_bits JOIN context ON context.id = line_bits.context_id
 GROUP BY context.context
 """
+_LINES_OF_FILE: Final = """
+SELECT context.context, line_bits.numbits
+FROM line_bits JOIN context ON context.id = line_bits.context_id JOIN file ON file.id = line_bits.file_id
+WHERE file.path = ?
+"""
+"""The tables are documented: https://coverage.readthedocs.io/en/latest/dbschema.html"""
 
 TestsByLine = dict[int, list[str]]
 
@@ -95,14 +102,11 @@ class CoverageMap:
 
     def __init__(self, folder: Path) -> None:
         self.seconds: dict[str, float] = {}
-        self._data = []
+        self._databases = sorted(folder.glob("coverage.*[0-9]"))
         self._breadth = Counter[str]()
-        for file in sorted(folder.glob("coverage.*.json")):
-            self.seconds |= json.loads(file.read_text())
-            data = coverage.CoverageData(str(file.with_suffix("")))
-            data.read()
-            self._data.append(data)
-            self._breadth.update(_count_files(file.with_suffix("")))
+        for file in self._databases:
+            self.seconds |= json.loads(file.with_name(f"{file.name}.json").read_text())
+            self._breadth.update(dict(_query(file, _COUNT_FILES)))
         self._tests_by_file: dict[Path, list[str]] = defaultdict(list)
         for test, seconds in self.seconds.items():
             if seconds < float("inf"):
@@ -135,9 +139,11 @@ class CoverageMap:
     def tests_by_line(self, path: str) -> TestsByLine:
         """Return the tests that execute each line of a file. A test that did not pass is left out."""
         tests: dict[int, list[str]] = defaultdict(list)
-        for data in self._data:
-            for line, contexts in data.contexts_by_lineno(str(ROOT / path)).items():
-                tests[line] += [test for test in contexts if self.seconds.get(test, float("inf")) < float("inf")]
+        for file in self._databases:
+            for test, lines in _query(file, _LINES_OF_FILE, str(ROOT / path)):
+                if self.seconds.get(test, float("inf")) < float("inf"):
+                    for line in numbits_to_nums(lines):
+                        tests[line].append(test)
         return tests
 
     def _within_budget(self, tests: Iterable[str], budget_seconds: float) -> list[str]:
@@ -158,10 +164,7 @@ def _at(tests_by_line: TestsByLine, lines: Iterable[int]) -> set[str]:
     return {test for line in lines for test in tests_by_line.get(line, ())}
 
 
-def _count_files(file: Path) -> dict[str, int]:
-    """Return the number of the code's files that each test executes. A test of few files is a specific one.
-
-    The tables are documented: https://coverage.readthedocs.io/en/latest/dbschema.html
-    """
-    with closing(sqlite3.connect(file)) as database:
-        return dict(database.execute(_COUNT_FILES))
+def _query(file: Path, statement: str, *parameters: str) -> list[tuple[str, Any]]:
+    # `coverage.CoverageData` would erase the file if a forked process used it.
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+        return database.execute(statement, parameters).fetchall()
