@@ -32,7 +32,7 @@ from local.paths import ROOT
 
 MAX_SECONDS: Final = 20
 """How much processor time the tests of a mutant may take."""
-BUDGET_SECONDS: Final = 9
+BUDGET_SECONDS: Final = 15
 """How much processor time they took when they were recorded."""
 WAITING_FACTOR: Final = 10
 """After how many times its processor time a process that hangs is stopped."""
