@@ -15,6 +15,7 @@ from tests.harness.anchors import append_before_next_anchor_read, put_anchor, re
 from tests.harness.audit_logs import sign_checkpoint
 from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.erasures import complete_erasure
+from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import create_invitation
 from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.organizations import create_organization
@@ -270,6 +271,12 @@ class TestAnchoredLog:
     def test_is_also_compared_with_a_checkpoint_of_the_caller(self, anchored_log):
         failures = [anchored_log.failure(checkpoint=anchored_log.sign_checkpoint(size)) for size in (5, 13, 14)]
         assert failures == [("forked", None), ("forked", None), ("truncated", 14)]
+
+    @pytest.mark.parametrize("name", ["s3:ListObjectsV2", "s3:GetObject"])
+    def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, anchored_log, name):
+        with inject_fault(Fault.TIMED_OUT, call_name=name) as injected_fault:
+            answer = anchored_log.get("/verify-integrity")
+        assert (injected_fault.failed_call, answer.status_and_code) == (name, "503 unavailable")
 
     def test_is_compared_with_its_anchor_only_in_the_first_window(self, anchored_log, monkeypatch):
         monkeypatch.setattr(log_verification, "WINDOW_ENTRIES", 6)

@@ -167,6 +167,17 @@ class TestPartsAndSlices:
             line_count = sum(text.count(b"\n") for text in decompressed_members(record))
             assert record["entryCount"] == line_count - (export_format == "csv")
 
+    def test_evidence_continues_across_slices(self, long_log, monkeypatch):
+        for sequence in (6, 7, 14, 21):
+            long_log.alter(sequence, type="page.created")
+        filters = {"type": "page.*"}
+        evidence = long_log.export(filters=filters)["evidence"]
+        assert [(run["from"], run["to"]) for run in evidence] == [(1, 5), (8, 13), (15, 20), (22, 29)]
+        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
+        in_slices = long_log.export(filters=filters)
+        assert in_slices["evidence"][:3] == evidence[:3]
+        assert "4 of" in verify_export_file(in_slices)
+
     def test_each_slice_reports_its_progress(self, api, long_log, workers, monkeypatch):
         reports: list[Json] = []
         release = jobs.release

@@ -77,6 +77,15 @@ class TestSuppressedEntry:
             workers.deliver()
         assert pending_log.findings == (None, None, 2)
 
+    @pytest.mark.parametrize("indexes", [(0,), (2,), (4,), (0, 1), (1, 3), (0, 1, 2, 3, 4)])
+    def test_is_counted_at_any_position(self, indexes, log, workers):
+        pointers = [log.add() for _ in range(5)]
+        for index in indexes:
+            log.suppress(pointers[index])
+        assert log.findings == (None, None, len(indexes))
+        workers.deliver()
+        assert log.findings == (None, None, len(indexes))
+
     def test_is_not_counted_once_it_reappears(self, log, workers):
         pointer = log.add()
         log.add()
