@@ -3,6 +3,7 @@
 import base64
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -163,6 +164,12 @@ class TestAcceptInvitation:
         accept_invitation(api, create_invitation(api, organization, stranger, role="admin"), stranger)
         second_invitation = create_invitation(api, organization, operator, caller=stranger, role="admin")
         assert accept_invitation(api, second_invitation, operator)["inviterName"] == "Sophie Germain"
+
+    def test_concurrent_acceptances_create_one_member(self, api, organization, invitation, stranger):
+        with ThreadPoolExecutor(5) as threads:
+            answers = [*threads.map(lambda _: decide_on_invitation(api, invitation, stranger), range(5))]
+        assert ({answer.status for answer in answers}, len({answer.text for answer in answers})) == ({200}, 1)
+        assert invitation_events(api, organization, invitation) == ["created", "accepted"]
 
 
 def test_the_invited_user_can_decline_and_repeat_that_but_not_accept_later(

@@ -1,5 +1,6 @@
 """Inviting to an organization, and reading, revoking, resending and expiring invitations."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -112,6 +113,12 @@ class TestOneInvitationPerAddress:
         assert statuses(api, organization) == ["pending"]
         assert create_invitation(api, create_organization(api, grace), SOPHIE_EMAIL).record["status"] == "pending"
 
+    def test_one_of_several_concurrent_requests_succeeds(self, api, organization):
+        with ThreadPoolExecutor(5) as threads:
+            answers = [*threads.map(lambda _: post_invitation(api, organization, SOPHIE_EMAIL), range(5))]
+        rejections = [answer.status_and_code for answer in answers if answer.status != 201]
+        assert (rejections, statuses(api, organization)) == ([ALREADY_EXISTS] * 4, ["pending"])
+
     def test_an_invitation_frees_the_address_at_the_instant_it_expires(self, api, organization, clock, workers):
         clock.freeze("2026-11-20T09:30:00.400Z")
         create_invitation(api, organization, SOPHIE_EMAIL)
@@ -153,6 +160,13 @@ class TestLimit:
         assert [invite().status for _ in range(2)] == [201, 409]
         assert invite().status_and_code == LIMIT_EXCEEDED
         assert create_invitation(api, create_organization(api, ada), SOPHIE_EMAIL).record["status"] == "pending"
+
+    @pytest.mark.usefixtures("limit_of_three")
+    def test_the_limit_holds_for_concurrent_requests(self, api, organization, invite):
+        with ThreadPoolExecutor(6) as threads:
+            answers = [*threads.map(lambda _: invite(), range(6))]
+        assert sorted(answer.status for answer in answers) == [201] * 3 + [409] * 3
+        assert statuses(api, organization) == ["pending"] * 3
 
     @pytest.mark.usefixtures("limit_of_three")
     def test_an_ended_invitation_frees_its_place_once(self, api, organization, ada, stranger, operator, clock, invite):

@@ -115,6 +115,7 @@ class TestRemoveOrganizationMember:
         answer = leave_organization(api, organization, mary)
         assert (answer.status, answer.text) == (204, "")
         assert api.get(organization.path, caller=mary).status_and_code == NOT_FOUND
+        assert api.get_items("/organizations", caller=mary) == []
         assert leave_organization(api, organization, mary).status_and_code == NOT_FOUND
 
     def test_the_owner_cannot_be_removed_and_leaves_only_after_a_transfer(self, api, organization, ada, grace):
@@ -189,6 +190,13 @@ class TestOwnedOrganizationsLimit:
         assert api.get(deleted_path, caller=ada).status_and_code == NOT_FOUND
         assert api.delete(other_path, caller=ada).status == 204
         assert api.patch(deleted_path, caller=ada, json={"status": "active"}).status == 200
+
+    def test_concurrent_creations_do_not_exceed_the_limit(self, configure, ada, create):
+        configure(max_owned_organizations="3")
+        with ThreadPoolExecutor(4) as threads:
+            answers = [*threads.map(lambda _: create(ada), range(8))]
+        rejections = [answer.status_and_code for answer in answers if answer.status != 201]
+        assert rejections == [LIMIT_EXCEEDED] * 5
 
     def test_a_transfer_cannot_exceed_the_limit(self, api, configure, organization, ada, mary, create):
         configure(max_owned_organizations="1")
