@@ -161,6 +161,7 @@ def test_a_space_that_became_private_is_hidden_from_others(api, platform, mary, 
     else:
         assert api.patch(space.path, caller=platform.owner, json={"visibility": "private"}).status == 200
     assert api.get_items(f"{platform.path}/spaces", caller=mary) == []
+    assert api.get(space.path, caller=mary).status_and_code == "404 not_found"
 
 
 @pytest.fixture

@@ -14,7 +14,10 @@ UNKNOWN_ID = "01939d3c-0000-7000-8000-0000000000ff"
 HOSTS = {
     "customDomain": ["XN--BCHER-KVA.Example:443", "bücher.example.", "BÜCHER.example:8443"],
     "subdomain": ["engines.atrium.example", "Engines.Atrium.Example.:80", " engines.atrium.example "],
-    None: ["atrium.example", "x.engines.atrium.example", "engines", "[::1]:3000", "", ":443", "a:b:c", "⒈.example"],
+    None: [
+        *("atrium.example", "x.engines.atrium.example", "engines.atrium.example/x", "engines", "engines.example"),
+        *("[::1]:3000", "", ":443", "a:b:c", "⒈.example"),
+    ],
 }
 BLOCKS: list[Json] = [
     {"projectBlockId": "off", "title": "Title of off", "enabled": False, "settings": {"key": "of off"}},

@@ -243,8 +243,14 @@ class TestManagement:
         for person, path in ((mary, other.path), (edith, invitation.path), (edith, f"{organization.path}/invitations")):
             assert api.get(path, caller=person).status_and_code == "403 insufficient_role"
 
-    def test_strangers_and_former_admins_get_not_found(self, api, organization, platform, emmy, stranger, invitation):
-        assert platform.post("/leave", caller=emmy).status == 204
+    @pytest.mark.parametrize("reason", ["the admin left", "the organization is deleted"])
+    def test_strangers_and_former_admins_get_not_found(
+        self, api, organization, platform, emmy, stranger, invitation, reason
+    ):
+        if reason == "the admin left":
+            assert platform.post("/leave", caller=emmy).status == 204
+        else:
+            assert api.delete(organization.path, caller=organization.owner).status == 204
         for person in (emmy, stranger):
             for path in (invitation.path, f"{organization.path}/invitations"):
                 assert api.get(path, caller=person).status_and_code == "404 not_found"
