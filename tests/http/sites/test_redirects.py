@@ -117,6 +117,13 @@ class TestVisits:
         assert (response.status, response.location) == (301, f"{prefix}{location}")
         assert response.headers["Cache-Control"] == "public, max-age=60"
 
+    def test_a_requested_path_never_redirects_to_another_host(self, api, site):
+        create_redirect(api, site, "/go/*", "/:splat")
+        targets = dict.fromkeys(("%2f%2fevil.example", "/evil.example"), (301, "/evil.example"))
+        targets |= {"https://evil.ex": (301, "/https%3A/evil.ex"), "\uff0fevil.example": (301, "/")}
+        found = {path: resolve_visit(api, site, f"/go/{path}") for path in (*targets, "%5cevil.example")}
+        assert found == {**targets, "%5cevil.example": None}
+
     def test_an_exact_path_takes_precedence_over_the_longest_wildcard(self, api, site, pages):
         pages.publish("All")
         for from_path, to_path in {"/*": "/all", "/a/b/*": "/2", "/a/*": "/1", "/a/b/c": "/itself"}.items():

@@ -149,3 +149,13 @@ class TestResolveSite:
         assert request_resolution(api, site.record["host"]).status_and_code == "404 not_found"
         other = create_published_page(api, create_site(api, organization, slug="looms"), "Welcome")
         assert resolve(api, site.record["host"]) == ("page", other.id)
+
+
+def test_a_visit_takes_two_reads_at_any_depth(api, site, pages):
+    page = pages.publish("Level 1", *(f"Level {level}/Level {level + 1}" for level in range(1, 9)))
+    path, host = page.record["path"], site.record["host"]
+    get_page_by_path(api, site, "/")
+    resolve(api, host)  # Records that a process caches have been read.
+    home = api.get(f"{site.path}/pages/home")
+    for visit in (get_page_by_path(api, site, path), request_resolution(api, host, path), home):
+        assert visit.calls.read_names == ["dynamodb:BatchGetItem"] * 2
