@@ -196,6 +196,7 @@ class TestWorkWithoutAuthors:
         ("other", "conflicts"),
         [
             pytest.param(build_work(TITLE, put_code=2, year=2021), 1, id="neither lists authors"),
+            pytest.param(build_work(TITLE, put_code=2, year=2023), 0, id="years apart"),
             pytest.param(Work(TITLE, None, [CARBERRY], put_code=2), 0, id="no year"),
             pytest.param(build_work(TITLE, by=POTTER, put_code=2, year=2021), 0, id="another researcher"),
             pytest.param(Work(TITLE, 2021, [POTTER, CARBERRY], openalex="W2"), 1, id="not the first author"),

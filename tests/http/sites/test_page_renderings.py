@@ -191,11 +191,12 @@ class TestBlocksThatExceedTheLimits:
             ([text_block("a"), text_block(TABLE, "b")], "/blocks/1/text"),
             ([{"id": "l", "type": "list", "items": ["a", "[" * 9999]}], "/blocks/0/items/1"),
             ([{"id": "h", "type": "heading", "level": 2, "text": "![" * 9999}], "/blocks/0/text"),
+            ([{"id": "q", "type": "quote", "text": "*a" * 9999 + "a*" * 9999}], "/blocks/0/text"),
             ([{"id": "c", "type": "columns", "columns": [[], [text_block("> " * 50)]]}], "/blocks/0/columns/1/0/text"),
             ([{"id": "c", "type": "code", "text": "<" * 200_000}], "/blocks"),
             ([text_block("[a]: /" + "x" * 2000 + "\n\n" + "[a]" * 3000)], "/blocks/0/text"),
         ],
-        ids=["table", "list", "heading", "columns", "code", "references"],
+        ids=["table", "list", "heading", "quote", "columns", "code", "references"],
     )
     def test_are_rejected_with_a_pointer(self, api, site, home, blocks, pointer):
         creation = api.post(f"{site.path}/pages", caller=site.owner, json={"title": "Looms", "blocks": blocks})

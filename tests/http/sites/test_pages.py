@@ -102,6 +102,12 @@ class TestUpdatePage:
         assert get_page_by_path(api, site, "/").json == public
         assert len(list_entries(api, organization, type="page.updated")) == 1
 
+    def test_a_page_moves_with_its_descendants(self, api, site, pages):
+        pages.draft("Machines", "Tools", "Machines/Looms", "Looms/Hand looms")
+        pages.update("Looms", parentId=pages["Tools"].id, slug="weaving")
+        paths = [page["path"] for page in api.get_items(f"{site.path}/pages", caller=site.owner)]
+        assert paths == ["/", "/machines", "/tools", "/tools/weaving", "/tools/weaving/hand-looms"]
+
     def test_another_page_becomes_the_home_page_but_a_site_always_has_one(self, api, site, pages):
         contact, start = pages.draft("Welcome/Contact"), pages.draft("Start")
         assert pages.patch("Welcome", isHome=False).errors == {"/isHome": "required"}
