@@ -12,7 +12,7 @@ from chalicelib.kernel.core.logs import powertools_logger
 Json = dict[str, Any]
 
 SECRET_PATTERN: Final = re.compile(
-    r"Bearer |whsec_|\beyJ|PRIVATE KEY|Authorization|[\w.+-]+@[\w-]+\.[a-z]{2,}|token=", re.IGNORECASE
+    r"\beyJ|(?i:Bearer |whsec_|PRIVATE KEY|Authorization|[\w.+-]+@[\w-]+\.[a-z]{2,}|token=)"
 )
 """What no log record may contain: credentials, secrets, e-mail addresses and links with tokens."""
 
