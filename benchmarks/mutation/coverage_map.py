@@ -98,19 +98,19 @@ def pytest_unconfigure() -> None:
 
 
 class CoverageMap:
-    """The recorded map. `seconds`: the processor time of each test."""
+    """The recorded map. `seconds`: the processor time of each test that passed."""
 
     def __init__(self, folder: Path) -> None:
         self.seconds: dict[str, float] = {}
         self._databases = sorted(folder.glob("coverage.*[0-9]"))
         self._breadth = Counter[str]()
         for file in self._databases:
-            self.seconds |= json.loads(file.with_name(f"{file.name}.json").read_text())
+            recorded = json.loads(file.with_name(f"{file.name}.json").read_text())
+            self.seconds |= {test: seconds for test, seconds in recorded.items() if seconds < float("inf")}
             self._breadth.update(dict(_query(file, _COUNT_FILES)))
         self._tests_by_file: dict[Path, list[str]] = defaultdict(list)
-        for test, seconds in self.seconds.items():
-            if seconds < float("inf"):
-                self._tests_by_file[ROOT / test.partition("::")[0]].append(test)
+        for test in self.seconds:
+            self._tests_by_file[ROOT / test.partition("::")[0]].append(test)
         self._document_tests = sorted(test for test in self.seconds if test.startswith(_DOCUMENT_TESTS))
 
     def nearest_tests(
@@ -118,14 +118,17 @@ class CoverageMap:
     ) -> list[str]:
         """Return the tests that execute the changed statement, the most specific ones, within a budget of time.
 
+        Tests whose name contains that of the function are the most specific ones, then those that execute few files.
+
         If the statement runs only when its module is imported, these are the tests that execute related lines or
         mention the constant, and those that compare generated documents.
         """
         if executing := _at(tests_by_line, placement.lines):
-            return self._within_budget(executing - excluded, budget_seconds)
+            return self._within_budget(executing - excluded, placement.function, budget_seconds)
         related = _at(tests_by_line, placement.related_lines) | self._tests_mentioning(placement.constant)
+        related |= {test for test in self.seconds if placement.function and f"[{placement.function}" in test}
         related = related or _at(tests_by_line, tests_by_line)
-        return [*self._document_tests, *self._within_budget(related - excluded, budget_seconds)]
+        return [*self._document_tests, *self._within_budget(related - excluded, placement.function, budget_seconds)]
 
     def _tests_mentioning(self, constant: str) -> set[str]:
         word = re.compile(rf"\b{constant}\b")
@@ -141,14 +144,17 @@ class CoverageMap:
         tests: dict[int, list[str]] = defaultdict(list)
         for file in self._databases:
             for test, lines in _query(file, _LINES_OF_FILE, str(ROOT / path)):
-                if self.seconds.get(test, float("inf")) < float("inf"):
+                if test in self.seconds:
                     for line in numbits_to_nums(lines):
                         tests[line].append(test)
         return tests
 
-    def _within_budget(self, tests: Iterable[str], budget_seconds: float) -> list[str]:
+    def _within_budget(self, tests: Iterable[str], function: str, budget_seconds: float) -> list[str]:
+        def distance(test: str) -> tuple[bool, int, float, str]:
+            return not function or function not in test, self._breadth[test], self.seconds[test], test
+
         chosen, later, cases = list[str](), list[str](), Counter[str]()
-        for test in sorted(tests, key=lambda test: (self._breadth[test], self.seconds[test], test)):
+        for test in sorted(tests, key=distance):
             function = test.partition("[")[0]
             cases[function] += 1
             (chosen if cases[function] <= MAX_CASES_PER_FUNCTION else later).append(test)

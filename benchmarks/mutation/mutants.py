@@ -71,13 +71,15 @@ class Placement:
 
     `source`: the file's changed source. `lines`: the numbers of the changed statement's lines. `constant`: the name of
     the constant that the statement defines, or "". `related_lines`: the numbers of the lines that mention it, and of
-    the function or class around the statement. `body_lines`: those of the body of the outermost function around it.
+    the function or class around or below the statement, whose name is `function`. `body_lines`: those of the body of
+    the outermost function around it.
     """
 
     source: str
     lines: range
     related_lines: frozenset[int]
     constant: str
+    function: str
     body_lines: range
 
 
@@ -116,9 +118,30 @@ def place_or_none(mutant: Mutant) -> Placement | None:
     changed = [*lines[:start], *mutant.after, *lines[start + len(mutant.before) :]]
     statement = statement_lines(tree, start + 1, start + len(mutant.before))
     constant = defined_constant(lines[statement.start - 1])
-    related = {i + 1 for i in (blocks[mutant.function] if mutant.function else ())}
-    related |= {i + 1 for i, line in enumerate(lines) if constant and re.search(rf"\b{constant}\b", line)}
-    return Placement("\n".join(changed), statement, frozenset(related), constant, outermost_body(tree, statement))
+    function, related = decorated_block(tree, statement)
+    mentions = {i + 1 for i, line in enumerate(lines) if constant and re.search(rf"\b{constant}\b", line)}
+    return Placement(
+        "\n".join(changed),
+        statement,
+        frozenset({*related, *mentions}),
+        constant,
+        function,
+        outermost_body(tree, statement),
+    )
+
+
+def decorated_block(tree: ast.Module, lines: range) -> tuple[str, range]:
+    """Return the name and the line numbers of the smallest function or class that contains some lines.
+
+    Its decorators belong to it.
+    """
+    blocks = [
+        (node.name, range(min(each.lineno for each in (node, *node.decorator_list)), (node.end_lineno or 0) + 1))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    around = [block for block in blocks if lines.start in block[1] and lines[-1] in block[1]]
+    return min(around, key=lambda block: len(block[1]), default=("", range(0)))
 
 
 def defined_constant(line: str) -> str:
