@@ -1,6 +1,6 @@
 """Leads change by fixed rules, and senders see only their own submissions and the operators' changes."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final
 
 from hypothesis import given
@@ -79,6 +79,12 @@ def status_changes(history: list[dict[str, Any]]) -> list[tuple[LeadStatusCode, 
 def test_every_status_is_reachable_and_none_follows_itself():
     assert {next_statuses for item in NEXT_STATUSES.values() for next_statuses in item} == set(NEXT_STATUSES)
     assert all(status not in next_statuses for status, next_statuses in NEXT_STATUSES.items())
+
+
+def test_operators_can_make_exactly_the_listed_changes():
+    for status, requested in product(NEXT_STATUSES, repeat=2):
+        lead = apply_action(build_lead().replace(status=status), OPERATOR, requested, 1)
+        assert lead.status == (requested if requested in NEXT_STATUSES[status] else status)
 
 
 @given(SINGLE_SENDER_ACTIONS)
