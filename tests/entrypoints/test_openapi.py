@@ -179,7 +179,10 @@ def test_an_event_of_the_service_has_a_webhook_with_its_record(event, record):
 # In other suites, `conformance.check_event` compares the states of the other examples with entries.
 @pytest.mark.parametrize(
     ("event", "status"),
-    [("restored", "active"), ("invitation.declined", "declined"), ("audit_export.downloaded", "completed")],
+    [
+        *(("restored", "active"), ("invitation.declined", "declined")),
+        *(("audit_export.failed", "failed"), ("audit_export.downloaded", "completed")),
+    ],
 )
 def test_the_example_of_an_event_has_the_status_after_the_event(event, status):
     assert _example_data(f"organization.{event}")["status"] == status
@@ -195,9 +198,10 @@ def test_the_example_of_an_event_contains_no_one_time_secrets():
 
 
 def test_the_example_of_an_event_shows_the_progress_of_work():
-    for action, is_completed in (("requested", False), ("completed", True), ("failed", False)):
+    results = ("entryCount", "sizeBytes", "sha256", "evidence", "expiresAt")
+    for action, shown in (("requested", ()), ("completed", results), ("failed", ("error",))):
         data = _example_data(f"organization.audit_export.{action}")
-        assert (data["evidence"] is not None, data["expiresAt"] is not None) == (is_completed, is_completed), action
+        assert tuple(name for name in (*results, "error") if data[name] is not None) == shown, action
     erased = _example_data("organization.person_erased")
     assert (erased["erasedRecords"], erased["erasedEntries"]) == (0, 0)
     for event in ("deleted", "purged"):
