@@ -1,4 +1,4 @@
-"""Events to eight webhooks, two of which fail: the others receive all events in the order of the log.
+"""Events to twelve webhooks, two of which fail: the others receive all events in the order of the log.
 
 `python -m benchmarks.deliveries.lag` does the same with a thousand events on the emulator and measures the lag.
 """
@@ -8,7 +8,7 @@ from chalicelib.kernel.outbound.webhook_client import post_webhook
 from tests.harness.receiver import NO_REPLY, ReceivedRequest, Reply
 from tests.harness.webhooks import create_webhook, parse_event, rename_organization
 
-EVENTS, WEBHOOKS = 20, 8
+EVENTS, WEBHOOKS = 14, 12  # A call of SQS queues the deliveries to ten of them.
 HANGING_PATH, FAILING_PATH = "/0", "/1"
 
 
