@@ -57,8 +57,8 @@ def run_anchoring_schedule(world: TenantFixture) -> None:
 class TaskExample:
     """A pending task.
 
-    `given` prepares the task's record and returns its key. `later` is the delay until it is due, and is empty if it is
-    due at once. `tick` is the schedule that finds the task if its message is lost.
+    `prepare` creates the task's record and returns its key. `due_after` is the delay until it is due, and is empty if
+    it is due at once. `run_schedule` runs the schedule that finds the task if its message is lost.
     """
 
     prepare: Callable[[TenantFixture], ItemKey]
@@ -374,12 +374,12 @@ def list_task_names() -> list[str]:
 
 
 def run_until_done(
-    world: TenantFixture, clock: Clock, tick: RunSchedule, expected_summary: TableSummary | None = None
+    world: TenantFixture, clock: Clock, run_schedule: RunSchedule, expected_summary: TableSummary | None = None
 ) -> log_proof.Items:
     """Deliver messages and run the schedule until the table has the expected summary, and return its items."""
     for _ in range(_ROUNDS):
         clock.shift(minutes=2)
-        tick(world)
+        run_schedule(world)
         world.workers.deliver()
         items = snapshots.items_by_key()
         if summarize(items) == expected_summary:

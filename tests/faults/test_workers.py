@@ -51,20 +51,20 @@ def sweep(world: TenantFixture, _prepared: object) -> None:
 class WorkExample:
     """Work of the workers: its preparation, the delay until it is due, its start, and the schedule that recovers it."""
 
-    given: Callable[[TenantFixture], Any]
-    later: Mapping[str, float]
-    do: Callable[[TenantFixture, Any], None]
-    tick: task_examples.RunSchedule = task_examples.run_sweep
+    prepare: Callable[[TenantFixture], Any]
+    due_after: Mapping[str, float]
+    start: Callable[[TenantFixture, Any], None]
+    run_schedule: task_examples.RunSchedule = task_examples.run_sweep
 
     @classmethod
     def from_task(cls, name: str, example: task_examples.TaskExample) -> "WorkExample":
         """Return the work of a task that its message starts."""
 
-        def do(world: TenantFixture, record: Any) -> None:
+        def start(world: TenantFixture, record: Any) -> None:
             task_examples.enqueue(name, record)
             world.workers.try_deliver()
 
-        return cls(example.prepare, example.due_after, do, example.run_schedule)
+        return cls(example.prepare, example.due_after, start, example.run_schedule)
 
 
 TASKS_WITH_OWN_TESTS: Final = ("audit_exports.run", "erasures.run")
@@ -101,13 +101,13 @@ class TestWorker:
     def test_fault_at_any_call_is_recovered_once(self, work_example, variant, tenant, restore_tenant, clock):
         expected_summary = self._summary_without_fault(work_example, tenant, restore_tenant, clock)
         for at in call_numbers():
-            prepared = restore_tenant(work_example.given)
-            with clock.shift_temporarily(**work_example.later):
+            prepared = restore_tenant(work_example.prepare)
+            with clock.shift_temporarily(**work_example.due_after):
                 with variant.inject(at) as injected, suppress(ProcessDied, Problem):
-                    work_example.do(tenant, prepared)
+                    work_example.start(tenant, prepared)
                 if not injected.failed_call:
                     break
-                items_after = task_examples.run_until_done(tenant, clock, work_example.tick, expected_summary)
+                items_after = task_examples.run_until_done(tenant, clock, work_example.run_schedule, expected_summary)
             assert summarize(items_after) == expected_summary
             log_proof.assert_logs_are_proven(items_after)
         assert at > 1, "the fault was never injected"
@@ -117,11 +117,11 @@ class TestWorker:
         work_example: WorkExample, world: TenantFixture, begin: RestoreTenant, clock: Clock
     ) -> TableSummary:
         if id(work_example) not in _expected_summaries:
-            prepared = begin(work_example.given)
+            prepared = begin(work_example.prepare)
             before = snapshots.items_by_key()
-            with clock.shift_temporarily(**work_example.later):
-                work_example.do(world, prepared)
-                items_after = task_examples.run_until_done(world, clock, work_example.tick)
+            with clock.shift_temporarily(**work_example.due_after):
+                work_example.start(world, prepared)
+                items_after = task_examples.run_until_done(world, clock, work_example.run_schedule)
             assert summarize(items_after) != summarize(before)
             _expected_summaries[id(work_example)] = summarize(items_after)
         return _expected_summaries[id(work_example)]

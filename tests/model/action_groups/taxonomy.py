@@ -7,8 +7,6 @@ from tests.model.model_run import ModelRun, Sender
 from tests.model.service_model import DELETED_INDEX, NOT_FOUND, Json, ModelRecord
 from tests.property.taxonomy_model import NodeChange, TaxonomyModel
 
-NOBODY = "01939d3c-0000-7000-8000-00000000000a"
-
 letters = st.sampled_from(["a", "b", "c"])
 parents = st.none() | record_index
 strategies = st.sampled_from([None, "cascade", "reparent"])
@@ -16,9 +14,9 @@ _entity_numbers = st.integers(0, 2)
 
 
 def taxonomy_of(platform: ModelRecord) -> TaxonomyModel:
-    grove = platform.internal.setdefault("taxonomy", TaxonomyModel())
-    assert isinstance(grove, TaxonomyModel)
-    return grove
+    taxonomy = platform.internal.setdefault("taxonomy", TaxonomyModel())
+    assert isinstance(taxonomy, TaxonomyModel)
+    return taxonomy
 
 
 def model_name(node: ModelRecord) -> str:
