@@ -96,7 +96,7 @@ def test_the_backlog_has_the_oldest_pending_entry_after_sweeps(clock):
     create_logged_parcel("a")
     for later in ("b", "c", "d"):
         clock.shift(seconds=61)
-        enqueue_due_tasks()
+        assert enqueue_due_tasks() == 1, "one message for all entries of a log"
         create_logged_parcel(later)
     assert read_oldest_due_task_and_entry_times() == Backlog(None, timestamp)
     append_pending_and_return_longest_wait_ms(LOG_ID)
