@@ -30,8 +30,8 @@ a limit or a condition, and runs the tests that execute this place. A mutant is 
   no longer contains is *gone*.
 - A recording of the lines that each test executes selects the tests: those that execute the changed statement and the
   fewest files. Together they take {budget} seconds of processor time. If the statement runs only when its module is
-  imported, they are the tests that execute related lines or mention the changed constant, and the comparisons of
-  generated documents.
+  imported, they are the tests that execute related lines or mention the changed constant, and those that compare the
+  declarations of all modules with documents and lists.
 - A mutant that *outlived* {seconds} seconds of processor time counts as survived. A mutant that cannot be imported is
   not counted.
 - Tests that start processes do not take part: `tests/emulator`, `tests/deployed`, `tests/infrastructure` and

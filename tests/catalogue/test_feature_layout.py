@@ -1,12 +1,16 @@
 """The layout of the features, as far as import contracts cannot express it, and what a process imports at its start."""
 
 from collections import Counter
+from dataclasses import is_dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Final
 
 import pytest
 
+import chalicelib
 from chalicelib import features
 from chalicelib.entrypoints.catalogue import FEATURES, all_operations, all_route_groups
 from chalicelib.entrypoints.routes import ROUTES
@@ -17,6 +21,13 @@ from tests.harness.fresh_process import run_in_fresh_process
 ROOT = Path(features.__file__).parent
 ROLES = {"operations", "tasks", "logic", "entities", "models"}
 GENERATED = {"declarations"}
+MUTABLE_DATACLASSES: Final = {
+    *("Context", "Exchange", "Response", "UnitOfWork", "_PendingWrite", "TreeReader"),
+    *("Usage", "RateLimitUsage", "_BatchReservingCounter", "_SweepStats", "_Runner", "_Cluster"),
+    *("DatasetCache", "RecordColumns", "ExternalEffect", "UnverifiedApiKey"),
+    *("Problem", "ValidationProblem", "TransactionCancelled", "IdempotencyKeyConflict"),
+}
+"""The state of requests, transactions and work, caches, and exceptions, which Python changes itself."""
 
 
 def parts_of(file: Path) -> tuple[str, ...]:
@@ -108,3 +119,12 @@ def test_every_feature_is_reached_by_a_route():
     reached = {name.removeprefix("chalicelib.features.").removesuffix(".operations") for name in modules}
     with_operations = {name for name in FEATURES if find_spec(f"chalicelib.features.{name}.operations")}
     assert reached & {*FEATURES} == with_operations
+
+
+def test_all_other_dataclasses_are_immutable():
+    names = [info.name for info in walk_packages(chalicelib.__path__, "chalicelib.") if "__main__" not in info.name]
+    members = [(name, member) for name in names for member in vars(import_module(name)).values()]
+    dataclasses = [
+        each for name, each in members if isinstance(each, type) and is_dataclass(each) and each.__module__ == name
+    ]
+    assert {each.__name__ for each in dataclasses if not each.__dataclass_params__.frozen} == MUTABLE_DATACLASSES

@@ -11,6 +11,7 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import SettingsError
 from chalicelib.kernel.crypto.encryption import DecryptionError, decrypt_bytes, encrypt_bytes
+from chalicelib.kernel.crypto.keyrings import KeyPurpose, SecretKey
 from chalicelib.kernel.crypto.signatures import TAG_BYTES, authentication_tag_bytes, is_valid_tag
 from tests.harness.aws_calls import record_calls
 from tests.harness.data_keys import create_wrapped_key
@@ -153,3 +154,7 @@ def test_an_operation_that_encrypts_has_no_effect_without_the_key_service(api, a
     created = api.post(path, json=body, caller=ada, headers=headers)
     assert created.status == 201
     assert api.post(path, json=body, caller=ada, headers=headers).json == created.json
+
+
+def test_the_representation_of_a_key_does_not_contain_it():
+    assert repr(KEY) not in repr(SecretKey.create(KeyPurpose.DATA_KEY, KEY))
