@@ -27,6 +27,8 @@ MAX_CASES_PER_FUNCTION: Final = 8
 """How many cases of one test function are chosen before those of other functions."""
 
 _FOLDER: Final = "COVERAGE_MAP"
+_XDIST_GROUP: Final = re.compile(r"@\w+$")
+"""What pytest-xdist appends to the name of a test in a group."""
 
 _DECLARATION_TESTS: Final = (
     "tests/entrypoints/test_openapi.py::test_the_committed_document_equals_the_generated_one",
@@ -109,7 +111,9 @@ class CoverageMap:
         self._breadth = Counter[str]()
         for file in self._databases:
             recorded = json.loads(file.with_name(f"{file.name}.json").read_text())
-            self.seconds |= {test: seconds for test, seconds in recorded.items() if seconds < float("inf")}
+            self.seconds |= {
+                _XDIST_GROUP.sub("", test): seconds for test, seconds in recorded.items() if seconds < float("inf")
+            }
             self._breadth.update(dict(_query(file, _COUNT_FILES)))
         self._tests_by_file: dict[Path, list[str]] = defaultdict(list)
         for test in self.seconds:
@@ -176,4 +180,4 @@ def _at(tests_by_line: TestsByLine, lines: Iterable[int]) -> set[str]:
 def _query(file: Path, statement: str, *parameters: str) -> list[tuple[str, Any]]:
     # `coverage.CoverageData` would erase the file if a forked process used it.
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
-        return database.execute(statement, parameters).fetchall()
+        return [(_XDIST_GROUP.sub("", test), value) for test, value in database.execute(statement, parameters)]
