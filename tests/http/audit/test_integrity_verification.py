@@ -1,5 +1,6 @@
 import base64
 import time
+from unittest.mock import Mock
 
 import pytest
 
@@ -7,6 +8,7 @@ from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.kernel.audit_log import ledger, redaction
 from chalicelib.kernel.audit_log.authenticity import make_pending_mac
+from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.audit_log.mac_chains import Chains, chain_key
 from chalicelib.kernel.core.encoding import to_base64url
 from chalicelib.kernel.crypto import checkpoints
@@ -181,6 +183,12 @@ def test_a_head_signed_with_a_retired_key_is_valid_while_the_key_is_listed(api, 
     assert log.verify(checkpoint=checkpoint)["failure"] != "bad_signature"
     configure(audit_former_public_keys="")
     assert log.failure(checkpoint=checkpoint) == BAD_SIGNATURE
+
+
+@pytest.mark.parametrize("error", [KeyError, TypeError, ValueError])
+def test_an_authentic_entry_that_cannot_be_decoded_is_modified(log, monkeypatch, error):
+    monkeypatch.setattr(EntryItem, "from_canonical_bytes", Mock(side_effect=error))
+    assert log.failure() == ("modified", 1)
 
 
 LEDGER_ATTRIBUTES = ("sequence", "seal", "tree_size", "index1pk", "index1sk")
