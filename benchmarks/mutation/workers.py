@@ -195,8 +195,7 @@ def _run(path: str, tests: list[str], max_seconds: int, *, stop_at_first_failure
         "-q",
         "-p",
         "no:cacheprovider",
-        "-p",
-        "no:xdist",
+        "--numprocesses=0",
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
     ]
