@@ -31,7 +31,9 @@ run: .venv/installed .venv-emulator/installed ## start the service on this machi
 	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh) $(if $(filter-out 0,$(SEED)),--seed)
 
 .PHONY: test
-test: lint types pytest ## check style and types, and run the tests (8 minutes)
+test: ## check style and types, and run the tests (8 minutes)
+	@$(MAKE) --no-print-directory --jobs=2 lint types
+	@$(MAKE) --no-print-directory pytest COVERAGE='$(COVERAGE)'
 
 .PHONY: test-all
 test-all: COVERAGE := --cov --cov-report= --cov-fail-under=0
