@@ -127,4 +127,6 @@ def test_all_other_dataclasses_are_immutable():
     dataclasses = [
         each for name, each in members if isinstance(each, type) and is_dataclass(each) and each.__module__ == name
     ]
-    assert {each.__name__ for each in dataclasses if not each.__dataclass_params__.frozen} == MUTABLE_DATACLASSES
+    assert {
+        each.__name__ for each in dataclasses if not vars(each)["__dataclass_params__"].frozen
+    } == MUTABLE_DATACLASSES
