@@ -23,7 +23,7 @@ from coverage.numbits import numbits_to_nums
 from benchmarks.mutation.mutants import Placement
 from local.paths import ROOT
 
-MAX_CASES_PER_FUNCTION: Final = 8
+MAX_CASES_PER_FUNCTION: Final = 3
 """How many cases of one test function are chosen before those of other functions."""
 
 _FOLDER: Final = "COVERAGE_MAP"
