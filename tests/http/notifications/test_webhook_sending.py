@@ -220,7 +220,7 @@ class TestInterruptions:
         assert webhook.update(url=f"{receiver.url}moved")["failingSince"] is None
         for enabled in (True, False):
             webhook.update(enabled=enabled)
-            clock.shift(minutes=10)
+            clock.shift(minutes=12)
             workers.run_until_idle()
             assert [request.path for request in receiver.requests] == ["/", "/moved"]
         assert webhook.delivery_statuses() == ["skipped"]
