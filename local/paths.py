@@ -15,6 +15,11 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 STATE: Final = Path(os.environ.get("LOCAL_STATE") or ROOT / ".local").absolute()
 
 
+def module_name(file: Path) -> str:
+    """Return the dotted name of the module in a file of the project. A package has the name of its folder."""
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def settings_file(port: int | None) -> Path:
     """Return the settings file of the run on a port, by default of the last run or provisioning."""
     return (STATE / str(port) if port else STATE) / "settings.json"

@@ -135,7 +135,9 @@ class CoverageMap:
         related = _at(tests_by_line, placement.related_lines) | self._tests_mentioning(placement.constant)
         related |= {test for test in self.seconds if placement.function and f"[{placement.function}" in test}
         related = related or _at(tests_by_line, tests_by_line)
-        return [*self._declaration_tests, *self._within_budget(related - excluded, placement.function, budget_seconds)]
+        declaration_tests = [test for test in self._declaration_tests if test not in excluded]
+        budget_seconds -= sum(self.seconds[test] for test in declaration_tests)
+        return [*declaration_tests, *self._within_budget(related - excluded, placement.function, budget_seconds)]
 
     def _tests_mentioning(self, constant: str) -> set[str]:
         word = re.compile(rf"\b{constant}\b")
@@ -162,9 +164,9 @@ class CoverageMap:
 
         chosen, later, cases = list[str](), list[str](), Counter[str]()
         for test in sorted(tests, key=distance):
-            function = test.partition("[")[0]
-            cases[function] += 1
-            (chosen if cases[function] <= MAX_CASES_PER_FUNCTION else later).append(test)
+            test_function = test.partition("[")[0]
+            cases[test_function] += 1
+            (chosen if cases[test_function] <= MAX_CASES_PER_FUNCTION else later).append(test)
         total, within = 0.0, list[str]()
         for test in (*chosen, *later):
             if not within or total + self.seconds[test] <= budget_seconds:

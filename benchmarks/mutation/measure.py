@@ -24,7 +24,7 @@ from typing import Any, Final
 from benchmarks.log_scale.results import describe_environment
 from benchmarks.mutation import report, workers
 from benchmarks.mutation.coverage_map import CoverageMap
-from benchmarks.mutation.mutants import Mutant, load_mutants, place_or_none
+from benchmarks.mutation.mutants import Mutant, Placement, load_mutants, place_or_none
 from local.paths import ROOT
 
 FOLDER: Final = ROOT / "build" / "mutation"
@@ -52,21 +52,13 @@ _MAX_CONTROL_SECONDS: Final = 900
 
 @dataclass(frozen=True)
 class Job:
-    """Tests to run against a mutant. `source`: the mutant's code, or None for the unchanged code.
-
-    `body_lines`: the lines of the function around the changed statement. There are none outside of functions.
-    """
+    """Tests to run against a mutant. `source`: the mutant's code, or None for the unchanged code."""
 
     number: int
     path: str
     source: str | None
     tests: list[str]
     max_seconds: int = workers.MAX_SECONDS
-    body_lines: range = range(0)
-
-    def runs_at_import(self, lines_run_at_import: frozenset[int]) -> bool:
-        """Tell whether the changed function runs at import, or the changed code is outside of functions."""
-        return not self.body_lines or not lines_run_at_import.isdisjoint(self.body_lines)
 
 
 def main() -> None:
@@ -112,11 +104,13 @@ def _measure(
         measured = dict(_load_outcomes())
         # Every third mutant comes first, so that the results of a stopped measurement are a sample of all.
         order = sorted(set(range(len(mutants))) - measured.keys(), key=lambda number: (number % 3, number))
-        jobs = (
-            job
-            for job in _plan_jobs([(number, mutants[number]) for number in order], coverage_map, unreliable)
-            if job.runs_at_import(lines_run_at_import.get(job.path, frozenset())) == runs_at_import
+        placements = (
+            (number, mutants[number].path, placement)
+            for number in order
+            if (placement := place_or_none(mutants[number]))
+            and placement.runs_at_import(lines_run_at_import.get(mutants[number].path, frozenset())) is runs_at_import
         )
+        jobs = _plan_jobs(placements, coverage_map, unreliable)
         tests = () if runs_at_import else coverage_map.seconds
         part = get_context("fork").Process(target=_run_and_save_jobs, args=(jobs, tests))
         part.start()
@@ -138,15 +132,14 @@ def _run_and_save_jobs(jobs: Iterable[Job], imported_tests: Iterable[str]) -> No
 
 
 def _plan_jobs(
-    mutants: list[tuple[int, Mutant]], coverage_map: CoverageMap, unreliable: frozenset[str]
+    placements: Iterable[tuple[int, str, Placement]], coverage_map: CoverageMap, unreliable: frozenset[str]
 ) -> Iterator[Job]:
-    """Yield the jobs of numbered mutants, except of those whose place the code does not contain any more."""
-    for path, mutants_of_file in groupby(mutants, lambda numbered: numbered[1].path):
+    """Yield the jobs of mutants, which are given by number, path and placement."""
+    for path, placements_in_file in groupby(placements, lambda placed: placed[1]):
         tests_by_line = coverage_map.tests_by_line(path)
-        for number, mutant in mutants_of_file:
-            if placement := place_or_none(mutant):
-                tests = coverage_map.nearest_tests(tests_by_line, placement, workers.BUDGET_SECONDS, unreliable)
-                yield Job(number, path, placement.source, tests, body_lines=placement.body_lines)
+        for number, _, placement in placements_in_file:
+            tests = coverage_map.nearest_tests(tests_by_line, placement, workers.BUDGET_SECONDS, unreliable)
+            yield Job(number, path, placement.source, tests)
 
 
 def _run_jobs(jobs: Iterable[Job]) -> Iterator[tuple[int, workers.Outcome]]:

@@ -8,6 +8,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -82,6 +83,10 @@ class Placement:
     function: str
     body_lines: range
 
+    def runs_at_import(self, lines_run_at_import: AbstractSet[int]) -> bool:
+        """Tell whether the changed function runs at import, or the changed code is outside of functions."""
+        return not self.body_lines or not lines_run_at_import.isdisjoint(self.body_lines)
+
 
 def group_of(path: str) -> str:
     """Return the group of a file."""
@@ -140,7 +145,7 @@ def decorated_block(tree: ast.Module, lines: range) -> tuple[str, range]:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     ]
-    around = [block for block in blocks if lines.start in block[1] and lines[-1] in block[1]]
+    around = [block for block in blocks if _contains(block[1], lines)]
     return min(around, key=lambda block: len(block[1]), default=("", range(0)))
 
 
@@ -184,7 +189,11 @@ def outermost_body(tree: ast.Module, lines: range) -> range:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
     ]
-    return max((body for body in bodies if lines.start in body and lines[-1] in body), key=len, default=range(0))
+    return max((body for body in bodies if _contains(body, lines)), key=len, default=range(0))
+
+
+def _contains(block: range, lines: range) -> bool:
+    return lines.start in block and lines[-1] in block
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt | ast.excepthandler]:

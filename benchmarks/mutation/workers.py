@@ -28,7 +28,7 @@ from typing import Any, Final
 import coverage
 import pytest
 
-from local.paths import ROOT
+from local.paths import ROOT, module_name
 
 MAX_SECONDS: Final = 20
 """How much processor time the tests of a mutant may take."""
@@ -84,10 +84,9 @@ def _import_with_coverage(tests: list[str]) -> dict[str, frozenset[int]]:
 
 def import_modules(tests: Iterable[str]) -> None:
     """Import the project's modules with tests."""
-    sys.path.insert(0, str(ROOT))
-    os.chdir(ROOT)
+    _enter_project()
     for file in sorted({test.partition("::")[0] for test in tests}):
-        importlib.import_module(file.removesuffix(".py").replace("/", "."))
+        importlib.import_module(module_name(ROOT / file))
     for function in gc.get_objects():
         if isinstance(function, FunctionType) and function.__code__.co_filename.startswith(str(ROOT / "chalicelib")):
             _functions[_key(function.__code__)].append(function)
@@ -103,10 +102,8 @@ def start(path: str, source: str | None, tests: list[str], max_seconds: int = MA
     process_id = os.fork()
     if process_id == 0:
         try:
-            if _functions:
-                _replace_functions(path, source)
-            else:
-                _replace_source(path, source)
+            if source is not None:
+                (_replace_functions if _functions else _replace_source)(path, source)
             outcome = _run(path, tests, max_seconds, stop_at_first_failure=source is not None)
         except BaseException:  # noqa: BLE001 - the end of the process
             outcome = Outcome("not measured", (traceback.format_exc(),))
@@ -124,9 +121,7 @@ def read_outcome(output: Any) -> Outcome:
     return Outcome(verdict or "outlived", tuple(failed_tests))
 
 
-def _replace_source(path: str, source: str | None) -> None:
-    if source is None:
-        return
+def _replace_source(path: str, source: str) -> None:
     original, replaced = SourceFileLoader.get_code, str(ROOT / path)
 
     def get_code(loader: SourceFileLoader, fullname: str) -> Any:
@@ -137,12 +132,11 @@ def _replace_source(path: str, source: str | None) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[assignment]
 
 
-def _replace_functions(path: str, source: str | None) -> None:
-    if source is not None:
-        for code in _iter_codes(compile(source, str(ROOT / path), "exec")):
-            for function in _functions[_key(code)]:
-                if function.__code__ != code:
-                    function.__code__ = code
+def _replace_functions(path: str, source: str) -> None:
+    for code in _iter_codes(compile(source, str(ROOT / path), "exec")):
+        for function in _functions[_key(code)]:
+            if function.__code__ != code:
+                function.__code__ = code
 
 
 def _iter_codes(code: CodeType) -> Iterator[CodeType]:
@@ -184,9 +178,13 @@ class _Observer:
             self.failed_tests.append(report.nodeid)
 
 
-def _run(path: str, tests: list[str], max_seconds: int, *, stop_at_first_failure: bool) -> Outcome:
+def _enter_project() -> None:
     sys.path.insert(0, str(ROOT))
     os.chdir(ROOT)
+
+
+def _run(path: str, tests: list[str], max_seconds: int, *, stop_at_first_failure: bool) -> Outcome:
+    _enter_project()
     observer = _Observer(tests, max_seconds)
     functions = dict.fromkeys(test.partition("[")[0] for test in tests)
     # Pytest warns that it cannot rewrite the assertions of plugins that are imported already, which do not matter.
@@ -205,7 +203,7 @@ def _run(path: str, tests: list[str], max_seconds: int, *, stop_at_first_failure
     with redirect_stdout(printed), redirect_stderr(printed):
         try:
             importlib.import_module("tests.conftest")  # sets the environment that modules need
-            importlib.import_module(Path(path).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"))
+            importlib.import_module(module_name(ROOT / path))
         except (Exception, SystemExit):  # noqa: BLE001 - whatever the mutant causes
             return Outcome("not imported")
         code = pytest.main([*options, *functions], plugins=[observer])

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from local.generators.markdown import code, table
-from local.paths import ROOT
+from local.paths import ROOT, module_name
 
 _HEAD: Final = """\
 # Limits
@@ -17,7 +17,6 @@ _HEAD: Final = """\
 The limits and other numbers of the service: sizes, counts, times and rates. `make generate` reads them from the code.
 [Settings](settings.md) lists those that a stage can change.
 """
-
 
 _MAX_LISTED_VALUES: Final = 12
 _MIN_SEPARATED: Final = 10_000  # A smaller number has no separators: it can be a year.
@@ -47,7 +46,7 @@ def _split(file: Path) -> tuple[str, str]:
 def _iter_rows(file: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the name, value and meaning of each numeric constant of a file."""
     if constants := _constants(file):
-        module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+        module = importlib.import_module(module_name(file))
         for name, meaning in constants.items():
             if _is_numeric(value := getattr(module, name)):
                 yield code(name.removeprefix("_")), code(_format(value)), meaning
