@@ -312,8 +312,7 @@ def remove_stored_rendering(world: TenantFixture) -> ItemKey:
 def request_page(world: TenantFixture) -> None:
     """Request the page as HTML."""
     path = f"{world.site.path}/pages/by-path"
-    response = world.api.get(path, query={"path": "/looms"}, headers={"Accept": "text/html"})
-    assert response.status == 200, response.text
+    world.api.get(path, query={"path": "/looms"}, headers={"Accept": "text/html"}).expect(200)
 
 
 def _get_item(key: ItemKey) -> Item:

@@ -96,7 +96,7 @@ class ResearchClient:
 
     def complete_job(self, answer: ApiResponse) -> Json:
         """Process all queued messages, and return the job."""
-        assert answer.status == 202, answer.text
+        answer.expect(202)
         self.workers.deliver(include_delayed=True)
         return self.api.get(answer.location, caller=self.caller).json
 

@@ -34,8 +34,7 @@ def sitemap_index_urls(answer: ApiResponse) -> dict[str, str]:
 
 
 def _parse(answer: ApiResponse, root_tag: str, schema_name: str) -> dict[str, str]:
-    assert answer.status == 200, answer.text
-    assert answer.headers["Content-Type"] == "application/xml"
+    assert answer.expect(200).headers["Content-Type"] == "application/xml"
     load_schema(schema_name).validate(answer.text)
     root = ET.fromstring(answer.text)  # noqa: S314 - a response of the service
     assert root.tag == NAMESPACE + root_tag

@@ -72,8 +72,7 @@ class SiteMachine(RuleBasedStateMachine):
     @rule(page=recent_index)
     def unpublish(self, page: int) -> None:
         if page_id := self._page_at(page):
-            response = self.api.patch(self._page_path(page_id), caller=self.owner, json={"unpublishAt": PAST})
-            assert response.status == 200, response.text
+            self.api.patch(self._page_path(page_id), caller=self.owner, json={"unpublishAt": PAST}).expect(200)
             self.model.unpublish(page_id)
 
     @rule(page=recent_index)

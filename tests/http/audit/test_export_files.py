@@ -237,8 +237,7 @@ COLUMNS = (
 
 
 def exported_entries(api: ApiClient, organization: CreatedOrganization, **query: Any) -> list[Json]:
-    response = get_inline_export(api, organization, **query)
-    assert response.status == 200, response.text
+    response = get_inline_export(api, organization, **query).expect(200)
     assert response.text == "" or response.text.endswith("\n")
     return [json.loads(line) for line in response.text.splitlines()]
 

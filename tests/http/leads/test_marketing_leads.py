@@ -25,9 +25,7 @@ CONTACT = {"contactName": "Mary Shelley", "contactEmail": "Mary@Example.org"}
 
 
 def create_operator_lead(api: ApiClient, operator: Person, **fields: object) -> Json:
-    answer = api.post(LEADS, caller=operator, json={**CONTACT, **fields})
-    assert answer.status == 201, answer.text
-    return answer.json
+    return api.post(LEADS, caller=operator, json={**CONTACT, **fields}).expect(201).json
 
 
 @pytest.fixture

@@ -23,9 +23,7 @@ def draft(pages):
 
 def get_preview(api: ApiClient, page: CreatedPage, caller: Caller | None = None, **query: object) -> Json:
     """Return the preview of a page for a member, by default the owner of the site."""
-    answer = api.get(f"{page.path}/preview", caller=caller or page.site.owner, query=query)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return api.get(f"{page.path}/preview", caller=caller or page.site.owner, query=query).expect(200).json
 
 
 def open_link(api: ApiClient, page: CreatedPage, token: str, **options: object) -> ApiResponse:

@@ -52,7 +52,7 @@ def get_public_lead(run: ModelRun, by: Sender, record: ModelRecord, with_token: 
     headers = {"Lead-Token": record.internal["leadToken"]} if with_token else {}
     response = run.api.get(f"/public/leads/{record.id}", caller=run.resolve_caller(by.caller_name)[1], headers=headers)
     if with_token:
-        assert response.status == 200, response.text
+        response.expect(200)
         assert (response.json["contactEmail"], response.json["leadToken"]) == (record.fields["contactEmail"], None)
     else:
         assert response.status_and_code == "401 unauthenticated"

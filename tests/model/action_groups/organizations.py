@@ -72,7 +72,7 @@ def restore(run: ModelRun, by: Sender, organization: ModelRecord) -> None:
     elif role != "owner":
         assert response.status_and_code == "404 not_found"
     else:
-        assert response.status == 200, response.text
+        response.expect(200)
         changed_fields, event = {"status": "active", "deletionDueAt": None}, "organization.restored"
         run.apply_change(by, "update_organization", organization, response, changed_fields, event=event)
 
