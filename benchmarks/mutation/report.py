@@ -28,8 +28,9 @@ a limit or a condition, and runs the tests that execute this place. A mutant is 
   sample with a fixed seed, by group. The list is in `benchmarks/mutation/mutants.jsonl`, with the changed lines instead
   of line numbers, so that later versions of the code are measured with the same mutants. A mutant whose lines the code
   no longer contains is *gone*.
-- A recording of the lines that each test executes selects the tests: those that execute the changed statement and the
-  fewest files. Together they take {budget} seconds of processor time. If the statement runs only when its module is
+- A recording of the lines that each test executes selects the tests: those that execute the changed statement, first
+  those whose names contain that of the function, then those that execute the fewest files. Together they take {budget}
+  seconds of processor time. If the statement runs only when its module is
   imported, they are the tests that execute related lines or mention the changed constant, and those that compare the
   declarations of all modules with documents and lists.
 - A mutant that *outlived* {seconds} seconds of processor time counts as survived. A mutant that cannot be imported is
