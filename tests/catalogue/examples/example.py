@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from chalicelib.kernel.audit_log.entries import Event
-from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.clock import now_ms, timestamp
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity, Item
@@ -87,6 +87,20 @@ def example(body: Any = None, **values: Any) -> Example:
     return Example({name: value for name, value in values.items() if name not in _OPTIONS}, body, **options)
 
 
+def _generate_creation_times() -> Iterator[str]:
+    """Yield the current time, at least a millisecond after the last one.
+
+    Ids sort by the millisecond of the creation, so lists contain records in the order in which they were built.
+    """
+    milliseconds = 0
+    while True:
+        milliseconds = max(milliseconds + 1, now_ms())
+        yield timestamp(milliseconds)
+
+
+_creation_times: Final = _generate_creation_times()
+
+
 def new_fields() -> dict[str, Any]:
     """Return the fields that all new records have."""
-    return new_id_and_time_fields(now())
+    return new_id_and_time_fields(next(_creation_times))
