@@ -16,7 +16,7 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, LinkWithMac
-from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, Statement
+from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, MissingLinks, Statement
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.identity.jwt import User
@@ -224,7 +224,35 @@ def test_exactly_the_removed_entries_are_missing(shards, data):
     while batch := [*islice(remaining, data.draw(st.integers(1, 9)))]:
         statement = statement.with_links(batch)
         assert Statement.from_lines(statement.to_lines()) == statement
-    assert count_suppressed(statement, chain_ends(links), [*remaining]) == len(removed)
+    pending = [*remaining]
+    assert count_suppressed(statement, chain_ends(links), pending) == len(removed)
+    missing = statement.find_missing_links(chain_ends(links), {link for link, _ in pending}, {})
+    assert missing == MissingLinks(frozenset((link.shard, link.number) for link, _ in removed))
+    for link, mac in links:
+        state = statement.chain_state(link.shard)
+        is_in_tree = (link, mac) not in removed and (link, mac) not in pending
+        assert state.is_link_number_missing(link.number) is (link.number < state.number and not is_in_tree)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 40), st.data())
+def test_only_chains_that_stay_behind_the_tree_were_rolled_back(shards, start, data):
+    links = commit_links(shards)
+    statement = Statement().with_links(links)
+    ends, current_ends = chain_ends(links[:start]), chain_ends(links)
+    behind = {link.shard for link, _ in links[start:]}
+    assert set(statement.list_shards_behind_tree(ends)) == behind
+    assert statement.find_missing_links(ends, set(), current_ends).count == 0
+    rolled_back = data.draw(st.sets(st.sampled_from(sorted(behind)))) if behind else set()
+    current_ends |= {shard: ends.get(shard, ChainEnd()) for shard in rolled_back}
+    expected_count = sum(link.shard in rolled_back for link, _ in links[start:])
+    assert statement.find_missing_links(ends, set(), current_ends).count == expected_count
+
+
+def test_4096_missing_links_are_listed_and_the_others_counted():
+    ends = {0: ChainEnd(4000, build_mac(1)), 1: ChainEnd(100, build_mac(2)), 2: ChainEnd(2, build_mac(3))}
+    missing = Statement().find_missing_links(ends, {Link(0, 1, b"")}, {})
+    assert (len(missing.links), missing.unlisted_count) == (4096, 5)
+    assert {number for shard, number in missing.links if shard == 1} == {*range(1, 98)}
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 40), st.data())

@@ -9,7 +9,14 @@ import rfc8785
 
 from chalicelib.kernel.audit_log import ledger, mac_chains
 from chalicelib.kernel.audit_log.entries import INLINE_BYTES, Event, canonical_json, list_field_changes
-from chalicelib.kernel.audit_log.ledger import BATCH_SIZE, HEAD_SORT_KEY, Head, count_pending_in_one_read, head_key
+from chalicelib.kernel.audit_log.ledger import (
+    BATCH_SIZE,
+    HEAD_SORT_KEY,
+    Head,
+    Outbox,
+    count_pending_in_one_read,
+    head_key,
+)
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.crypto.merkle import leaf_hash
 from chalicelib.kernel.storage import table
@@ -153,6 +160,26 @@ def test_the_longest_waiting_time_is_returned_and_an_empty_outbox_costs_one_read
     commit_entries("b")
     clock.shift(seconds=1)
     assert append_pending() == 4000
+
+
+def test_a_limited_read_of_the_outbox_takes_one_query_and_tells_whether_pointers_are_left():
+    commit_entries(*range(25))
+    with record_calls() as calls:
+        limited = Outbox.read(LOG_ID, 3)
+    assert [call.parameters["Limit"] for call in calls.call_list] == [3 + 1 + mac_chains.SHARDS]
+    assert (len(limited.pointers), limited.complete) == (3, False)
+    everything = Outbox.read(LOG_ID)
+    assert (len(everything.pointers), everything.complete) == (25, True)
+    assert everything.pointers[:3] == limited.pointers
+    assert Outbox.read(LOG_ID, 24).complete is False
+
+
+def test_a_limited_read_of_the_outbox_continues_until_it_reaches_pointers():
+    commit_entries("a")
+    for shard in range(mac_chains.SHARDS):  # Three of these items fill a page of 1 MB.
+        pk, sk = mac_chains.chain_key(LOG_ID, shard)
+        memory_aws.put_item({"pk": pk, "sk": sk, "more": "x" * 390_000})
+    assert len(Outbox.read(LOG_ID, 3).pointers) == 1
 
 
 def test_logs_are_independent():
