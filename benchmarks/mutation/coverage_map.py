@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -159,20 +160,34 @@ class CoverageMap:
         return tests
 
     def _within_budget(self, tests: Iterable[str], function: str, budget_seconds: float) -> list[str]:
-        def distance(test: str) -> tuple[bool, int, float, str]:
-            return not function or function not in test, self._breadth[test], self.seconds[test], test
-
-        chosen, later, cases = list[str](), list[str](), Counter[str]()
-        for test in sorted(tests, key=distance):
-            test_function = test.partition("[")[0]
-            cases[test_function] += 1
-            (chosen if cases[test_function] <= MAX_CASES_PER_FUNCTION else later).append(test)
         total, within = 0.0, list[str]()
-        for test in (*chosen, *later):
+        for test in self._in_order_of_choice(tests, function):
             if not within or total + self.seconds[test] <= budget_seconds:
                 total += self.seconds[test]
                 within.append(test)
         return sorted(within, key=lambda test: self.seconds[test])  # The cheapest one may already fail.
+
+    def _in_order_of_choice(self, tests: Iterable[str], function: str) -> list[str]:
+        """Return tests with the most specific ones first, alternating with the most specific ones of each file."""
+
+        def distance(test: str) -> tuple[bool, int, float, str]:
+            return not function or function not in test, self._breadth[test], self.seconds[test], test
+
+        cases, tests_of_file = Counter[str](), Counter[str]()
+        chosen, later, round_by_test = list[str](), list[str](), dict[str, int]()
+        for test in sorted(tests, key=distance):
+            test_function, file = test.partition("[")[0], test.partition("::")[0]
+            cases[test_function] += 1
+            if cases[test_function] <= MAX_CASES_PER_FUNCTION:
+                chosen.append(test)
+                tests_of_file[file] += 1
+                round_by_test[test] = tests_of_file[file]
+            else:
+                later.append(test)
+        named = [test for test in chosen if not distance(test)[0]]
+        from_each_file = sorted(chosen, key=lambda test: round_by_test[test])
+        alternating = chain.from_iterable(zip(chosen, from_each_file, strict=True))
+        return [*dict.fromkeys((*named, *alternating, *later))]
 
 
 def _at(tests_by_line: TestsByLine, lines: Iterable[int]) -> set[str]:
