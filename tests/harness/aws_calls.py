@@ -1,7 +1,7 @@
 """Records the AWS calls of the service in order, and lets tests interfere with them.
 
 Uses botocore's hooks (`before-call`, `after-call`, `before-send`) on the kernel's session. A call with retries counts
-once. A Scan fails the test, because no code of the service may scan the table.
+once. A Scan or an inconsistent read of the table fails the test.
 """
 
 import base64
@@ -153,12 +153,20 @@ def record_call_or_reject(name: str, parameters: Mapping[str, Any]) -> Response 
     """Record a call. Return the response that it gets instead of DynamoDB's, or None if it is to be executed."""
     forbidden = ("ExecuteStatement",) if _scanning.get() else ("Scan", "ExecuteStatement")
     assert name.partition(":")[2] not in forbidden, "no code may scan the table"
+    assert _is_consistent_or_reads_index(name, parameters), "the table is read consistently"
     call = Call(name, parameters, current_thread().name.startswith(PARALLEL_READ_THREAD_PREFIX))
     _call.set(call)
     if (calls := _calls.get()) is not None:
         calls.call_list.append(call)
     interference = _interference.get()
     return (interference.before_call(call) if interference else None) or key_size_limits.key_size_error(call)
+
+
+def _is_consistent_or_reads_index(name: str, parameters: Mapping[str, Any]) -> bool:
+    if name == "dynamodb:BatchGetItem":
+        return all(keys.get("ConsistentRead") for keys in parameters["RequestItems"].values())
+    reads_table = name in ("dynamodb:GetItem", "dynamodb:Query") and "IndexName" not in parameters
+    return not reads_table or bool(parameters.get("ConsistentRead"))
 
 
 def record_result(result: Mapping[str, Any]) -> None:
