@@ -10,10 +10,10 @@ import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,7 +51,21 @@ WHERE file.path = ?
 """
 """The tables are documented: https://coverage.readthedocs.io/en/latest/dbschema.html"""
 
-TestsByLine = dict[int, list[str]]
+
+class FileCoverage:
+    """Which tests execute which lines of a file."""
+
+    def __init__(self, tests_by_line: dict[int, list[str]]) -> None:
+        self.tests_by_line = tests_by_line
+        lines_by_test = defaultdict[str, list[int]](list)
+        for line, tests in sorted(tests_by_line.items()):
+            for test in tests:
+                lines_by_test[test].append(line)
+        self.lines_by_test = {test: tuple(lines) for test, lines in lines_by_test.items()}
+
+    def tests_at(self, lines: Iterable[int]) -> set[str]:
+        """Return the tests that execute one of the lines."""
+        return {test for line in lines for test in self.tests_by_line.get(line, ())}
 
 
 @dataclass
@@ -122,23 +136,24 @@ class CoverageMap:
         self._declaration_tests = sorted(test for test in self.seconds if test.startswith(_DECLARATION_TESTS))
 
     def nearest_tests(
-        self, tests_by_line: TestsByLine, placement: Placement, budget_seconds: float, excluded: frozenset[str]
+        self, file: FileCoverage, placement: Placement, budget_seconds: float, excluded: frozenset[str]
     ) -> list[str]:
         """Return the tests that execute the changed statement, the most specific ones, within a budget of time.
-
-        Tests whose name contains that of the function are the most specific ones, then those that execute few files.
 
         If the statement runs only when its module is imported, these are the tests that execute related lines or
         mention the constant, and those that compare the declarations of all modules.
         """
-        if executing := _at(tests_by_line, placement.lines):
-            return self._within_budget(executing - excluded, placement.function, budget_seconds)
-        related = _at(tests_by_line, placement.related_lines) | self._tests_mentioning(placement.constant)
+        if executing := file.tests_at(placement.lines):
+            return self._within_budget(executing - excluded, file, placement.function, budget_seconds)
+        related = file.tests_at(placement.related_lines) | self._tests_mentioning(placement.constant)
         related |= {test for test in self.seconds if placement.function and f"[{placement.function}" in test}
-        related = related or _at(tests_by_line, tests_by_line)
+        related = related or set(file.lines_by_test)
         declaration_tests = [test for test in self._declaration_tests if test not in excluded]
         budget_seconds -= sum(self.seconds[test] for test in declaration_tests)
-        return [*declaration_tests, *self._within_budget(related - excluded, placement.function, budget_seconds)]
+        return [
+            *declaration_tests,
+            *self._within_budget(related - excluded, file, placement.function, budget_seconds),
+        ]
 
     def _tests_mentioning(self, constant: str) -> set[str]:
         word = re.compile(rf"\b{constant}\b")
@@ -149,49 +164,54 @@ class CoverageMap:
             for test in tests
         }
 
-    def tests_by_line(self, path: str) -> TestsByLine:
-        """Return the tests that execute each line of a file. A test that did not pass is left out."""
+    def load_file_coverage(self, path: str) -> FileCoverage:
+        """Return which tests execute which lines of a file. Tests that did not pass are left out."""
         tests: dict[int, list[str]] = defaultdict(list)
-        for file in self._databases:
-            for test, lines in _query(file, _LINES_OF_FILE, str(ROOT / path)):
+        for database in self._databases:
+            for test, lines in _query(database, _LINES_OF_FILE, str(ROOT / path)):
                 if test in self.seconds:
                     for line in numbits_to_nums(lines):
                         tests[line].append(test)
-        return tests
+        return FileCoverage(tests)
 
-    def _within_budget(self, tests: Iterable[str], function: str, budget_seconds: float) -> list[str]:
+    def _within_budget(
+        self, tests: Iterable[str], file: FileCoverage, function: str, budget_seconds: float
+    ) -> list[str]:
         total, within = 0.0, list[str]()
-        for test in self._in_order_of_choice(tests, function):
+        for test in self._in_order_of_choice(tests, file, function):
             if not within or total + self.seconds[test] <= budget_seconds:
                 total += self.seconds[test]
                 within.append(test)
         return sorted(within, key=lambda test: self.seconds[test])  # The cheapest one may already fail.
 
-    def _in_order_of_choice(self, tests: Iterable[str], function: str) -> list[str]:
-        """Return tests with the most specific ones first, alternating with the most specific ones of each file."""
+    def _in_order_of_choice(self, tests: Iterable[str], file: FileCoverage, function: str) -> list[str]:
+        """Return tests in the order in which they are chosen.
+
+        A test is specific if its name contains that of the function, or else if it executes few files. The most
+        specific tests alternate with the most specific ones of each file with tests, and with the most specific ones
+        for each set of executed lines of the changed file.
+        """
 
         def distance(test: str) -> tuple[bool, int, float, str]:
             return not function or function not in test, self._breadth[test], self.seconds[test], test
 
-        cases, tests_of_file = Counter[str](), Counter[str]()
-        chosen, later, round_by_test = list[str](), list[str](), dict[str, int]()
-        for test in sorted(tests, key=distance):
-            test_function, file = test.partition("[")[0], test.partition("::")[0]
-            cases[test_function] += 1
-            if cases[test_function] <= MAX_CASES_PER_FUNCTION:
-                chosen.append(test)
-                tests_of_file[file] += 1
-                round_by_test[test] = tests_of_file[file]
-            else:
-                later.append(test)
+        nearest = sorted(tests, key=distance)
+        few_cases = _in_rounds(nearest, lambda test: test.partition("[")[0])
+        chosen = [test for round_number, test in few_cases if round_number < MAX_CASES_PER_FUNCTION]
+        by_test_file = [test for _, test in _in_rounds(chosen, lambda test: test.partition("::")[0])]
+        by_lines = [test for _, test in _in_rounds(nearest, lambda test: file.lines_by_test.get(test, ()))]
         named = [test for test in chosen if not distance(test)[0]]
-        from_each_file = sorted(chosen, key=lambda test: round_by_test[test])
-        alternating = chain.from_iterable(zip(chosen, from_each_file, strict=True))
-        return [*dict.fromkeys((*named, *alternating, *later))]
+        alternating = chain.from_iterable(zip_longest(chosen, by_test_file, by_lines))
+        return [*dict.fromkeys((*named, *filter(None, alternating)))]
 
 
-def _at(tests_by_line: TestsByLine, lines: Iterable[int]) -> set[str]:
-    return {test for line in lines for test in tests_by_line.get(line, ())}
+def _in_rounds(tests: Iterable[str], group: Callable[[str], Hashable]) -> list[tuple[int, str]]:
+    """Return the first test of each group, then the second of each, and so on, with the numbers of the rounds."""
+    sizes, numbered = Counter[Hashable](), list[tuple[int, str]]()
+    for test in tests:
+        numbered.append((sizes[group(test)], test))
+        sizes[group(test)] += 1
+    return sorted(numbered, key=lambda pair: pair[0])
 
 
 def _query(file: Path, statement: str, *parameters: str) -> list[tuple[str, Any]]:

@@ -76,7 +76,13 @@ def main() -> None:
         reliable = {number: outcome for number, outcome in outcomes.items() if number not in repeated}
         OUTCOMES_FILE.write_text("".join(_to_line(number, outcome) for number, outcome in reliable.items()))
         outcomes = _measure(mutants, coverage_map, unreliable)
-    report.save(describe_environment(), mutants, outcomes)
+    environment = {**describe_environment(), "commit": _commit(), "tests": f"{len(coverage_map.seconds):,}"}
+    report.save(environment, mutants, outcomes)
+
+
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.strip()  # noqa: S603 - a fixed program
 
 
 def _record_map(folder: Path) -> None:
@@ -136,9 +142,9 @@ def _plan_jobs(
 ) -> Iterator[Job]:
     """Yield the jobs of mutants, which are given by number, path and placement."""
     for path, placements_in_file in groupby(placements, lambda placed: placed[1]):
-        tests_by_line = coverage_map.tests_by_line(path)
+        file = coverage_map.load_file_coverage(path)
         for number, _, placement in placements_in_file:
-            tests = coverage_map.nearest_tests(tests_by_line, placement, workers.BUDGET_SECONDS, unreliable)
+            tests = coverage_map.nearest_tests(file, placement, workers.BUDGET_SECONDS, unreliable)
             yield Job(number, path, placement.source, tests)
 
 

@@ -64,7 +64,7 @@ def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
     return "\n".join(
         (
             _HEAD.format(seconds=MAX_SECONDS, budget=BUDGET_SECONDS),
-            f"Measured on {environment['day']} with Python {environment['python']}.\n",
+            f"Measured on {environment['day']} with Python {environment['python']}: {_describe_tests(environment)}.\n",
             *_render_scores(mutants, verdicts, before),
             "",
             "## Survivors\n",
@@ -72,6 +72,10 @@ def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
             "",
         )
     )
+
+
+def _describe_tests(environment: Mapping[str, str]) -> str:
+    return f"{environment['tests']} tests of commit {environment['commit']}"
 
 
 def _render_scores(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
@@ -91,7 +95,7 @@ def _render_scores(mutants: list[Mutant], verdicts: list[str], before: Any) -> l
 
 def _render_comparison(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
     lines = [
-        f"The mutants that the measurement of {before['of']['day']} also counted:",
+        f"The mutants that the measurement before counted as well ({_describe_tests(before['of'])}):",
         "",
         "| Group | Mutants | Score before | Score |",
         "| --- | ---: | ---: | ---: |",
