@@ -22,7 +22,7 @@ def create_wrapped_key(purpose: KeyPurpose = KeyPurpose.DATA_KEY, **options: Any
     kms = aws.client("kms")
     if not any(alias["AliasName"] == ALIAS for alias in kms.list_aliases()["Aliases"]):
         kms.create_alias(AliasName=ALIAS, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
-    parameters = {"KeyId": ALIAS, "KeySpec": "AES_256", "EncryptionContext": purpose.kms_encryption_context} | options
+    parameters = {"KeyId": ALIAS, "NumberOfBytes": 32, "EncryptionContext": purpose.kms_encryption_context} | options
     return f"kms:{to_base64(kms.generate_data_key_without_plaintext(**parameters)['CiphertextBlob'])}"
 
 

@@ -95,6 +95,13 @@ class TestFilteredExports:
         assert record["entryCount"] == {"type": 3, "actorId": 5, "targetId": 4}[name]
         assert "are proven" in verify_export_file(record)
 
+    def test_contain_entries_that_the_index_lacks_for_ten_minutes(self, lagging_log, lag, clock, name):
+        lagging_log.append(3)
+        lag.seconds = 2 * inline_export.MAX_INDEX_LAG_SECONDS
+        clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS - 5)
+        lines = lagging_log.get("/export", **build_filter(lagging_log, name)).text.splitlines()
+        assert len(lines) == (3 if name == "type" else 4)
+
     def test_are_complete_where_they_continue_with_the_index(self, lagging_log, monkeypatch, clock, name):
         lagging_log.append(4)
         clock.shift(seconds=inline_export.MAX_INDEX_LAG_SECONDS + 1)

@@ -176,6 +176,15 @@ def test_extension_lines_are_signed_and_parsed():
     assert sign_checkpoint_note(verify_checkpoint_note(note, [KEY]), SEED) == note
 
 
+def test_a_note_has_at_most_16384_characters():
+    longest = replace(HEAD, extensions=("x" * (MAX_NOTE_CHARACTERS - len(NOTE) - 1),))
+    note = sign_checkpoint_note(longest, SEED)
+    assert (len(note), parse(note).checkpoint) == (16_384, longest)
+    too_long = replace(longest, extensions=(longest.extensions[0] + "x",))
+    with pytest.raises(MalformedNote, match="longer than 16384 characters"):
+        parse(sign_checkpoint_note(too_long, SEED))
+
+
 def test_parsing_does_not_verify():
     note = parse(NOTE)
     assert (note.checkpoint, note.text) == (HEAD, TEXT + "\n")

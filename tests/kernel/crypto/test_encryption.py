@@ -127,8 +127,9 @@ def test_a_key_that_is_altered_or_wrapped_in_another_encryption_context_is_rejec
         encrypt_bytes(b"secret", PURPOSE)
 
 
-def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure):
-    configure(data_key=create_wrapped_key(KeySpec="AES_128"))
+@pytest.mark.parametrize("length_in_bytes", [31, 33])
+def test_a_data_key_of_another_length_is_rejected_with_the_settings_name(configure, length_in_bytes):
+    configure(data_key=create_wrapped_key(NumberOfBytes=length_in_bytes))
     with pytest.raises(SettingsError, match="DATA_KEY: the decrypted key is not 32 bytes long"):
         encrypt_bytes(b"secret", PURPOSE)
 
