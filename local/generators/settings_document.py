@@ -2,6 +2,7 @@
 
 from typing import Final, Literal, get_args, get_origin
 
+from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
 from chalicelib.kernel.core.settings import settings_model
@@ -32,4 +33,21 @@ def _default(field: FieldInfo) -> str:
 def _meaning(field: FieldInfo) -> str:
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
     text = field.description or ""
-    return f"{text} One of {', '.join(map(code, choices))}." if choices else text
+    return f"{text} One of {', '.join(map(code, choices))}." if choices else f"{text}{_range(field)}"
+
+
+def _range(field: FieldInfo) -> str:
+    """Return the sentence that names the bounds of a number, with a space before it, or ""."""
+    bounds = [_describe_bound(each) for each in field.metadata]
+    return f" {', '.join(filter(None, bounds)).capitalize()}." if any(bounds) else ""
+
+
+def _describe_bound(constraint: object) -> str:
+    match constraint:
+        case Ge(minimum):
+            return f"at least {minimum}"
+        case Gt(minimum):
+            return f"more than {minimum}"
+        case Le(maximum):
+            return f"at most {maximum:,}"
+    return ""

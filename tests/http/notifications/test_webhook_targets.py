@@ -230,6 +230,14 @@ class TestHostRateLimit:
         slots = [host_rate_limit.acquire_send_slots_and_retry_at(*request, 3) for request in requests]
         assert [each.granted for each in slots] == [3, 0, 3, 0, 3]
 
+    def test_requests_without_a_slot_wait_for_those_before_them_at_most_a_minute(self, organization, clock):
+        clock.freeze("2026-11-20T09:30:00.500Z")
+        slots = [host_rate_limit.acquire_send_slots_and_retry_at(organization.id, URL, count) for count in (2, 2, 1, 1)]
+        assert [each.granted for each in slots] == [2, 1, 0, 0]
+        assert [each.retry_at[17:] for each in slots] == ["01.000Z", "01.000Z", "01.000Z", "02.000Z"]
+        late = host_rate_limit.acquire_send_slots_and_retry_at(organization.id, URL, 1_000)
+        assert late.retry_at == "2026-11-20T09:31:00.000Z"
+
 
 class TestMisconfiguredTarget:
     @pytest.fixture

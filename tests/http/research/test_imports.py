@@ -134,7 +134,13 @@ class TestFailingSource:
 
     @pytest.mark.parametrize(
         "reply",
-        [Reply(500), Reply(429, {"Retry-After": "0"}), Reply(503), Reply(closes_connection=True, raw_response=b"")],
+        [
+            Reply(403),
+            Reply(500),
+            Reply(429, {"Retry-After": "0"}),
+            Reply(503),
+            Reply(closes_connection=True, raw_response=b""),
+        ],
     )
     def test_is_retried_at_once_after_a_transient_failure(self, research_client, reply_once_each, reply):
         reply_once_each("/works", reply, reply)

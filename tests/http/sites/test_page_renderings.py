@@ -102,6 +102,7 @@ class TestPublishedPage:
         markdown_text = references + "\n" + "".join(f"[{index % 25}] " for index in range(250)) + "END"
         home = create_published_page(api, site, "Welcome", blocks=[text_block(markdown_text)])
         assert get_rendering(home).parts == 2
+        assert "END" in get_rendering(home).load_html()
         assert get_html(api, home).text.count(urls[24]) == 10  # 250 references to 25 URLs
         assert "END" in get_html(api, home).text
 
