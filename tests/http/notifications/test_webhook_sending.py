@@ -1,6 +1,7 @@
 """Which events are sent to webhooks and how, and how failing webhooks are retried and disabled."""
 
 import json
+from contextlib import nullcontext
 from itertools import product
 
 import pytest
@@ -8,10 +9,12 @@ from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.notifications.logic import fan_out
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
-from chalicelib.kernel.core.clock import timestamp_ms
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
+from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_organization
 from tests.harness.receiver import Reply
@@ -80,6 +83,21 @@ class TestSubscribers:
             assert [payload["data"]["name"] for payload in received] == names
             sequences = [payload["sequence"] for payload in received]
             assert sequences == sorted(sequences)
+
+    @pytest.mark.parametrize("conflict_count", [4, 5])
+    @pytest.mark.usefixtures("webhook")
+    def test_the_fan_out_is_tried_five_times(self, organization, emit, receiver, workers, monkeypatch, conflict_count):
+        with monkeypatch.context() as patched:
+            patched.setattr(fan_out, "fan_out", lambda *_: None)
+            emit("After conflicts")
+        fails = conflict_count == 5
+        with (
+            inject_fault(Fault.CONFLICT, call_name="dynamodb:TransactWriteItems", times=conflict_count),
+            pytest.raises(ConcurrentModification) if fails else nullcontext(),
+        ):
+            fan_out.fan_out(organization.id, now_ms() + 60_000)
+        workers.deliver()
+        assert received_names(receiver) == ([] if fails else ["After conflicts"])
 
     @pytest.mark.usefixtures("webhook")
     def test_a_missing_entry_stops_the_fan_out(self, organization, emit, rename, workers, receiver, monkeypatch):
