@@ -286,10 +286,16 @@ class TestUpdatePlatformHome:
         assert platform.patch("/home", {"blocks": blocks * 2}).errors == {"/blocks/1/id": "repeated"}
 
     def test_a_home_has_at_most_64_kib(self, platform):
-        blocks = [{"id": str(n), "type": "text", "settings": {"text": "x" * 20_000}} for n in range(4)]
-        answer = platform.patch("/home", {"blocks": blocks})
+        def patch(last_length: int) -> ApiResponse:
+            texts = ["x" * length for length in (20_000, 20_000, 20_000, last_length)]
+            blocks = [{"id": str(n), "type": "text", "settings": {"text": text}} for n, text in enumerate(texts)]
+            return platform.patch("/home", {"blocks": blocks})
+
+        answer = patch(20_000)
         assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"": "too_large"})
-        assert platform.patch("/home", {"blocks": blocks[:3]}).status == 200
+        excess = int(answer.text.partition("this one has ")[2].partition(".")[0]) - 65_536
+        assert patch(20_000 - excess + 1).errors == {"": "too_large"}
+        assert patch(20_000 - excess).status == 200
 
     def test_the_home_space_is_one_of_the_platform_and_only_visible_to_those_who_see_it(
         self, api, platform, other_platform, new_space, edith, mary

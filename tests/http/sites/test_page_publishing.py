@@ -160,11 +160,15 @@ class TestSchedule:
         for _ in range(3):
             workers.run_until_idle()
             record = api.get(looms.path, caller=site.owner).json
-            states.append((record["status"], record["publishAt"], record["publishedAt"], pages.visit("/looms")))
+            fields = (record[name] for name in ("status", "publishAt", "unpublishAt", "publishedAt"))
+            states.append((*fields, pages.visit("/looms")))
             clock.shift(minutes=60)
-        published_at = "2027-03-21T10:00:00.000Z"
-        expected = [("scheduled", published_at, None, None), ("published", None, published_at, "Looms")]
-        assert states == [*expected, ("archived", None, None, None)]
+        published_at, unpublish_at = "2027-03-21T10:00:00.000Z", "2027-03-21T11:00:00.000Z"
+        assert states == [
+            ("scheduled", published_at, unpublish_at, None, None),
+            ("published", None, unpublish_at, published_at, "Looms"),
+            ("archived", None, unpublish_at, None, None),
+        ]
         entries = [(entry["type"], entry["actor"]["type"]) for entry in list_entries(api, organization)]
         assert entries[:3] == [("page.unpublished", "system"), ("page.published", "system"), ("page.created", "user")]
 

@@ -75,6 +75,7 @@ class TestHtml:
         pages.publish("Looms", blocks=[{"id": "b", "type": "text", "text": "They **weave**. <script>"}])
         path, query = f"{site.path}/pages/by-path", {"path": "/looms"}
         answer = api.get(path, query=query, headers=HTML_HEADERS)
+        assert "noindex" not in answer.text
         canonical = f'<link rel="canonical" href="https://{site.record["host"]}/looms">'
         for part in ("<strong>weave</strong>. &lt;script&gt;", '<html lang="en"', canonical):
             assert part in answer.text
