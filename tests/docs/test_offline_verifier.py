@@ -116,9 +116,10 @@ class TestInvalidExport:
             (lambda lines: [file_header_bytes("csv"), *lines], "This is an export in CSV, which can't be"),
             (lambda _: [b"\xef\xbb\xbf" + file_header_bytes("csv")], "This is an export in CSV"),
             (lambda lines: [*lines, file_header_bytes("csv")], "Line 8 is no line"),
-            (lambda lines: [*lines[:6], lines[6][:99]], "Line 7 is no line"),
+            (lambda lines: [*lines[:6], lines[6][:99]], "Line 7 is no line of an export: its end does not contain"),
             (lambda _: [b',"sequence":null,"integrity":null}'], "Line 1 is no line"),
-            (lambda _: [b"{" + b" " * verify.MAX_LINE_BYTES], "Line 1 is no line"),
+            (lambda _: [b"{" * (verify.MAX_LINE_BYTES - 1)], "Line 1 is no line of an export: its end does not"),
+            (lambda _: [b"{" * verify.MAX_LINE_BYTES], "Line 1 is no line of an export: it is too long"),
         ],
     )
     def test_the_wrong_line_is_reported(self, edit, error):

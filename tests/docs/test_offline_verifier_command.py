@@ -182,6 +182,14 @@ class TestCommand:
             main([*self.arguments(folder), "--public-key", key])
         assert "not 32 bytes in base64" in capsys.readouterr().err
 
+    @pytest.mark.parametrize("option", ["--checkpoint", "--public-key"])
+    def test_a_missing_option_ends_with_2(self, folder, option, capsys):
+        arguments = self.arguments(folder)
+        position = arguments.index(option)
+        with pytest.raises(SystemExit, match="2"):
+            main([*arguments[:position], *arguments[position + 2 :]])
+        assert f"required: {option}" in capsys.readouterr().err
+
 
 @dataclass(frozen=True)
 class Verifier:

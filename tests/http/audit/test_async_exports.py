@@ -223,7 +223,7 @@ class TestUnreadableEntries:
         [
             *((lambda log, name=name: log.remove_attributes(10, name), 10, "failed") for name in ENTRY_ATTRIBUTES),
             *((lambda log, body=body: log.alter(1, body=body), 1, "failed") for body in (b"no json", b"", "text")),
-            (lambda log: log.alter(1, leaf=b"short"), 1, "failed"),
+            *((lambda log, leaf=leaf: log.alter(1, leaf=leaf), 1, "failed") for leaf in (b"short", bytes(33))),
             (duplicate_sequence, 4, "failed"),
             (remove_separate_body, 13, "failed"),
             # The index may not have them yet.

@@ -201,8 +201,13 @@ def test_a_long_outbox_is_left_to_a_later_call_after_some_seconds(monkeypatch):
 
 def test_a_worker_that_always_loses_gives_its_message_back():
     commit_entries("a")
-    with inject_fault(Fault.CONFLICT, times=None), pytest.raises(ConcurrentModification):
+    with (
+        record_calls() as calls,
+        inject_fault(Fault.CONFLICT, times=None),
+        pytest.raises(ConcurrentModification),
+    ):
         append_pending()
+    assert calls.call_names == ["dynamodb:Query", "dynamodb:TransactWriteItems"] * 5
     check_log(1)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, MAX_LINK_NUMBER, SHARDS, ChainEnd, Link
+from chalicelib.kernel.audit_log.mac_chains import MAC_BYTES, MAX_LINK_NUMBER, SHARDS, ChainEnd, Chains, Link
 
 MAC = bytes(MAC_BYTES)
 
@@ -36,3 +36,16 @@ def test_a_link_is_restored_from_its_bytes(link):
 )
 def test_invalid_bytes_are_no_link(data):
     assert Link.from_bytes_or_none(data) is None
+
+
+def test_the_other_chain_is_extended_next_and_the_present_item_of_the_first_one_is_used_later():
+    chains = Chains("log", [3, 5])
+    assert chains.next_link == Link(3, 1, b"")
+    chains.use_other_chain({"number": 8, "mac": MAC})
+    assert chains.next_link == Link(5, 1, b"")
+    chains.use_other_chain()
+    assert chains.next_link == Link(3, 9, MAC)
+    chains.advance_in_memory(Link(3, 9, MAC), MAC)
+    chains.use_other_chain()
+    chains.use_other_chain(None)
+    assert chains.next_link == Link(3, 10, MAC)

@@ -1,6 +1,9 @@
 """Whose epochs end with a change, and when an epoch is old enough."""
 
+import pytest
+
 from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.permissions.access_epochs import (
     EVERYONE,
     Epoch,
@@ -29,6 +32,14 @@ def test_three_subjects_of_an_organization_are_everyone():
         subject("a", "2"),
         subject("b", EVERYONE),
     }
+
+
+@pytest.mark.parametrize("statuses", [("active", "deleted"), ("deleted", "active")])
+def test_a_deletion_and_a_restoration_concern_everyone(statuses):
+    fields = {**new_id_and_time_fields(TIMESTAMP), "name": "Engines", "slug": "engines"}
+    before, changed = (Organization(**fields, owner_id="1", status=each) for each in statuses)
+    assert epoch_subjects_losing_access([(before, before)]) == set()
+    assert epoch_subjects_losing_access([(before, changed)]) == {subject(before.id, EVERYONE)}
 
 
 def test_an_epoch_is_older_than_any_request_after_two_minutes():
