@@ -79,7 +79,7 @@ class VerifiedPrefix:
     @classmethod
     def from_cursor_position(cls, position: dict[str, Any]) -> "VerifiedPrefix":
         """Return the state that a cursor holds."""
-        return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position["since"])
+        return cls(CompactRange(position["at"], split_hashes(from_base64(position["peaks"]))), position.get("since"))
 
 
 def _find_entry_failure(

@@ -72,12 +72,13 @@ class VerificationProgress:
     @classmethod
     def from_cursor_position(cls, position: dict[str, Any]) -> "VerificationProgress":
         """Return the state that a cursor holds."""
+        suppressed = position.get("suppressed", 0)
         return cls(
             position["note"],
             position["size"],
             position["anchor"],
             VerifiedPrefix.from_cursor_position(position),
-            position["suppressed"],
+            suppressed,
         )
 
 
