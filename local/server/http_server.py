@@ -2,9 +2,7 @@
 
 import json
 import re
-import signal
 import socket
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -25,8 +23,12 @@ from uuid_utils import uuid7
 from chalicelib.kernel.core.problems import Problem
 from infrastructure.gateway import PROBLEMS, response_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
+from local.server.shutdown import shut_down_on_sigterm
 
 SHUTDOWN_SECONDS: Final = 5.0
+
+_STOP_POLL_SECONDS: Final = 0.1
+"""How often the server looks whether it has to stop."""
 
 _READ_BYTES: Final = 65_536
 _QUERY: Final = re.compile(r"\?\S+")
@@ -56,6 +58,10 @@ class Server(ThreadedHTTPServer):
             with self._changed:
                 self._requests_in_progress -= 1
                 self._changed.notify_all()
+
+    def serve_forever(self, poll_interval: float = _STOP_POLL_SECONDS) -> None:
+        """Handle connections until `shutdown` is called."""
+        super().serve_forever(poll_interval)
 
     def close_gracefully(self) -> None:
         """Close the socket, and wait up to SHUTDOWN_SECONDS until no request is in progress."""
@@ -149,7 +155,7 @@ def create_server(app: Chalice, config: Config, port: int) -> LocalDevServer:
 def serve(app: Chalice, config: Config, port: int) -> None:
     """Serve an app on 127.0.0.1 until SIGTERM. Requests in progress are completed first."""
     server = create_server(app, config, port)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    shut_down_on_sigterm(server)
     try:
         server.serve_forever()
     finally:

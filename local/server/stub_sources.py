@@ -11,7 +11,6 @@ Written from the public documentation:
 
 import base64
 import json
-import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
+
+from local.server.shutdown import shut_down_on_sigterm
 
 _UPDATED: Final = 1_760_000_000_000
 
@@ -300,8 +301,8 @@ class _Conversation(BaseHTTPRequestHandler):
 
 def serve(port: int) -> None:
     """Serve on 127.0.0.1 until SIGTERM."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with ThreadingHTTPServer(("127.0.0.1", port), _Conversation) as server:
+        shut_down_on_sigterm(server)
         server.serve_forever()
 
 

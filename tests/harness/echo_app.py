@@ -3,14 +3,14 @@
 import sys
 import time
 from threading import Barrier
-from typing import Final
+from typing import Any, Final
 
 from chalice.app import Chalice, Response
 from chalice.config import Config
 
 from chalicelib.entrypoints.http import convert_chalice_errors
 from chalicelib.kernel.core.version import API_VERSION
-from local.server.http_server import serve
+from local.server.http_server import Server, serve
 
 SLOW_SECONDS: Final = 3.0
 _PAIR: Final = Barrier(2, timeout=60)
@@ -54,5 +54,17 @@ def _slow() -> Response:
     return _text_response("slept")
 
 
+def _delay_after_start_of_thread(seconds: float) -> None:
+    """Let the server's main thread stay with each connection for some time after the connection's thread started."""
+    process_request = Server.process_request
+
+    def process_request_and_sleep(self: Server, request: Any, client_address: Any) -> None:
+        process_request(self, request, client_address)
+        time.sleep(seconds)
+
+    Server.process_request = process_request_and_sleep
+
+
 if __name__ == "__main__":
+    _delay_after_start_of_thread(0.5)
     serve(echo, Config.create(chalice_app=echo), int(sys.argv[1]))
