@@ -129,7 +129,7 @@ class CoverageMap:
             self.seconds |= {
                 _XDIST_GROUP.sub("", test): seconds for test, seconds in recorded.items() if seconds < float("inf")
             }
-            self._breadth.update(dict(_query(file, _COUNT_FILES)))
+            self._breadth |= Counter(dict(_query(file, _COUNT_FILES)))
         self._tests_by_file: dict[Path, list[str]] = defaultdict(list)
         for test in self.seconds:
             self._tests_by_file[ROOT / test.partition("::")[0]].append(test)
@@ -188,8 +188,8 @@ class CoverageMap:
         """Return tests in the order in which they are chosen.
 
         A test is specific if its name contains that of the function, or else if it executes few files. The most
-        specific tests alternate with the most specific ones of each file with tests, and with the most specific ones
-        for each set of executed lines of the changed file.
+        specific tests alternate with the most specific ones of each file with tests, with the most specific ones for
+        each set of executed lines of the changed file, and with the cheapest ones.
         """
 
         def distance(test: str) -> tuple[bool, int, float, str]:
@@ -201,7 +201,8 @@ class CoverageMap:
         by_test_file = [test for _, test in _in_rounds(chosen, lambda test: test.partition("::")[0])]
         by_lines = [test for _, test in _in_rounds(nearest, lambda test: file.lines_by_test.get(test, ()))]
         named = [test for test in chosen if not distance(test)[0]]
-        alternating = chain.from_iterable(zip_longest(chosen, by_test_file, by_lines))
+        cheapest = sorted(chosen, key=lambda test: self.seconds[test])
+        alternating = chain.from_iterable(zip_longest(chosen, by_test_file, by_lines, cheapest))
         return [*dict.fromkeys((*named, *filter(None, alternating)))]
 
 

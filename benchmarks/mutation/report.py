@@ -30,10 +30,11 @@ a limit or a condition, and runs the tests that execute this place. A mutant is 
   no longer contains is *gone*.
 - A recording of the lines that each test executes selects the tests of a mutant: tests that execute the changed
   statement, for at most {budget} seconds of processor time. Tests whose names contain that of the function come first.
-  Then the tests that execute the fewest files alternate with tests from other files, and with tests that execute other
-  lines of the changed file. If the statement runs only when its module is imported, the tests are those that execute
-  related lines or mention the changed constant, and those that compare the declarations of all modules with documents
-  and lists. So the score is a lower bound: a test that was not selected may kill a survivor.
+  Then the tests that execute the fewest files alternate with tests from other files, with tests that execute other
+  lines of the changed file, and with the cheapest tests. If the statement runs only when its module is imported, the
+  tests are those that execute related lines or mention the changed constant, and those that compare the declarations
+  of all modules with documents and lists. So the score is a lower bound: a test that was not selected may kill a
+  survivor.
 - A mutant that *outlived* {seconds} seconds of processor time counts as survived. A mutant that cannot be imported is
   not counted.
 - Tests that start processes do not take part: `tests/emulator`, `tests/deployed`, `tests/infrastructure` and
