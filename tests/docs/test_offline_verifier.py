@@ -298,5 +298,5 @@ class TestCheckpoint:
         ],
     )
     def test_a_malformed_checkpoint_is_rejected(self, text):
-        with pytest.raises(InvalidInput, match="^This is no checkpoint: "):
+        with pytest.raises(InvalidInput, match=r"^This is no checkpoint: "):
             verify_checkpoint_note(text, base64.b64decode(PUBLIC_KEY))
