@@ -155,7 +155,7 @@ def create_server(app: Chalice, config: Config, port: int) -> LocalDevServer:
 def serve(app: Chalice, config: Config, port: int) -> None:
     """Serve an app on 127.0.0.1 until SIGTERM. Requests in progress are completed first."""
     server = create_server(app, config, port)
-    shut_down_on_sigterm(server)
+    shut_down_on_sigterm(server.server)
     try:
         server.serve_forever()
     finally:

@@ -12,7 +12,7 @@ from chalicelib.entrypoints.http import convert_chalice_errors
 from chalicelib.kernel.core.version import API_VERSION
 from local.server.http_server import Server, serve
 
-SLOW_SECONDS: Final = 3.0
+_SLOW_SECONDS: Final = 3.0
 _PAIR: Final = Barrier(2, timeout=60)
 
 echo = Chalice(app_name="echo", configure_logs=False)
@@ -50,7 +50,7 @@ def _nothing() -> Response:
 def _slow() -> Response:
     sys.stdout.write("in progress\n")
     sys.stdout.flush()
-    time.sleep(SLOW_SECONDS)
+    time.sleep(_SLOW_SECONDS)
     return _text_response("slept")
 
 

@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
+from select import select
 from socket import SHUT_WR, create_connection
 
 import pytest
@@ -205,6 +206,7 @@ def test_a_stop_completes_requests_in_progress_and_accepts_no_others():
     assert process.stdout.readline() == b"in progress\n"
     process.send_signal(signal.SIGTERM)  # The main thread still starts the thread of the connection.
     wait_until(lambda: is_refused(port))
+    assert select([slow.sock], [], [], 0)[0] == [], "the response is there already"
     response = slow.getresponse()
     assert (response.read(), response.headers["Connection"]) == (b"slept", "close")
     assert process.wait(timeout=60) == 0
