@@ -187,23 +187,25 @@ class CoverageMap:
     def _in_order_of_choice(self, tests: Iterable[str], file: FileCoverage, function: str) -> list[str]:
         """Return tests in the order in which they are chosen.
 
-        A test is specific if its name contains that of the function, or else if it executes few files. The most
-        specific tests alternate with the most specific ones of each file with tests, with the most specific ones for
-        each set of executed lines of the changed file, and with the cheapest ones.
+        The tests whose names contain that of the function come first. Of the others, those that execute the fewest
+        files are the most specific ones. They alternate with the most specific ones of each file with tests, with the
+        most specific ones for each set of executed lines of the changed file, and with the cheapest ones.
         """
 
+        def is_named(test: str) -> bool:
+            return bool(function) and function in test
+
         def distance(test: str) -> tuple[bool, int, float, str]:
-            return not function or function not in test, self._breadth[test], self.seconds[test], test
+            return not is_named(test), self._breadth[test], self.seconds[test], test
 
         nearest = sorted(tests, key=distance)
         few_cases = _in_rounds(nearest, lambda test: test.partition("[")[0])
         chosen = [test for round_number, test in few_cases if round_number < MAX_CASES_PER_FUNCTION]
         by_test_file = [test for _, test in _in_rounds(chosen, lambda test: test.partition("::")[0])]
         by_lines = [test for _, test in _in_rounds(nearest, lambda test: file.lines_by_test.get(test, ()))]
-        named = [test for test in chosen if not distance(test)[0]]
         cheapest = sorted(chosen, key=lambda test: self.seconds[test])
         alternating = chain.from_iterable(zip_longest(chosen, by_test_file, by_lines, cheapest))
-        return [*dict.fromkeys((*named, *filter(None, alternating)))]
+        return [*dict.fromkeys((*filter(is_named, chosen), *filter(None, alternating)))]
 
 
 def _in_rounds(tests: Iterable[str], group: Callable[[str], Hashable]) -> list[tuple[int, str]]:

@@ -76,7 +76,7 @@ def main() -> None:
         reliable = {number: outcome for number, outcome in outcomes.items() if number not in repeated}
         OUTCOMES_FILE.write_text("".join(_to_line(number, outcome) for number, outcome in reliable.items()))
         outcomes = _measure(mutants, coverage_map, unreliable)
-    environment = {**describe_environment(), "commit": _commit(), "tests": f"{len(coverage_map.seconds):,}"}
+    environment = {**describe_environment(), "commit": _commit(), "tests": len(coverage_map.seconds)}
     report.save(environment, mutants, outcomes)
 
 

@@ -39,12 +39,14 @@ a limit or a condition, and runs the tests that execute this place. A mutant is 
   not counted.
 - Tests that start processes do not take part: `tests/emulator`, `tests/deployed`, `tests/infrastructure` and
   `tests/issuer`. Neither do the exhaustive tests.
+- A measurement that was stopped keeps its outcomes when it continues. So an earlier version of the tests or of their
+  selection may have killed a mutant, and survivors may have been measured several times.
 - Every test that killed a mutant also ran against the unchanged code. Where it failed there, the mutant was measured
   again without it.
 """
 
 
-def save(environment: Mapping[str, str], mutants: list[Mutant], outcomes: Mapping[int, Outcome]) -> None:
+def save(environment: Mapping[str, Any], mutants: list[Mutant], outcomes: Mapping[int, Outcome]) -> None:
     """Store the results, keep the previous ones for comparison, and write the page."""
     verdicts = [
         outcomes[number].verdict if number in outcomes else "not measured" if place_or_none(mutant) else "gone"
@@ -76,8 +78,8 @@ def render_page(mutants: list[Mutant], results: Mapping[str, Any]) -> str:
     )
 
 
-def _describe_tests(environment: Mapping[str, str]) -> str:
-    return f"{environment['tests']} tests of commit {environment['commit']}"
+def _describe_tests(environment: Mapping[str, Any]) -> str:
+    return f"{environment['tests']:,} tests of commit {environment['commit']}"
 
 
 def _render_scores(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
@@ -97,7 +99,7 @@ def _render_scores(mutants: list[Mutant], verdicts: list[str], before: Any) -> l
 
 def _render_comparison(mutants: list[Mutant], verdicts: list[str], before: Any) -> list[str]:
     lines = [
-        f"The mutants that the measurement before counted as well ({_describe_tests(before['of'])}):",
+        f"The mutants that the previous measurement also counted ({_describe_tests(before['of'])}):",
         "",
         "| Group | Mutants | Score before | Score |",
         "| --- | ---: | ---: | ---: |",

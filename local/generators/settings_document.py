@@ -38,8 +38,8 @@ def _meaning(field: FieldInfo) -> str:
 
 def _range(field: FieldInfo) -> str:
     """Return the sentence that names the bounds of a number, with a space before it, or ""."""
-    bounds = [_describe_bound(each) for each in field.metadata]
-    return f" {', '.join(filter(None, bounds)).capitalize()}." if any(bounds) else ""
+    bounds = [bound for each in field.metadata if (bound := _describe_bound(each))]
+    return f" {', '.join(bounds).capitalize()}." if bounds else ""
 
 
 def _describe_bound(constraint: object) -> str:
