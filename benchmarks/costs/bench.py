@@ -78,9 +78,9 @@ class _MeteredApp:
 class Bench:
     """The environment of the catalogue's examples, in which every invocation is measured."""
 
-    def __init__(self, world: TenantFixture, app: _MeteredApp) -> None:
-        self._world, self._app = world, app
-        world.workers.run_until_idle()
+    def __init__(self, tenant: TenantFixture, app: _MeteredApp) -> None:
+        self._tenant, self._app = tenant, app
+        tenant.workers.run_until_idle()
         self._initial_state = snapshots.take_snapshot()
 
     def measure_operations(self, times: int, names: Container[str] | None = None) -> Iterator[tuple[str, Record]]:
@@ -99,10 +99,10 @@ class Bench:
             CHANGE_WITH_WEBHOOK,
             self._measure_repeatedly(times, lambda: self._perform(update_organization), self._add_responsive_webhook),
         )
-        yield EMPTY_SWEEP, self._measure_repeatedly(times, self._world.workers.run_sweep)
+        yield EMPTY_SWEEP, self._measure_repeatedly(times, self._tenant.workers.run_sweep)
         yield (
             EMPTY_ANCHORING,
-            self._measure_repeatedly(times, self._world.workers.run_hourly_anchoring, self._anchor_logs),
+            self._measure_repeatedly(times, self._tenant.workers.run_hourly_anchoring, self._anchor_logs),
         )
         yield (
             LIST_OF_100,
@@ -115,12 +115,12 @@ class Bench:
         """Restore the initial state, and let the process cache the containers."""
         snapshots.restore_snapshot(self._initial_state)
         watch_all_clients()
-        self._world.warm_caches()
+        self._tenant.warm_caches()
 
     def perform(self, operation_id: str) -> None:
         """Perform an operation and its background work."""
         self._perform(next(each for each in all_operations() if each.id == operation_id))
-        self._world.workers.deliver()
+        self._tenant.workers.deliver()
 
     def _measure_repeatedly(
         self, times: int, action: Callable[[], object], prepare: Callable[[], object] | None = None
@@ -131,11 +131,11 @@ class Bench:
         self.reset()
         if prepare:
             prepare()
-            self._world.warm_caches()
+            self._tenant.warm_caches()
         stored_bytes_before = _total_stored_bytes()
         self._app.invocations.clear()
         action()
-        self._world.workers.deliver()
+        self._tenant.workers.deliver()
         invocations = [invocation.to_record() for invocation in self._app.invocations]
         return {
             "turns": invocations,
@@ -144,24 +144,24 @@ class Bench:
         }
 
     def _perform(self, operation: Operation, **options: Any) -> ApiResponse:
-        response = registry.call_operation(operation, self._world, **options)
+        response = registry.call_operation(operation, self._tenant, **options)
         if response.status != operation.success:
             raise SystemExit(f"{operation.id}: {response.text}")
         return response
 
     def _add_responsive_webhook(self) -> None:
-        organization = self._world.organization
-        create_webhook(self._world.api, organization, "https://receiver.example/", events=["organization.updated"])
+        organization = self._tenant.organization
+        create_webhook(self._tenant.api, organization, "https://receiver.example/", events=["organization.updated"])
         for name in ("Asked for the first time", "Known to answer"):
-            rename_organization(self._world.api, organization, name)
-            self._world.workers.deliver()
+            rename_organization(self._tenant.api, organization, name)
+            self._tenant.workers.deliver()
 
     def _anchor_logs(self) -> None:
-        self._world.workers.run_hourly_anchoring()
-        self._world.workers.deliver(include_delayed=True)
+        self._tenant.workers.run_hourly_anchoring()
+        self._tenant.workers.deliver(include_delayed=True)
 
     def _add_members(self) -> None:
-        registry.add_neighbours(self._world, 100)
+        registry.add_neighbours(self._tenant, 100)
 
 
 @contextmanager
@@ -170,11 +170,11 @@ def open_bench() -> Iterator[Bench]:
     from app import app
 
     output = io.StringIO()
-    with redirect_stdout(output), standalone_tenant() as world:
+    with redirect_stdout(output), standalone_tenant() as tenant:
         metered_app = _MeteredApp(app, output)
-        world.api._app = metered_app  # noqa: SLF001 - all requests reach the service through it
-        world.workers = Workers(metered_app)  # type: ignore[arg-type]
-        yield Bench(world, metered_app)
+        tenant.api._app = metered_app  # noqa: SLF001 - all requests reach the service through it
+        tenant.workers = Workers(metered_app)  # type: ignore[arg-type]
+        yield Bench(tenant, metered_app)
 
 
 def calls_by_invocation(record: Record) -> list[list[str]]:

@@ -37,17 +37,17 @@ _MIN_ID_CHARACTERS: Final = 20
 """The minimum length of an id that is built from a timestamp and random characters."""
 
 
-def add_neighbors(default: Snapshot, empty: Snapshot, feature: str, world: TenantFixture, count: int) -> Snapshot:
+def add_neighbors(default: Snapshot, empty: Snapshot, feature: str, tenant: TenantFixture, count: int) -> Snapshot:
     """Return a table like `default`, with `count` neighbors of the records in a feature's examples."""
     if feature in BOUNDED_FEATURES:
         return default
     if feature in LOG_FEATURES:
         snapshots.restore_snapshot(default)
-        add_feature_neighbours(feature, world, count - DEFAULT_SIZE)
+        add_feature_neighbours(feature, tenant, count - DEFAULT_SIZE)
         return snapshots.take_snapshot()
     snapshots.restore_snapshot(empty)
     keys_before = set(snapshots.items_by_key())
-    add_feature_neighbours(_FEATURE_OF_NEIGHBORS.get(feature, feature), world, DEFAULT_SIZE)
+    add_feature_neighbours(_FEATURE_OF_NEIGHBORS.get(feature, feature), tenant, DEFAULT_SIZE)
     partitions: Any = memory_aws.get_table().items
     keys = [(pk, sk) for pk in partitions for sk in partitions[pk] if (pk.value, sk.value) not in keys_before]
     neighbors = [partitions[pk][sk] for pk, sk in keys if _SET_MEMBER_PREFIX not in sk.value]

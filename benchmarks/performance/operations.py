@@ -35,19 +35,19 @@ Measurement = dict[str, Any]
 
 def main() -> None:
     """Measure, store the results, and write the page."""
-    with redirect_stdout(StringIO()), standalone_tenant() as world:  # Discard the service's log output.
-        measured = dict(measure_operations(world, SIZES))
+    with redirect_stdout(StringIO()), standalone_tenant() as tenant:  # Discard the service's log output.
+        measured = dict(measure_operations(tenant, SIZES))
     document.save_results("operations", {"of": describe_environment(), "operations": measured})
 
 
-def measure_operations(world: TenantFixture, sizes: Iterable[int]) -> Iterator[tuple[str, list[Measurement]]]:
+def measure_operations(tenant: TenantFixture, sizes: Iterable[int]) -> Iterator[tuple[str, list[Measurement]]]:
     """Yield the measurements of each operation at these sizes. Other features keep 10 neighbors."""
-    world.workers.run_until_idle()
+    tenant.workers.run_until_idle()
     aws.reset_clients()
     aws_calls.watch_clients()
     watch_new_clients()
     empty = snapshots.take_snapshot()
-    add_neighbours(world, DEFAULT_SIZE)
+    add_neighbours(tenant, DEFAULT_SIZE)
     default = snapshots.take_snapshot()
     for feature, grouped in groupby(sorted(all_operations(), key=get_feature), get_feature):
         print(feature, file=sys.stderr, flush=True)
@@ -57,19 +57,19 @@ def measure_operations(world: TenantFixture, sizes: Iterable[int]) -> Iterator[t
             if feature in LOG_FEATURES and size > MAX_LOG_ENTRIES:
                 continue
             gc.unfreeze()
-            table = add_neighbors(default, empty, feature, world, size)
+            table = add_neighbors(default, empty, feature, tenant, size)
             gc.freeze()  # Garbage collection of 10,000 records would take most of the time.
             for operation in feature_operations:
-                measurements[operation.id].append(measure_operation(operation, world, table))
+                measurements[operation.id].append(measure_operation(operation, tenant, table))
         yield from measurements.items()
 
 
-def measure_operation(operation: Operation, world: TenantFixture, table: Snapshot) -> Measurement:
+def measure_operation(operation: Operation, tenant: TenantFixture, table: Snapshot) -> Measurement:
     """Measure an operation's AWS calls on a table. Raises SystemExit if it fails."""
     snapshots.restore_snapshot(table)
-    world.warm_caches()
+    tenant.warm_caches()
     with aws_calls.call_with_http_requests(), meter_usage() as usage:
-        response = call_operation(operation, world)
+        response = call_operation(operation, tenant)
     if response.status != operation.success:
         raise SystemExit(f"{operation.id}: {response.text}")
     return {

@@ -38,7 +38,7 @@ def external_servers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def tenant(api: ApiClient, workers: Workers, people: People, mailbox: Mailbox, external_servers: None) -> TenantFixture:
     """Two populated organizations, with e-mail and webhooks configured."""
-    tenant = snapshots.create_or_restore(("world",), lambda: TenantFixture.create(api, workers, people))
+    tenant = snapshots.create_or_restore(("tenant",), lambda: TenantFixture.create(api, workers, people))
     return replace(tenant, api=api, workers=workers)
 
 
@@ -50,7 +50,7 @@ def restore_tenant(tenant: TenantFixture) -> RestoreTenant:
     """
 
     def begin(prepare: Callable[..., T] | None = None, *arguments: object) -> T | None:
-        snapshots.create_or_restore(("world",), lambda: tenant)  # Discard the changes of the test so far.
+        snapshots.create_or_restore(("tenant",), lambda: tenant)  # Discard the changes of the test so far.
         return (
             snapshots.create_or_restore((prepare, *arguments), lambda: prepare(tenant, *arguments)) if prepare else None
         )

@@ -103,11 +103,11 @@ OTHER_CALLS: Final = {
 """Calls of read operations other than reads of the table, and the reasons."""
 
 
-def call_successfully(operation: Operation, world: TenantFixture, **options: Any) -> ApiResponse:
+def call_successfully(operation: Operation, tenant: TenantFixture, **options: Any) -> ApiResponse:
     """Call an operation, lists with a page size that is always reached and POST requests with an idempotency key."""
     idempotency_headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else None
     answer = call_operation(
-        operation, world, query={"limit": 3} if operation.is_list else None, headers=idempotency_headers, **options
+        operation, tenant, query={"limit": 3} if operation.is_list else None, headers=idempotency_headers, **options
     )
     return answer.expect(operation.success)
 
@@ -125,9 +125,9 @@ def summarize_call(call: Call) -> Mapping[str, object]:
     }
 
 
-def call_with_warm_caches(operation: Operation, world: TenantFixture, **options: Any) -> ApiResponse:
-    world.warm_caches()
-    return call_successfully(operation, world, **options)
+def call_with_warm_caches(operation: Operation, tenant: TenantFixture, **options: Any) -> ApiResponse:
+    tenant.warm_caches()
+    return call_successfully(operation, tenant, **options)
 
 
 @parametrize_operations()
@@ -250,5 +250,5 @@ def test_an_api_key_takes_one_read_that_is_cached(operation, tenant, restore_ten
         assert call_successfully(operation, tenant, caller=key).calls.names_of_service("dynamodb") == first[1:]
 
 
-def admin_key(world: TenantFixture) -> callers.Caller:
-    return world.create_api_key("admin")
+def admin_key(tenant: TenantFixture) -> callers.Caller:
+    return tenant.create_api_key("admin")

@@ -73,9 +73,9 @@ def split_header(value: str) -> set[str]:
     return {name.strip() for name in value.split(",")}
 
 
-def assert_cursors_are_rejected(operation: Operation, world: TenantFixture, *cursors: str) -> None:
+def assert_cursors_are_rejected(operation: Operation, tenant: TenantFixture, *cursors: str) -> None:
     for cursor in cursors:
-        response = call_operation(operation, world, query={"limit": 1, "cursor": cursor})
+        response = call_operation(operation, tenant, query={"limit": 1, "cursor": cursor})
         assert (response.status_and_code, [*response.errors]) == ("400 invalid_cursor", ["query/cursor"]), cursor
 
 

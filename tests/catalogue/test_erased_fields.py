@@ -42,21 +42,21 @@ def test_no_field_of_any_record_names_an_erased_person(api, tenant, workers, clo
     assert [(name, item) for name, item in mentions(owner) if home.id in json.dumps(item, default=to_json_value)] == []
 
 
-def call_all_operations(world: TenantFixture, owner: Person) -> None:
+def call_all_operations(tenant: TenantFixture, owner: Person) -> None:
     """Call each operation that stores something as the owner.
 
     Some calls fail because an earlier one has created the same record.
     """
     for operation in (o for o in all_operations() if o.emits and o.method != "DELETE" and o.id not in NOT_CALLED):
         if operation.access not in (Caller.OPERATOR, Caller.PUBLIC):
-            call_operation(operation, world, caller=owner, json=body_in_organization(operation, world))
+            call_operation(operation, tenant, caller=owner, json=body_in_organization(operation, tenant))
 
 
-def body_in_organization(operation: Operation, world: TenantFixture) -> Any:
+def body_in_organization(operation: Operation, tenant: TenantFixture) -> Any:
     """Return the body of an operation's example, with her organization if the operation takes one."""
-    body = get_example(operation, world).body
+    body = get_example(operation, tenant).body
     fields_ = operation.body_model.model_fields if operation.body_model else {}
-    return {**(body or {}), "organizationId": world.id} if "organization_id" in fields_ else body
+    return {**(body or {}), "organizationId": tenant.id} if "organization_id" in fields_ else body
 
 
 def mentions(person: Person) -> Iterator[tuple[str, dict[str, Any]]]:

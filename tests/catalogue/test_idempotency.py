@@ -17,8 +17,8 @@ ACCESS_LOST: Final = ("403 insufficient_role", "404 not_found")
 """The problems for callers whose access the first request removed: the key is looked up after authorization."""
 
 
-def send_with_key(operation: Operation, world: TenantFixture, key: str = KEY, **options: Any) -> ApiResponse:
-    return call_operation(operation, world, headers={"Idempotency-Key": key}, **options)
+def send_with_key(operation: Operation, tenant: TenantFixture, key: str = KEY, **options: Any) -> ApiResponse:
+    return call_operation(operation, tenant, headers={"Idempotency-Key": key}, **options)
 
 
 @parametrize_operations(lambda o: o.method == "POST" and o.emits_events)

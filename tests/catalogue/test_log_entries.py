@@ -49,14 +49,14 @@ def compared_fields(record: Json) -> Json:
     return {"items": [*items], **{f"items.{key}": item for key, item in items.items()}}
 
 
-def read_record(world: TenantFixture, path: str) -> Json | None:
+def read_record(tenant: TenantFixture, path: str) -> Json | None:
     """Return the record or record set at a path as the owner or an operator sees it, or None.
 
     Fields that are generated for each read are replaced.
     """
-    answer = world.api.get(path, caller=world.people.owner)
+    answer = tenant.api.get(path, caller=tenant.people.owner)
     if answer.status in (403, 404):
-        answer = world.api.get(path, caller=world.people.operator)
+        answer = tenant.api.get(path, caller=tenant.people.operator)
     if answer.status != 200:
         return None
     if "nextCursor" in answer.json:
@@ -68,9 +68,9 @@ OPERATIONS_WITH_UNREADABLE_RECORDS: Final = frozenset({"unsubscribe"})
 """Operations whose record no caller can read, because it would reveal an e-mail address."""
 
 
-def assert_actor_context_and_target(operation: Operation, world: TenantFixture, answer: ApiResponse) -> None:
+def assert_actor_context_and_target(operation: Operation, tenant: TenantFixture, answer: ApiResponse) -> None:
     entry = log_proof.entry_of_request(answer)
-    assert entry["actor"] == expected_actor(operation, get_caller(operation, world))
+    assert entry["actor"] == expected_actor(operation, get_caller(operation, tenant))
     assert entry["context"] == {
         "operationId": operation.id,
         "requestId": answer.request_id,

@@ -57,13 +57,13 @@ def is_public(operation: Operation) -> bool:
     )
 
 
-def is_visible_only_to_creator(operation: Operation, world: TenantFixture) -> bool:
+def is_visible_only_to_creator(operation: Operation, tenant: TenantFixture) -> bool:
     of_a_record = bool(operation.record_types_by_parameter) and not isinstance(operation.access, RequireRole)
-    return of_a_record and get_example(operation, world).only_caller is not None
+    return of_a_record and get_example(operation, tenant).only_caller is not None
 
 
-def is_open_to_all_callers(operation: Operation, world: TenantFixture) -> bool:
-    return is_public(operation) and get_example(operation, world).only_caller is None
+def is_open_to_all_callers(operation: Operation, tenant: TenantFixture) -> bool:
+    return is_public(operation) and get_example(operation, tenant).only_caller is None
 
 
 def outcome_of(operation: Operation, answer: ApiResponse) -> str:
@@ -71,27 +71,27 @@ def outcome_of(operation: Operation, answer: ApiResponse) -> str:
     return "success" if answer.status == operation.success else answer.status_and_code
 
 
-def outcome_of_call(operation: Operation, world: TenantFixture, caller: callers.Caller | None, **options: Any) -> str:
-    return outcome_of(operation, call_operation(operation, world, caller=caller, **options))
+def outcome_of_call(operation: Operation, tenant: TenantFixture, caller: callers.Caller | None, **options: Any) -> str:
+    return outcome_of(operation, call_operation(operation, tenant, caller=caller, **options))
 
 
-def expected_without_credential(operation: Operation, world: TenantFixture) -> str:
-    if is_open_to_all_callers(operation, world):
+def expected_without_credential(operation: Operation, tenant: TenantFixture) -> str:
+    if is_open_to_all_callers(operation, tenant):
         return "success"
     # Only one person may make some calls whose target is public.
     hidden = isinstance(operation.access, RequireRole) and operation.access.if_published
     return "404 not_found" if hidden else "401 unauthenticated"
 
 
-def expected_for_outsiders(operation: Operation, world: TenantFixture) -> str:
-    if is_visible_only_to_creator(operation, world):
+def expected_for_outsiders(operation: Operation, tenant: TenantFixture) -> str:
+    if is_visible_only_to_creator(operation, tenant):
         return "404 not_found"
     if isinstance(operation.access, RequireRole):
-        is_open = is_public(operation) or get_example(operation, world).is_open_to_all_users
+        is_open = is_public(operation) or get_example(operation, tenant).is_open_to_all_users
         return "success" if is_open else "404 not_found"
     if operation.access is Caller.OPERATOR:
         return "403 forbidden"
-    return "403 email_mismatch" if get_example(operation, world).only_caller else "success"
+    return "403 email_mismatch" if get_example(operation, tenant).only_caller else "success"
 
 
 def expected_for_role(operation: Operation, role: Role) -> str:
@@ -249,33 +249,33 @@ def scope_allows(operation: Operation, scope: str) -> bool:
     return scope in (f"{area}:{verb}", f"{area}:write")
 
 
-def keys_of_every_kind(world: TenantFixture) -> dict[str, callers.Caller]:
+def keys_of_every_kind(tenant: TenantFixture) -> dict[str, callers.Caller]:
     """Return keys of the organization by their single scope or the reason of their rejection, and two of the rivals."""
-    keys = {scope: world.create_api_key(scope) for scope in GENERAL_SCOPES}
+    keys = {scope: tenant.create_api_key(scope) for scope in GENERAL_SCOPES}
     for area in AREAS:
-        keys |= {scope: world.create_api_key(scope, name="Robot") for scope in (f"{area}:read", f"{area}:write")}
-        keys[f"all but {area}"] = world.create_api_key(*(f"{other}:write" for other in AREAS if other != area))
-    keys["revoked"], keys["rotated"] = world.create_api_key("admin"), world.create_api_key("admin")
-    keys["expired"] = world.create_api_key("admin", expiresAt=after(now(), days=1))
-    keys["elsewhere"] = world.create_api_key("admin", allowedIps=["198.51.100.0/24"])
-    keys |= {f"rivals' {scope}": create_api_key(world.api, world.rivals, scope) for scope in ("read", "admin")}
-    path, owner = world.organization.api_keys_path, world.people.owner
-    world.api.delete(f"{path}/{keys['revoked'].id}", caller=owner)
-    world.api.post(f"{path}/{keys['rotated'].id}/rotate", caller=owner, json={"graceHours": 0})
+        keys |= {scope: tenant.create_api_key(scope, name="Robot") for scope in (f"{area}:read", f"{area}:write")}
+        keys[f"all but {area}"] = tenant.create_api_key(*(f"{other}:write" for other in AREAS if other != area))
+    keys["revoked"], keys["rotated"] = tenant.create_api_key("admin"), tenant.create_api_key("admin")
+    keys["expired"] = tenant.create_api_key("admin", expiresAt=after(now(), days=1))
+    keys["elsewhere"] = tenant.create_api_key("admin", allowedIps=["198.51.100.0/24"])
+    keys |= {f"rivals' {scope}": create_api_key(tenant.api, tenant.rivals, scope) for scope in ("read", "admin")}
+    path, owner = tenant.organization.api_keys_path, tenant.people.owner
+    tenant.api.delete(f"{path}/{keys['revoked'].id}", caller=owner)
+    tenant.api.post(f"{path}/{keys['rotated'].id}/rotate", caller=owner, json={"graceHours": 0})
     return keys
 
 
-def expected_for_key(operation: Operation, world: TenantFixture, problem: str) -> str:
+def expected_for_key(operation: Operation, tenant: TenantFixture, problem: str) -> str:
     """Return the expected outcome for a key, given the outcome of operations that admit keys."""
     if operation.scope or problem.startswith(("401", "403 ip")):  # The state of the key is checked before its scopes.
         return problem
-    return "success" if is_open_to_all_callers(operation, world) else "403 forbidden"
+    return "success" if is_open_to_all_callers(operation, tenant) else "403 forbidden"
 
 
-def expected_for_scope(operation: Operation, world: TenantFixture, scope: str) -> str:
-    if is_open_to_all_callers(operation, world) or scope_allows(operation, scope):
-        return "404 not_found" if is_visible_only_to_creator(operation, world) else "success"
-    return expected_for_key(operation, world, "403 insufficient_scope")
+def expected_for_scope(operation: Operation, tenant: TenantFixture, scope: str) -> str:
+    if is_open_to_all_callers(operation, tenant) or scope_allows(operation, scope):
+        return "404 not_found" if is_visible_only_to_creator(operation, tenant) else "success"
+    return expected_for_key(operation, tenant, "403 insufficient_scope")
 
 
 @parametrize_operations(lambda o: o.scope)
@@ -316,21 +316,21 @@ def test_an_api_key_that_is_no_longer_valid_is_rejected(operation, tenant, resto
     assert answers == {why: expected_for_key(operation, tenant, problem) for why, problem in REJECTED_KEYS.items()}
 
 
-def create_platform_member(world: TenantFixture, role: Role) -> Person:
+def create_platform_member(tenant: TenantFixture, role: Role) -> Person:
     """Create a person with a role in the platform who is not a member of its organization."""
-    person = world.people.issuer.create_person(f"lise-{role}", "Lise Meitner")
-    add_platform_member(world.platform, person, role)
+    person = tenant.people.issuer.create_person(f"lise-{role}", "Lise Meitner")
+    add_platform_member(tenant.platform, person, role)
     return person
 
 
-def create_space_member(world: TenantFixture, role: Role) -> Person:
+def create_space_member(tenant: TenantFixture, role: Role) -> Person:
     """Create a person with a role in the space who is a plain member of the platform."""
-    person = create_platform_member(world, Role.MEMBER)
-    add_space_member(world.space, person, role)
+    person = create_platform_member(tenant, Role.MEMBER)
+    add_space_member(tenant.space, person, role)
     return person
 
 
-def expected_for_descendant_role(operation: Operation, world: TenantFixture, member_of: str, role: Role) -> str:
+def expected_for_descendant_role(operation: Operation, tenant: TenantFixture, member_of: str, role: Role) -> str:
     """Return the expected outcome for a role in the platform, or in the space of a plain member of the platform."""
     assert isinstance(operation.access, RequireRole)
     container_type, is_platform_role = operation.access.role_container_type, member_of == "platform"
@@ -343,7 +343,7 @@ def expected_for_descendant_role(operation: Operation, world: TenantFixture, mem
         return "403 insufficient_role"  # The platform is visible to them. The role is required in the organization.
     if operation.id == "list_invitations" and is_platform_role and role is Role.ADMIN:
         return "success"  # Admins of a platform can list its invitations, of which there are none.
-    return expected_for_outsiders(operation, world)
+    return expected_for_outsiders(operation, tenant)
 
 
 def role_container_type(operation: Operation) -> type[Container] | None:

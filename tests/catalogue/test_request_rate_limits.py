@@ -14,9 +14,9 @@ from tests.harness.parametrize_operations import parametrize_request_rules
 COUNTER_WRITE: Final = "dynamodb:UpdateItem"
 
 
-def call_with_credential(operation: Operation, world: TenantFixture) -> ApiResponse:
+def call_with_credential(operation: Operation, tenant: TenantFixture) -> ApiResponse:
     """Call an operation as its least privileged caller, with a credential even if it is anonymous."""
-    return call_operation(operation, world, caller=get_caller(operation, world) or world.people.owner)
+    return call_operation(operation, tenant, caller=get_caller(operation, tenant) or tenant.people.owner)
 
 
 @parametrize_request_rules()

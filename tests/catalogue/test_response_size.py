@@ -13,11 +13,11 @@ from tests.harness.parametrize_operations import parametrize_operations, paramet
 _NO_CONTENT = 204
 
 
-def read_list(operation: Operation, world: TenantFixture) -> tuple[list[Any], list[ApiResponse]]:
-    answers = [call_operation(operation, world)]
+def read_list(operation: Operation, tenant: TenantFixture) -> tuple[list[Any], list[ApiResponse]]:
+    answers = [call_operation(operation, tenant)]
     while cursor := answers[-1].json["nextCursor"]:
         assert len(answers) < 1000
-        answers.append(call_operation(operation, world, query={"cursor": cursor}))
+        answers.append(call_operation(operation, tenant, query={"cursor": cursor}))
     return [item for answer in answers for item in answer.json["items"]], answers
 
 

@@ -46,9 +46,9 @@ def is_publicly_cacheable(response: ApiResponse) -> bool:
     return bool(re.search("public|s-maxage", cache_control) or ("max-age" in cache_control and not is_restricted))
 
 
-def cache_partitions(operation: Operation, world: TenantFixture) -> set[str]:
+def cache_partitions(operation: Operation, tenant: TenantFixture) -> set[str]:
     """Return the partitions in which a read caches content that it generates from records."""
-    return {SITEMAP_PARTITION.format(site_id=world.site.id)} if operation.id == "get_sitemap" else set()
+    return {SITEMAP_PARTITION.format(site_id=tenant.site.id)} if operation.id == "get_sitemap" else set()
 
 
 @parametrize_operations()
@@ -81,11 +81,11 @@ def test_a_response_follows_the_conventions(operation, tenant, monkeypatch):
         assert_location_of_created_record(operation, tenant, answer)
 
 
-def assert_only_declared_changes(operation: Operation, world: TenantFixture, before: snapshots.Snapshot) -> None:
+def assert_only_declared_changes(operation: Operation, tenant: TenantFixture, before: snapshots.Snapshot) -> None:
     after = snapshots.items_by_key()
     changed = {key for key in {*before, *after} if before.get(key) != after.get(key)}
-    cached = {key for key in changed if key[0] in cache_partitions(operation, world)}
-    assert bool(cached) is bool(cache_partitions(operation, world))
+    cached = {key for key in changed if key[0] in cache_partitions(operation, tenant)}
+    assert bool(cached) is bool(cache_partitions(operation, tenant))
     assert bool(changed - cached) is operation.emits_events
 
 
@@ -98,10 +98,10 @@ def assert_readable_by_browsers(answer: ApiResponse) -> None:
     assert sent - READABLE_OR_BROWSER_HEADERS <= exposed
 
 
-def assert_location_of_created_record(operation: Operation, world: TenantFixture, answer: ApiResponse) -> None:
+def assert_location_of_created_record(operation: Operation, tenant: TenantFixture, answer: ApiResponse) -> None:
     token = answer.json.get("leadToken")
     headers = {"Lead-Token": token} if token else {}
-    created = world.api.get(answer.location, caller=get_caller(operation, world), headers=headers).expect(200)
+    created = tenant.api.get(answer.location, caller=get_caller(operation, tenant), headers=headers).expect(200)
     assert created.json == {n: None if n in secret_fields_of(operation) else v for n, v in answer.json.items()}
 
 

@@ -60,7 +60,7 @@ Keys = set[ItemKey]
 
 def revoke_before_commit(
     operation: Operation,
-    world: TenantFixture,
+    tenant: TenantFixture,
     caller: Caller | None,
     monkeypatch: pytest.MonkeyPatch,
     revoke: Callable[[TenantFixture, Caller | None], ApiResponse],
@@ -71,13 +71,13 @@ def revoke_before_commit(
     def write_after_revocation(writes: Sequence[writes.Write]) -> None:
         if len(writes) > 1:  # A single write only records something, such as the use of a key.
             monkeypatch.setattr(table, "write_transaction", write)
-            intervention = revoke(world, caller)
+            intervention = revoke(tenant, caller)
             assert intervention.status in (200, 204), intervention.text
             before.update(snapshots.items_by_key())
         write(writes)
 
     monkeypatch.setattr(table, "write_transaction", write_after_revocation)
-    answer = call_operation(operation, world, caller=caller)
+    answer = call_operation(operation, tenant, caller=caller)
     assert before, "the operation did not commit"
     return answer, changed_since(before)
 
@@ -90,45 +90,45 @@ def changed_since(before: dict[ItemKey, Item]) -> Keys:
     return {key for key in changed if not key[0].startswith("Y#") and not key[1].startswith(epoch_prefixes)}
 
 
-def authorized_caller(operation: Operation, world: TenantFixture) -> Person:
+def authorized_caller(operation: Operation, tenant: TenantFixture) -> Person:
     requires_owner = isinstance(operation.access, RequireRole) and operation.access.role == Role.OWNER
-    return world.people.owner if requires_owner else world.people.admin
+    return tenant.people.owner if requires_owner else tenant.people.admin
 
 
-def demote(world: TenantFixture, person: Caller) -> ApiResponse:
+def demote(tenant: TenantFixture, person: Caller) -> ApiResponse:
     """Lower the role of a person: the owner becomes an admin, others become members."""
-    path, people = world.organization.path, world.people
+    path, people = tenant.organization.path, tenant.people
     if person is people.owner:
-        return world.api.post(f"{path}/transfer-ownership", caller=person, json={"newOwnerId": people.admin.id})
-    return world.api.patch(f"{path}/members/{person.id}", caller=people.owner, json={"role": "member"})
+        return tenant.api.post(f"{path}/transfer-ownership", caller=person, json={"newOwnerId": people.admin.id})
+    return tenant.api.patch(f"{path}/members/{person.id}", caller=people.owner, json={"role": "member"})
 
 
-def remove(world: TenantFixture, person: Caller) -> ApiResponse:
-    remover = world.people.owner
+def remove(tenant: TenantFixture, person: Caller) -> ApiResponse:
+    remover = tenant.people.owner
     if person is remover:
-        assert demote(world, person).status == 200
-        remover = world.people.admin
-    return world.api.delete(f"{world.organization.path}/members/{person.id}", caller=remover)
+        assert demote(tenant, person).status == 200
+        remover = tenant.people.admin
+    return tenant.api.delete(f"{tenant.organization.path}/members/{person.id}", caller=remover)
 
 
-def revoke_key(world: TenantFixture, key: Caller) -> ApiResponse:
-    return world.api.delete(f"{world.organization.api_keys_path}/{key.id}", caller=world.people.owner)
+def revoke_key(tenant: TenantFixture, key: Caller) -> ApiResponse:
+    return tenant.api.delete(f"{tenant.organization.api_keys_path}/{key.id}", caller=tenant.people.owner)
 
 
-def delete_organization(world: TenantFixture, _caller: Caller) -> ApiResponse:
-    return world.api.delete(world.organization.path, caller=world.people.owner)
+def delete_organization(tenant: TenantFixture, _caller: Caller) -> ApiResponse:
+    return tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)
 
 
-def list_revocations(operation: Operation, world: TenantFixture) -> Iterator[tuple[Any, Caller | None, str]]:
+def list_revocations(operation: Operation, tenant: TenantFixture) -> Iterator[tuple[Any, Caller | None, str]]:
     """Yield what can happen to the caller of an operation before its commit, the caller, and the expected problem."""
-    yield delete_organization, get_caller(operation, world), "404 not_found"
+    yield delete_organization, get_caller(operation, tenant), "404 not_found"
     role = operation.access.role if isinstance(operation.access, RequireRole) else None
     if role:
-        yield remove, authorized_caller(operation, world), "404 not_found"
+        yield remove, authorized_caller(operation, tenant), "404 not_found"
     if role not in (None, Role.MEMBER):
-        yield demote, authorized_caller(operation, world), "403 insufficient_role"
+        yield demote, authorized_caller(operation, tenant), "403 insufficient_role"
     if operation.scope and isinstance(operation.access, RequireRole):
-        yield revoke_key, world.create_api_key("admin"), "401 api_key_revoked"
+        yield revoke_key, tenant.create_api_key("admin"), "401 api_key_revoked"
 
 
 @parametrize_access_rules(lambda o: o.grants_access)

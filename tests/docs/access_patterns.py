@@ -41,20 +41,20 @@ _READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", 
 _WRITES: Final = ("dynamodb:TransactWriteItems", "dynamodb:UpdateItem")
 
 
-def access_patterns_page(world: TenantFixture) -> str:
-    """Return the document. The world is restored."""
+def access_patterns_page(tenant: TenantFixture) -> str:
+    """Return the document. The tenant is restored."""
     snapshot, rows = snapshots.take_snapshot(), []
     for operation in all_operations():
         snapshots.restore_snapshot(snapshot)
-        rows.append(_row(operation, world))
+        rows.append(_row(operation, tenant))
     snapshots.restore_snapshot(snapshot)
     return _HEAD + table(("operation", "reads", "transaction", "messages"), rows) + "\n"
 
 
-def _row(operation: Operation, world: TenantFixture) -> tuple[str, str, str, str]:
+def _row(operation: Operation, tenant: TenantFixture) -> tuple[str, str, str, str]:
     headers = {"Idempotency-Key": str(uuid4())} if operation.method == "POST" else {}
-    world.warm_caches()
-    answer = call_operation(operation, world, headers=headers).expect(operation.success)
+    tenant.warm_caches()
+    answer = call_operation(operation, tenant, headers=headers).expect(operation.success)
     calls = answer.calls.call_list
     reads = [_describe_read(call) for call in calls if call.name in _READS]
     writes = [_describe_write(call) for call in calls if call.name in _WRITES]
@@ -113,5 +113,5 @@ def _join_counted(names: Iterable[str], separator: str = ", ") -> str:
 
 
 if __name__ == "__main__":
-    with standalone_tenant() as world:
-        FILE.write_text(access_patterns_page(world))
+    with standalone_tenant() as tenant:
+        FILE.write_text(access_patterns_page(tenant))

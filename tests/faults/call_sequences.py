@@ -39,12 +39,12 @@ def main() -> None:
     from tests.catalogue.standalone_tenant import standalone_tenant
     from tests.harness import snapshots
 
-    with standalone_tenant() as world:
+    with standalone_tenant() as tenant:
         snapshot = snapshots.take_snapshot()
         lines = []
         for operation in MUTATIONS:
             snapshots.restore_snapshot(snapshot)
-            lines.append(f"{operation.id}\t{sequence_of(call_operation(operation, world))}\n")
+            lines.append(f"{operation.id}\t{sequence_of(call_operation(operation, tenant))}\n")
     FILE.write_text("".join(sorted(lines)))
 
 

@@ -27,11 +27,9 @@ from tests.catalogue.tenant_fixture import TenantFixture, put_records
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import run_anchoring
-from tests.harness.channels import create_channel
-from tests.harness.channels import stored_channel as stored_room
+from tests.harness.channels import create_channel, stored_channel
 from tests.harness.clock import Clock
-from tests.harness.domains import claim_domain
-from tests.harness.domains import stored_custom_domain as stored_domain
+from tests.harness.domains import claim_domain, stored_custom_domain
 from tests.harness.exports import create_export
 from tests.harness.external_servers import GONE_URL, reject_deliveries, time_out_deliveries
 from tests.harness.invitations import create_invitation
@@ -43,14 +41,14 @@ from tests.harness.webhooks import create_webhook, rename_organization
 RunSchedule = Callable[[TenantFixture], None]
 
 
-def run_sweep(world: TenantFixture) -> None:
+def run_sweep(tenant: TenantFixture) -> None:
     """Run the schedule of every minute."""
-    world.workers.run_sweep()
+    tenant.workers.run_sweep()
 
 
-def run_anchoring_schedule(world: TenantFixture) -> None:
+def run_anchoring_schedule(tenant: TenantFixture) -> None:
     """Run the schedule of every hour."""
-    world.workers.run_hourly_anchoring()
+    tenant.workers.run_hourly_anchoring()
 
 
 @dataclass(frozen=True)
@@ -66,155 +64,157 @@ class TaskExample:
     run_schedule: RunSchedule = run_sweep
 
 
-def create_expiring_api_key(world: TenantFixture) -> ItemKey:
+def create_expiring_api_key(tenant: TenantFixture) -> ItemKey:
     """Create an API key that expires in a day."""
-    key = world.create_api_key("read", expiresAt=after(now(), days=1))
-    world.workers.run_until_idle()
-    return f"O#{world.id}", f"K#{key.id}"
+    key = tenant.create_api_key("read", expiresAt=after(now(), days=1))
+    tenant.workers.run_until_idle()
+    return f"O#{tenant.id}", f"K#{key.id}"
 
 
-def remove_admin_with_many_api_keys(world: TenantFixture) -> ItemKey:
+def remove_admin_with_many_api_keys(tenant: TenantFixture) -> ItemKey:
     """Remove an admin who created more API keys than one transaction revokes."""
-    owner, admin = world.people.owner, world.people.admin
+    owner, admin = tenant.people.owner, tenant.people.admin
     for _ in range(MAX_KEYS_PER_TRANSACTION + 2):
-        create_api_key(world.api, world.organization, "read", caller=admin)
-    assert world.api.delete(f"{world.organization.path}/members/{admin.id}", caller=owner).status == 204
+        create_api_key(tenant.api, tenant.organization, "read", caller=admin)
+    assert tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=owner).status == 204
     return _get_only_item_key("organization.api_key_revocation")
 
 
-def use_expiring_invitation(world: TenantFixture) -> ItemKey:
+def use_expiring_invitation(tenant: TenantFixture) -> ItemKey:
     """Return the key of the existing invitation."""
-    return f"O#{world.id}", f"I#{world.invitation.id}"
+    return f"O#{tenant.id}", f"I#{tenant.invitation.id}"
 
 
-def delete_organization(world: TenantFixture) -> ItemKey:
+def delete_organization(tenant: TenantFixture) -> ItemKey:
     """Delete an organization that contains more than one transaction removes, so that only its purge is due."""
-    for tenant in (world.organization, world.rivals):
-        assert world.api.delete(tenant.invitation.path, caller=tenant.owner).status == 204
-    assert world.api.delete(world.organization.path, caller=world.people.owner).status == 204
-    world.workers.run_until_idle()
-    return Organization.make_item_key(id=world.id)
+    for organization in (tenant.organization, tenant.rivals):
+        assert tenant.api.delete(organization.invitation.path, caller=organization.owner).status == 204
+    assert tenant.api.delete(tenant.organization.path, caller=tenant.people.owner).status == 204
+    tenant.workers.run_until_idle()
+    return Organization.make_item_key(id=tenant.id)
 
 
-def remove_member_with_many_dependents(world: TenantFixture) -> ItemKey:
+def remove_member_with_many_dependents(tenant: TenantFixture) -> ItemKey:
     """Remove a member with more dependent invitations and memberships than one transaction revokes."""
-    admin = world.people.admin
-    set_member_role(world.api, world.platform, admin, Role.EDITOR)
-    set_member_role(world.api, world.space, admin, Role.EDITOR)
+    admin = tenant.people.admin
+    set_member_role(tenant.api, tenant.platform, admin, Role.EDITOR)
+    set_member_role(tenant.api, tenant.space, admin, Role.EDITOR)
     for n in range(_INVITATION_COUNT):
-        create_invitation(world.api, world.organization, f"{n}@example.org", caller=admin)
-    removed = world.api.delete(f"{world.organization.path}/members/{admin.id}", caller=world.people.owner)
+        create_invitation(tenant.api, tenant.organization, f"{n}@example.org", caller=admin)
+    removed = tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=tenant.people.owner)
     assert removed.status == 204
-    world.workers.deliver()
+    tenant.workers.deliver()
     return _get_only_item_key("organization.departure")
 
 
-def invite_person(world: TenantFixture) -> ItemKey:
+def invite_person(tenant: TenantFixture) -> ItemKey:
     """Create an invitation whose email is not sent yet."""
-    create_invitation(world.api, world.organization, "sophie@example.org")
+    create_invitation(tenant.api, tenant.organization, "sophie@example.org")
     return _get_only_item_key("organization.invitation_mail")
 
 
-def create_erasure(world: TenantFixture) -> ItemKey:
+def create_erasure(tenant: TenantFixture) -> ItemKey:
     """Request the erasure of the editor, whom log entries name."""
-    owner, editor = world.people.owner, world.people.editor
-    member = f"{world.organization.path}/members/{editor.id}"
-    assert world.api.patch(member, caller=owner, json={"role": "member"}).status == 200
-    world.workers.run_until_idle()
-    erasure = world.api.post(f"{world.organization.path}/erasures", caller=owner, json={"email": editor.email})
-    return f"O#{world.id}", f"Z#{erasure.json['id']}"
+    owner, editor = tenant.people.owner, tenant.people.editor
+    member = f"{tenant.organization.path}/members/{editor.id}"
+    assert tenant.api.patch(member, caller=owner, json={"role": "member"}).status == 200
+    tenant.workers.run_until_idle()
+    erasure = tenant.api.post(f"{tenant.organization.path}/erasures", caller=owner, json={"email": editor.email})
+    return f"O#{tenant.id}", f"Z#{erasure.json['id']}"
 
 
-def prepare_export(world: TenantFixture) -> ItemKey:
+def prepare_export(tenant: TenantFixture) -> ItemKey:
     """Request an export of the log."""
-    return create_export(world.api, world.organization).item_key
+    return create_export(tenant.api, tenant.organization).item_key
 
 
-def use_expiring_export(world: TenantFixture) -> ItemKey:
+def use_expiring_export(tenant: TenantFixture) -> ItemKey:
     """Return the key of the existing export."""
-    return f"O#{world.id}", f"X#{world.organization.export_id}"
+    return f"O#{tenant.id}", f"X#{tenant.organization.export_id}"
 
 
-def delete_webhook_with_deliveries(world: TenantFixture) -> ItemKey:
+def delete_webhook_with_deliveries(tenant: TenantFixture) -> ItemKey:
     """Delete a webhook with more deliveries than one transaction removes."""
-    add_feature_neighbours("notifications.deliveries", world, table.MAX_TRANSACT_ITEMS)
-    assert world.api.delete(world.organization.webhook_path, caller=world.people.owner).status == 204
+    add_feature_neighbours("notifications.deliveries", tenant, table.MAX_TRANSACT_ITEMS)
+    assert tenant.api.delete(tenant.organization.webhook_path, caller=tenant.people.owner).status == 204
     return _get_only_item_key("organization.clearing")
 
 
-def create_replay(world: TenantFixture) -> ItemKey:
+def create_replay(tenant: TenantFixture) -> ItemKey:
     """Request a replay of two deliveries."""
-    add_feature_neighbours("notifications.deliveries", world, 2)
-    body = {"from": world.organization.record["createdAt"], "status": "succeeded"}
-    replay = world.api.post(f"{world.organization.webhook_path}/replay", caller=world.people.owner, json=body)
-    return f"O#{world.id}", f"R#{world.organization.webhook_id}#{replay.json['id']}"
+    add_feature_neighbours("notifications.deliveries", tenant, 2)
+    body = {"from": tenant.organization.record["createdAt"], "status": "succeeded"}
+    replay = tenant.api.post(f"{tenant.organization.webhook_path}/replay", caller=tenant.people.owner, json=body)
+    return f"O#{tenant.id}", f"R#{tenant.organization.webhook_id}#{replay.json['id']}"
 
 
-def grow_log(world: TenantFixture) -> ItemKey:
+def grow_log(tenant: TenantFixture) -> ItemKey:
     """Append to one organization's log after all logs were anchored."""
-    run_anchoring(world.workers)
-    assert world.api.patch(world.organization.path, caller=world.people.owner, json={"name": "Engines"}).status == 200
-    world.workers.run_until_idle()
-    return head_key(world.id)
+    run_anchoring(tenant.workers)
+    assert (
+        tenant.api.patch(tenant.organization.path, caller=tenant.people.owner, json={"name": "Engines"}).status == 200
+    )
+    tenant.workers.run_until_idle()
+    return head_key(tenant.id)
 
 
-def create_pending_channel_delivery(world: TenantFixture) -> ItemKey:
+def create_pending_channel_delivery(tenant: TenantFixture) -> ItemKey:
     """Create a delivery to a channel whose first attempt the provider rejected."""
-    channel = create_channel(world.api, world.organization, _CHANNEL_URL, events=["organization.updated"])
-    renamed = world.api.patch(world.organization.path, caller=world.people.owner, json={"name": "Engines"})
+    channel = create_channel(tenant.api, tenant.organization, _CHANNEL_URL, events=["organization.updated"])
+    renamed = tenant.api.patch(tenant.organization.path, caller=tenant.people.owner, json={"name": "Engines"})
     assert renamed.status == 200
     with reject_deliveries():
-        world.workers.deliver()
-    return stored_room(channel).item_key
+        tenant.workers.deliver()
+    return stored_channel(channel).item_key
 
 
-def create_pending_delivery(world: TenantFixture, url: str = "https://receiver.example/hooks") -> ItemKey:
+def create_pending_delivery(tenant: TenantFixture, url: str = "https://receiver.example/hooks") -> ItemKey:
     """Create a delivery to a webhook whose first attempt the endpoint rejected."""
-    created = create_webhook(world.api, world.organization, url, events=["organization.updated"])
-    world.workers.deliver()
-    rename_organization(world.api, world.organization, "Engines")
+    created = create_webhook(tenant.api, tenant.organization, url, events=["organization.updated"])
+    tenant.workers.deliver()
+    rename_organization(tenant.api, tenant.organization, "Engines")
     with reject_deliveries():
-        world.workers.deliver()
+        tenant.workers.deliver()
     (delivery,) = (item for item in memory_aws.all_items() if item["pk"] == f"V#{created.id}")
     return delivery["pk"], delivery["sk"]
 
 
-def create_delivery_to_gone_webhook(world: TenantFixture) -> ItemKey:
+def create_delivery_to_gone_webhook(tenant: TenantFixture) -> ItemKey:
     """Create a pending delivery to a webhook that will respond with 410."""
-    pk, _ = create_pending_delivery(world, GONE_URL)
-    return f"O#{world.id}", f"W#{pk.partition('#')[2]}"
+    pk, _ = create_pending_delivery(tenant, GONE_URL)
+    return f"O#{tenant.id}", f"W#{pk.partition('#')[2]}"
 
 
-def create_unresponsive_webhook(world: TenantFixture) -> ItemKey:
+def create_unresponsive_webhook(tenant: TenantFixture) -> ItemKey:
     """Create a webhook that timed out, with a further event that waits for it."""
     created = create_webhook(
-        world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"]
+        tenant.api, tenant.organization, "https://receiver.example/hooks", events=["organization.updated"]
     )
     with time_out_deliveries():
         for name in ("Engines", "More Engines"):
-            rename_organization(world.api, world.organization, name)
-            world.workers.deliver()
-    return f"O#{world.id}", f"W#{created.id}"
+            rename_organization(tenant.api, tenant.organization, name)
+            tenant.workers.deliver()
+    return f"O#{tenant.id}", f"W#{created.id}"
 
 
-def create_webhook_to_disable(world: TenantFixture) -> ItemKey:
+def create_webhook_to_disable(tenant: TenantFixture) -> ItemKey:
     """Create a webhook that responded with 410 and is not disabled yet."""
-    create_webhook(world.api, world.organization, GONE_URL, events=["organization.updated"])
-    world.workers.deliver()
-    rename_organization(world.api, world.organization, "Engines")
+    create_webhook(tenant.api, tenant.organization, GONE_URL, events=["organization.updated"])
+    tenant.workers.deliver()
+    rename_organization(tenant.api, tenant.organization, "Engines")
     with discard_messages("webhooks.disable"):
-        world.workers.deliver()
+        tenant.workers.deliver()
     return _get_only_item_key("organization.webhook.disabling")
 
 
-def create_exhausted_delivery(world: TenantFixture) -> ItemKey:
+def create_exhausted_delivery(tenant: TenantFixture) -> ItemKey:
     """Create a delivery that has failed for good, of which no event tells yet."""
-    create_webhook(world.api, world.organization, "https://receiver.example/hooks", events=["organization.updated"])
-    world.workers.deliver()
-    rename_organization(world.api, world.organization, "Engines")
+    create_webhook(tenant.api, tenant.organization, "https://receiver.example/hooks", events=["organization.updated"])
+    tenant.workers.deliver()
+    rename_organization(tenant.api, tenant.organization, "Engines")
     no_further_attempt = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
     with reject_deliveries(), no_further_attempt, discard_messages("webhooks.exhaust"):
-        world.workers.deliver()
+        tenant.workers.deliver()
     return _get_only_item_key("organization.webhook.exhaustion")
 
 
@@ -247,60 +247,63 @@ def discard_messages(name: str) -> Iterator[None]:
         yield
 
 
-def create_disabled_notice(world: TenantFixture) -> ItemKey:
+def create_disabled_notice(tenant: TenantFixture) -> ItemKey:
     """Create the pending notice of a disabled webhook."""
-    timestamp, key = now(), (f"O#{world.id}", f"W#{world.organization.webhook_id}")
+    timestamp, key = now(), (f"O#{tenant.id}", f"W#{tenant.organization.webhook_id}")
     reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": timestamp}
     webhook = Webhook.from_item(table.get(key) or {}).replace(**reason)
     put_records([webhook, DisabledNotice.create(webhook, timestamp)])
     return _get_only_item_key("organization.webhook.disabled_notice")
 
 
-def delete_platform(world: TenantFixture) -> ItemKey:
+def delete_platform(tenant: TenantFixture) -> ItemKey:
     """Delete a platform that has members, and spaces with members."""
-    for space in (world.space, create_space(world.api, world.platform, name="Mills")):
-        add_space_member(space, world.people.member)
-    assert world.api.delete(world.platform.path, caller=world.people.owner).status == 204
+    for space in (tenant.space, create_space(tenant.api, tenant.platform, name="Mills")):
+        add_space_member(space, tenant.people.member)
+    assert tenant.api.delete(tenant.platform.path, caller=tenant.people.owner).status == 204
     return _get_only_item_key("purge")
 
 
-def claim_unverifiable_domain(world: TenantFixture) -> ItemKey:
+def claim_unverifiable_domain(tenant: TenantFixture) -> ItemKey:
     """Claim a domain without DNS records."""
-    claim_domain(world.api, world.platform, "engines.example.com")
-    world.workers.deliver()
-    return stored_domain(world.platform).item_key
+    claim_domain(tenant.api, tenant.platform, "engines.example.com")
+    tenant.workers.deliver()
+    return stored_custom_domain(tenant.platform).item_key
 
 
-def delete_taxonomy_subtree(world: TenantFixture) -> ItemKey:
+def delete_taxonomy_subtree(tenant: TenantFixture) -> ItemKey:
     """Delete a taxonomy node with a child and attachments."""
-    root = world.organization.attachment.node
-    assert world.api.delete(root.path, caller=world.people.owner, query={"strategy": "cascade"}).status == 204
+    root = tenant.organization.attachment.node
+    assert tenant.api.delete(root.path, caller=tenant.people.owner, query={"strategy": "cascade"}).status == 204
     return _get_only_item_key("taxonomy.felling")
 
 
-def schedule_page_publication(world: TenantFixture) -> ItemKey:
+def schedule_page_publication(tenant: TenantFixture) -> ItemKey:
     """Schedule the publication of a published page's draft, which has another path."""
     body = {"slug": "mills", "publishAt": after(now(), days=1)}
-    assert world.api.patch(world.page.path, caller=world.people.owner, json=body).status == 200
-    world.workers.run_until_idle()
-    return f"W#{world.site.id}", f"N#{world.page.id}"
+    assert tenant.api.patch(tenant.page.path, caller=tenant.people.owner, json=body).status == 200
+    tenant.workers.run_until_idle()
+    return f"W#{tenant.site.id}", f"N#{tenant.page.id}"
 
 
-def delete_page_subtree(world: TenantFixture) -> ItemKey:
+def delete_page_subtree(tenant: TenantFixture) -> ItemKey:
     """Delete a page with children in the draft tree and others that are only published below it."""
-    root_page = create_published_page(world.api, world.site, "Machines")
+    root_page = create_published_page(tenant.api, tenant.site, "Machines")
     create_published_page(
-        world.api, world.site, "Engines", parent=create_published_page(world.api, world.site, "Steam", parent=root_page)
+        tenant.api,
+        tenant.site,
+        "Engines",
+        parent=create_published_page(tenant.api, tenant.site, "Steam", parent=root_page),
     )
-    update_page(world.api, create_published_page(world.api, world.site, "Tools", parent=root_page), parentId=None)
-    world.workers.run_until_idle()
-    assert world.api.delete(root_page.path, caller=world.people.owner, query={"strategy": "cascade"}).status == 204
+    update_page(tenant.api, create_published_page(tenant.api, tenant.site, "Tools", parent=root_page), parentId=None)
+    tenant.workers.run_until_idle()
+    assert tenant.api.delete(root_page.path, caller=tenant.people.owner, query={"strategy": "cascade"}).status == 204
     return _get_only_item_key("page.removal")
 
 
-def remove_stored_rendering(world: TenantFixture) -> ItemKey:
+def remove_stored_rendering(tenant: TenantFixture) -> ItemKey:
     """Remove the stored rendering of a page, which the next request for the page enqueues."""
-    names = {"page_id": world.page.id, "id": str(world.page.record["publishedRevisionId"])}
+    names = {"page_id": tenant.page.id, "id": str(tenant.page.record["publishedRevisionId"])}
     item_key = Content.make_item_key(**names)
     memory_aws.delete_item(_get_item(StoredRendering.make_item_key(**names)))
     item = _get_item(item_key)
@@ -309,10 +312,10 @@ def remove_stored_rendering(world: TenantFixture) -> ItemKey:
     return item_key
 
 
-def request_page(world: TenantFixture) -> None:
+def request_page(tenant: TenantFixture) -> None:
     """Request the page as HTML."""
-    path = f"{world.site.path}/pages/by-path"
-    world.api.get(path, query={"path": "/looms"}, headers={"Accept": "text/html"}).expect(200)
+    path = f"{tenant.site.path}/pages/by-path"
+    tenant.api.get(path, query={"path": "/looms"}, headers={"Accept": "text/html"}).expect(200)
 
 
 def _get_item(key: ItemKey) -> Item:
@@ -321,9 +324,9 @@ def _get_item(key: ItemKey) -> Item:
     return item
 
 
-def create_research_job(world: TenantFixture) -> ItemKey:
+def create_research_job(tenant: TenantFixture) -> ItemKey:
     """Request the backfill of a venue's edition."""
-    response = world.api.post("/research/backfill/neurips-2025", caller=world.people.operator)
+    response = tenant.api.post("/research/backfill/neurips-2025", caller=tenant.people.operator)
     return f"RJ#{response.json['id']}", "#"
 
 
@@ -373,13 +376,13 @@ def list_task_names() -> list[str]:
 
 
 def run_until_done(
-    world: TenantFixture, clock: Clock, run_schedule: RunSchedule, expected_summary: TableSummary | None = None
+    tenant: TenantFixture, clock: Clock, run_schedule: RunSchedule, expected_summary: TableSummary | None = None
 ) -> log_proof.Items:
     """Deliver messages and run the schedule until the table has the expected summary, and return its items."""
     for _ in range(_ROUNDS):
         clock.shift(minutes=2)
-        run_schedule(world)
-        world.workers.deliver()
+        run_schedule(tenant)
+        tenant.workers.deliver()
         items = snapshots.items_by_key()
         if summarize(items) == expected_summary:
             break

@@ -16,11 +16,11 @@ from tests.harness.audit_logs import add_entries
 from tests.harness.faults import ProcessDied
 
 
-def grow_log(world: TenantFixture) -> Head:
+def grow_log(tenant: TenantFixture) -> Head:
     """Append to the organization's log after anchoring all logs, and return the anchored head."""
-    run_anchoring(world.workers)
-    head = Head.from_item_or_empty(table.get(head_key(world.id)))
-    add_entries(world.api, world.workers, world.organization)
+    run_anchoring(tenant.workers)
+    head = Head.from_item_or_empty(table.get(head_key(tenant.id)))
+    add_entries(tenant.api, tenant.workers, tenant.organization)
     return head
 
 
@@ -44,13 +44,13 @@ def test_fault_at_any_call_is_recovered(variant, tenant, restore_tenant, monkeyp
     assert at > 1, "the fault was never injected"
 
 
-def is_anchored_once(items: Items, before: Items, world: TenantFixture, previous_head: Head) -> bool:
+def is_anchored_once(items: Items, before: Items, tenant: TenantFixture, previous_head: Head) -> bool:
     """Return whether the log is anchored once, and its head differs only by the removed mark."""
-    key = head_key(world.id)
+    key = head_key(tenant.id)
     attributes = {name: value for name, value in before[key].items() if not name.startswith("index2")}
-    latest_anchor = anchors.load_latest_anchor_or_none(world.id)
+    latest_anchor = anchors.load_latest_anchor_or_none(tenant.id)
     return (
         items == before | {key: attributes}
         and latest_anchor == Head.from_item_or_empty(items[key])
-        and anchored_sizes(world.id) == [previous_head.tree.size + 1, previous_head.tree.size]
+        and anchored_sizes(tenant.id) == [previous_head.tree.size + 1, previous_head.tree.size]
     )

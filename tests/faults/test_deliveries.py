@@ -67,9 +67,9 @@ def received_ids(receiver: Receiver, path: str) -> set[tuple[str, str]]:
     return {(parse_event(request)["data"]["name"], request.headers["webhook-id"]) for request in requests}
 
 
-def completed_deliveries(world: TenantFixture, webhook: CreatedWebhook) -> list[Json]:
+def completed_deliveries(tenant: TenantFixture, webhook: CreatedWebhook) -> list[Json]:
     """Return the deliveries of a webhook, and assert that all are finished."""
-    webhook_deliveries = list_deliveries(world.api, webhook)
+    webhook_deliveries = list_deliveries(tenant.api, webhook)
     assert {delivery["status"] for delivery in webhook_deliveries} <= {"succeeded", "failed", "skipped"}, (
         webhook_deliveries
     )

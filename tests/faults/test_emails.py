@@ -16,10 +16,10 @@ from tests.harness.invitations import create_invitation
 _ROUNDS: Final = 2
 
 
-def create_email_without_message(world: TenantFixture) -> ItemKey:
+def create_email_without_message(tenant: TenantFixture) -> ItemKey:
     """Create an invitation without its message, and return the key of the email."""
     with inject_fault(Fault.TIMED_OUT, call_name="sqs:SendMessage", times=None):
-        create_invitation(world.api, world.organization, "sophie@example.org")
+        create_invitation(tenant.api, tenant.organization, "sophie@example.org")
     (email_key,) = pending_email_keys()
     return email_key
 
@@ -29,13 +29,13 @@ def pending_email_keys() -> list[ItemKey]:
     return [key for key, item in snapshots.items_by_key().items() if item.get("kind") == InvitationMail.kind]
 
 
-def run_recovery(world: TenantFixture, clock: Clock) -> None:
+def run_recovery(tenant: TenantFixture, clock: Clock) -> None:
     """Redeliver messages and run the schedule after leases have ended."""
     for _ in range(_ROUNDS):
         clock.shift(minutes=5)
-        world.workers.try_deliver()
-        world.workers.run_sweep()
-        world.workers.try_deliver()
+        tenant.workers.try_deliver()
+        tenant.workers.run_sweep()
+        tenant.workers.try_deliver()
 
 
 @with_all_variants

@@ -61,35 +61,34 @@ class ErasureScenario:
         """Its stored item."""
         return table.get(self.key) or {}
 
-    def create_another(self, world: TenantFixture, **person_ids: str) -> "ErasureScenario":
+    def create_another(self, tenant: TenantFixture, **person_ids: str) -> "ErasureScenario":
         """Create another erasure of the same person."""
-        return replace(self, path=create_erasure(world.api, self.organization, **person_ids))
+        return replace(self, path=create_erasure(tenant.api, self.organization, **person_ids))
 
 
-def create_scenario(world: TenantFixture) -> ErasureScenario:
+def create_scenario(tenant: TenantFixture) -> ErasureScenario:
     """Create a pending erasure of an admin, whom several records and entries name."""
-    owner, person = world.people.owner, world.people.issuer.create_person("lise", "Lise Meitner")
+    owner, person = tenant.people.owner, tenant.people.issuer.create_person("lise", "Lise Meitner")
     with backdate(minutes=9):
-        organization = create_organization(world.api, owner)
+        organization = create_organization(tenant.api, owner)
         add_organization_member(organization, person, "admin")
-        create_invitation(
-            world.api, organization, "sophie@example.org", caller=person, message=f"Yours, {person.email}"
-        )
-        create_invitation(world.api, organization, person.email.replace("@", "@at."))
-        create_api_key(world.api, organization, caller=person)
-        world.api.patch(organization.path, caller=person, json={"companyAddress": f"{person.email} {'x' * 3900}"})
-        world.api.patch(organization.path, caller=owner, json={"name": f"Friends of {person.email}"})
-        world.workers.run_until_idle()
-    path = create_erasure(world.api, organization, email=person.email)
+        message = f"Yours, {person.email}"
+        create_invitation(tenant.api, organization, "sophie@example.org", caller=person, message=message)
+        create_invitation(tenant.api, organization, person.email.replace("@", "@at."))
+        create_api_key(tenant.api, organization, caller=person)
+        tenant.api.patch(organization.path, caller=person, json={"companyAddress": f"{person.email} {'x' * 3900}"})
+        tenant.api.patch(organization.path, caller=owner, json={"name": f"Friends of {person.email}"})
+        tenant.workers.run_until_idle()
+    path = create_erasure(tenant.api, organization, email=person.email)
     memory_aws.discard_queued_messages()  # run_erasure enqueues the message itself
     return ErasureScenario(organization, person, path)
 
 
-def create_paused_erasure(world: TenantFixture) -> ErasureScenario:
+def create_paused_erasure(tenant: TenantFixture) -> ErasureScenario:
     """Create a completed erasure that has to search a second time."""
-    erasure = create_scenario(world)
+    erasure = create_scenario(tenant)
     queues.enqueue(Erasure.task, erasure.key)
-    world.workers.deliver()
+    tenant.workers.deliver()
     return erasure
 
 
@@ -100,75 +99,78 @@ def _in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(erasures, "_MAX_ENTRIES_PER_TRANSACTION", 2)
 
 
-def run_erasure(world: TenantFixture, clock: Clock, erasure: ErasureScenario) -> None:
+def run_erasure(tenant: TenantFixture, clock: Clock, erasure: ErasureScenario) -> None:
     """Run the erasure and, after its pause, its second search."""
     for minutes in (0, 2):
         clock.shift(minutes=minutes)
         with suppress(ProcessDied, Problem):
             queues.enqueue(Erasure.task, erasure.key)
-            world.workers.try_deliver()
+            tenant.workers.try_deliver()
 
 
-def run_until_done(world: TenantFixture, clock: Clock, erasure: ErasureScenario) -> Json:
+def run_until_done(tenant: TenantFixture, clock: Clock, erasure: ErasureScenario) -> Json:
     """Run an erasure without faults until it is finished, and return its item."""
     for _ in range(10):
         if "turn_at" not in erasure.item:
             return erasure.item
         clock.shift(minutes=4)
-        world.workers.run_sweep()
-        world.workers.try_deliver()
+        tenant.workers.run_sweep()
+        tenant.workers.try_deliver()
     raise AssertionError(erasure.item)
 
 
-def run_until_given_up(world: TenantFixture, clock: Clock, erasure: ErasureScenario, *, at: int) -> bool:
+Outcome = tuple[tuple[object, ...], TableSummary]
+"""The status, counts and error of a finished erasure, and the summary of the table."""
+
+
+def complete_erasure(tenant: TenantFixture, clock: Clock, erasure: ErasureScenario) -> Outcome:
+    """Complete an erasure, assert that nothing about its person remains, and return its outcome."""
+    item = run_until_done(tenant, clock, erasure)
+    assert item["status"] == "completed"
+    assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+    fields = tuple(item.get(name) for name in ("status", "erased_records", "erased_entries", "error"))
+    return fields, summarize(snapshots.items_by_key())
+
+
+def run_until_given_up(tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, *, at: int) -> bool:
     """Let every Query from the given one on fail until the erasure is given up, and return whether it was."""
     with inject_fault(Fault.THROTTLED, first_call=at, times=None, call_name="dynamodb:Query"):
         for _ in range(jobs.MAX_FAILURES + 3):
             queues.enqueue(Erasure.task, erasure.key)
-            world.workers.try_deliver()
+            tenant.workers.try_deliver()
             clock.shift(minutes=4)
     return "error" in erasure.item
 
 
-def outcome_fields(item: Json) -> tuple[object, ...]:
-    return tuple(item.get(name) for name in ("status", "erased_records", "erased_entries", "error"))
-
-
-EXPECTED_OUTCOME: Final = ("completed", 4, 5, None)
-_expected_summaries: dict[str, TableSummary] = {}
+_expected_outcomes: list[Outcome] = []
 
 
 @pytest.fixture
-def expected_summary(tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock) -> TableSummary:
-    """The summary of the table after an erasure without faults."""
-    if not _expected_summaries:
-        erasure: ErasureScenario = restore_tenant(create_scenario)
-        assert outcome_fields(run_until_done(tenant, clock, erasure)) == EXPECTED_OUTCOME
-        _expected_summaries["done"] = summarize(snapshots.items_by_key())
-    return _expected_summaries["done"]
+def expected_outcome(tenant: TenantFixture, restore_tenant: RestoreTenant, clock: Clock) -> Outcome:
+    """The outcome of the erasure without faults."""
+    if not _expected_outcomes:
+        _expected_outcomes.append(complete_erasure(tenant, clock, restore_tenant(create_scenario)))
+        assert _expected_outcomes[0][0] == ("completed", 4, 5, None)
+    return _expected_outcomes[0]
 
 
 class TestErasure:
     @pytest.mark.parametrize("variant", exhaustive_unless_essential(VARIANTS))
     def test_fault_at_any_call_is_recovered_with_correct_counts(
-        self, variant, tenant, restore_tenant, clock, expected_summary
+        self, variant, tenant, restore_tenant, clock, expected_outcome
     ):
         for at in count(1):
             erasure: ErasureScenario = restore_tenant(create_scenario)
             with variant.inject(at) as injected:
                 run_erasure(tenant, clock, erasure)
-            item = run_until_done(tenant, clock, erasure)
-            assert (outcome_fields(item), summarize(snapshots.items_by_key())) == (
-                EXPECTED_OUTCOME,
-                expected_summary,
-            ), f"{injected.failed_call}, call {at}"
-            assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+            outcome = complete_erasure(tenant, clock, erasure)
+            assert outcome == expected_outcome, f"{injected.failed_call}, call {at}"
             log_proof.assert_logs_are_proven()
             if not injected.failed_call:
                 break
         assert at > (30 if variant.fault is Fault.DIED_BEFORE else 15)
 
-    def test_two_concurrent_workers_finish_it_once(self, tenant, restore_tenant, clock, expected_summary):
+    def test_two_concurrent_workers_finish_it_once(self, tenant, restore_tenant, clock, expected_outcome):
         for at in count(1):
             erasure: ErasureScenario = restore_tenant(create_paused_erasure)
             clock.shift(minutes=2)
@@ -179,11 +181,8 @@ class TestErasure:
 
             with run_before_call(run_other_worker, call_number=at) as overtaking:
                 run_other_worker()
-            item = run_until_done(tenant, clock, erasure)
-            assert (outcome_fields(item), summarize(snapshots.items_by_key())) == (
-                EXPECTED_OUTCOME,
-                expected_summary,
-            ), f"{overtaking.interrupted_call}, call {at}"
+            outcome = complete_erasure(tenant, clock, erasure)
+            assert outcome == expected_outcome, f"{overtaking.interrupted_call}, call {at}"
             if not overtaking.interrupted_call:
                 break
         assert at > 10
@@ -229,9 +228,8 @@ class TestErasure:
                     clock.shift(minutes=4)
                     tenant.workers.run_sweep()
                     tenant.workers.try_deliver()
-                assert not [key for key in snapshots.items_by_key() if key[0] == organization_key[0]], (
-                    f"{overtaking.interrupted_call}, call {at}"
-                )
+                remaining_keys = [key for key in snapshots.items_by_key() if key[0] == organization_key[0]]
+                assert remaining_keys == [], f"{overtaking.interrupted_call}, call {at}"
                 assert tenant.workers.try_deliver().failed_bodies == []
                 log_proof.assert_logs_are_proven()
             if not overtaking.interrupted_call:
@@ -239,10 +237,10 @@ class TestErasure:
         assert at > 5
 
 
-def create_in_deleted_organization(world: TenantFixture) -> ErasureScenario:
+def create_in_deleted_organization(tenant: TenantFixture) -> ErasureScenario:
     """Create a pending erasure in an organization that is deleted."""
-    erasure = create_scenario(world)
-    assert world.api.delete(erasure.organization.path, caller=erasure.organization.owner).status == 204
+    erasure = create_scenario(tenant)
+    assert tenant.api.delete(erasure.organization.path, caller=erasure.organization.owner).status == 204
     return erasure
 
 
@@ -265,11 +263,9 @@ class TestFailedErasure:
             outcomes.append(record["status"])
             assert record["error"] == {"failed": FAILED_ERROR, "completed": SECOND_SEARCH_ERROR}[record["status"]]
             assert (erasure.item["user_ids"], erasure.item["emails"]) == ([], [])
-            another_erasure = erasure.create_another(
-                tenant, **{by: {"email": erasure.person.email, "userId": erasure.person.id}[by]}
-            )
-            assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
-            assert keys_of_items_containing(erasure.person.id, erasure.person.email) == [], f"Query {at}"
+            identity = {"email": erasure.person.email, "userId": erasure.person.id}[by]
+            another_erasure = erasure.create_another(tenant, **{by: identity})
+            complete_erasure(tenant, clock, another_erasure)
             assert erasure.item["accounts"] == another_erasure.item["accounts"] == []
             assert get_erasure(tenant.api, erasure.organization, erasure.path)["error"] == record["error"]
             log_proof.assert_logs_are_proven()
@@ -291,20 +287,18 @@ class TestFailedErasure:
         assert tenant.api.delete(f"{members}/{erasure.person.id}", caller=owner).status == 204
         with backdate(minutes=3):
             add_organization_member(erasure.organization, hedy, "member")
-        at = next(
-            at for at in count(1) if self._known_user_ids(tenant, clock, erasure, at) == {erasure.person.id, hedy.id}
-        )
+        both_ids = {erasure.person.id, hedy.id}
+        at = next(at for at in count(1) if self._known_user_ids(tenant, clock, erasure, at) == both_ids)
         assert at > 1
         another_erasure = erasure.create_another(tenant, userId=erasure.person.id)
-        assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
-        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        complete_erasure(tenant, clock, another_erasure)
         assert tenant.api.get(f"{members}/{hedy.id}", caller=owner).status == 200
 
     @staticmethod
-    def _known_user_ids(world: TenantFixture, clock: Clock, erasure: ErasureScenario, at: int) -> set[str]:
+    def _known_user_ids(tenant: TenantFixture, clock: Clock, erasure: ErasureScenario, at: int) -> set[str]:
         """Return the user ids that an erasure knows after it was given up."""
         before = snapshots.take_snapshot()
-        assert run_until_given_up(world, clock, erasure, at=at)
+        assert run_until_given_up(tenant, clock, erasure, at=at)
         user_ids = {user_id for user_id, _ in erasure.item["accounts"]}
         if len(user_ids) < 2:
             snapshots.restore_snapshot(before)
@@ -321,8 +315,7 @@ class TestDamagedLog:
     @pytest.mark.parametrize("sequence", [1, 5])
     def test_gap_does_not_stop_the_erasure(self, tenant, clock, erasure, sequence):
         memory_aws.delete_item(entry_item(erasure.organization, sequence))
-        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
-        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        complete_erasure(tenant, clock, erasure)
         assert verification_failure(tenant.api, erasure.organization) == ("missing", sequence)
 
     @pytest.mark.parametrize(
@@ -331,25 +324,21 @@ class TestDamagedLog:
     def test_entry_without_an_attribute_is_erased(self, tenant, clock, erasure, removed_attributes):
         item = entry_item(erasure.organization, 3)
         memory_aws.put_item({name: value for name, value in item.items() if name not in removed_attributes})
-        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
-        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        complete_erasure(tenant, clock, erasure)
         assert verification_failure(tenant.api, erasure.organization)[1] == 3
 
     def test_missing_pending_entry_does_not_stop_the_erasure(self, tenant, clock, erasure):
-        (item,) = (
-            i for i in memory_aws.all_items() if i["pk"] == f"A#{erasure.organization.id}" and "sequence" not in i
-        )
+        entries = [i for i in memory_aws.all_items() if i["pk"] == f"A#{erasure.organization.id}"]
+        (item,) = (entry for entry in entries if "sequence" not in entry)
         memory_aws.delete_item(item)
-        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
-        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        complete_erasure(tenant, clock, erasure)
         assert verify_integrity(tenant.api, erasure.organization)["suppressed"] == 1
 
     def test_entry_without_a_sequence_does_not_stop_the_erasure(self, tenant, clock, erasure):
         item = entry_item(erasure.organization, 3)
         removed_attributes = ("sequence", "index1pk", "index1sk")
         memory_aws.put_item({name: value for name, value in item.items() if name not in removed_attributes})
-        assert run_until_done(tenant, clock, erasure)["status"] == "completed"
-        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        complete_erasure(tenant, clock, erasure)
         assert verification_failure(tenant.api, erasure.organization) == ("missing", 3)
 
     def test_broken_head_fails_the_erasure_with_an_error_for_the_owner(self, tenant, clock, erasure):
@@ -364,6 +353,5 @@ class TestDamagedLog:
         run_until_done(tenant, clock, erasure)
         memory_aws.put_item(intact_head)
         another_erasure = erasure.create_another(tenant, email=erasure.person.email)
-        assert run_until_done(tenant, clock, another_erasure)["status"] == "completed"
-        assert keys_of_items_containing(erasure.person.id, erasure.person.email) == []
+        complete_erasure(tenant, clock, another_erasure)
         log_proof.assert_logs_are_proven()

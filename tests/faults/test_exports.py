@@ -37,29 +37,29 @@ def _frequent_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", -1)
 
 
-def create_export_of_long_entries(world: TenantFixture) -> CreatedExport:
+def create_export_of_long_entries(tenant: TenantFixture) -> CreatedExport:
     """Create a pending export of long entries with a filter."""
-    append_entries(world.id, 2, 9_000)
-    world.create_api_key("read")
-    append_entries(world.id, 3, 9_000)
-    started = create_export(world.api, world.organization, filters={"type": "organization.updated"})
-    ledger.append_pending_and_return_longest_wait_ms(world.id)
+    append_entries(tenant.id, 2, 9_000)
+    tenant.create_api_key("read")
+    append_entries(tenant.id, 3, 9_000)
+    started = create_export(tenant.api, tenant.organization, filters={"type": "organization.updated"})
+    ledger.append_pending_and_return_longest_wait_ms(tenant.id)
     return started
 
 
-def run_until_completed(world: TenantFixture, clock: Clock, started: CreatedExport) -> None:
+def run_until_completed(tenant: TenantFixture, clock: Clock, started: CreatedExport) -> None:
     """Run the workers until the export is completed, and assert that it is correct."""
     for _ in range(4):
         clock.shift(minutes=LEASE_MINUTES)
-        world.workers.run_until_idle()
+        tenant.workers.run_until_idle()
         if (table.get(started.item_key) or {})["status"] == "completed":
             break
-    assert_export_is_correct(world, started)
+    assert_export_is_correct(tenant, started)
 
 
-def assert_export_is_correct(world: TenantFixture, started: CreatedExport) -> None:
+def assert_export_is_correct(tenant: TenantFixture, started: CreatedExport) -> None:
     """Assert that the file matches its record and its completion was logged once."""
-    record = started.get(world.api)
+    record = started.get(tenant.api)
     assert record["status"] == "completed"
     file = download_file(record)
     assert (sha256(file).hexdigest(), len(file)) == (record["sha256"], record["sizeBytes"])

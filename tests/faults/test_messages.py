@@ -22,11 +22,13 @@ from tests.harness.workers import get_queue, queued_bodies
 EVENTS: Final = "events.fifo"
 
 
-def rename_organizations(world: TenantFixture, times: int = 1) -> None:
+def rename_organizations(tenant: TenantFixture, times: int = 1) -> None:
     """Rename both organizations alternately."""
     for n in range(times):
-        for tenant in (world.organization, world.rivals):
-            assert world.api.patch(tenant.path, caller=tenant.owner, json={"name": f"Name {n}"}).status == 200
+        for organization in (tenant.organization, tenant.rivals):
+            assert (
+                tenant.api.patch(organization.path, caller=organization.owner, json={"name": f"Name {n}"}).status == 200
+            )
 
 
 def send_event(body: str, group: str) -> None:
@@ -97,15 +99,15 @@ class TestLedgerMessage:
 
 class TestLedgerMessageWithTask:
     @staticmethod
-    def _create_export(world: TenantFixture) -> str:
+    def _create_export(tenant: TenantFixture) -> str:
         """Create an export and return its path."""
-        response = world.api.post(f"{world.organization.path}/audit-log/export-async", caller=world.people.owner)
+        response = tenant.api.post(f"{tenant.organization.path}/audit-log/export-async", caller=tenant.people.owner)
         assert response.status == 202
         return response.location
 
     @staticmethod
-    def _status(world: TenantFixture, path: str) -> str:
-        return str(world.api.get(path, caller=world.people.owner).json["status"])
+    def _status(tenant: TenantFixture, path: str) -> str:
+        return str(tenant.api.get(path, caller=tenant.people.owner).json["status"])
 
     def test_starts_the_task_at_once(self, tenant):
         export = self._create_export(tenant)
@@ -180,13 +182,13 @@ class TestScheduleRuns:
 
 class TestPurge:
     @staticmethod
-    def _delete_organization(world: TenantFixture) -> None:
-        assert world.api.delete(world.organization.path, caller=world.people.owner).status == 204
-        world.workers.run_until_idle()
+    def _delete_organization(tenant: TenantFixture) -> None:
+        assert tenant.api.delete(tenant.organization.path, caller=tenant.people.owner).status == 204
+        tenant.workers.run_until_idle()
 
     @staticmethod
-    def _enqueue_purge(world: TenantFixture) -> None:
-        pk, sk = Organization.make_item_key(id=world.id)
+    def _enqueue_purge(tenant: TenantFixture) -> None:
+        pk, sk = Organization.make_item_key(id=tenant.id)
         queues.enqueue("organizations.purge", (pk, sk))
 
     def test_message_after_the_restoration_changes_nothing(self, tenant, clock):

@@ -40,10 +40,10 @@ COUNTER_PREFIXES: Final = (
 IDEMPOTENCY_HEADERS: Final = {"Idempotency-Key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}
 
 
-def execute(operation: Operation, world: TenantFixture, **headers: str) -> ApiResponse | None:
+def execute(operation: Operation, tenant: TenantFixture, **headers: str) -> ApiResponse | None:
     """Call the mutation, with an `Idempotency-Key` if no headers are given. Return None if the process died."""
     try:
-        return call_operation(operation, world, headers=headers or IDEMPOTENCY_HEADERS)
+        return call_operation(operation, tenant, headers=headers or IDEMPOTENCY_HEADERS)
     except ProcessDied:
         return None
 
@@ -53,12 +53,12 @@ def stored_items() -> log_proof.Items:
     return {key: item for key, item in snapshots.items_by_key().items() if not key[0].startswith(COUNTER_PREFIXES)}
 
 
-def run_until_idle(world: TenantFixture, clock: Clock) -> log_proof.Items:
+def run_until_idle(tenant: TenantFixture, clock: Clock) -> log_proof.Items:
     """Run the schedule and the workers until the items no longer change, and return them."""
     items_before, items = None, stored_items()
     while items != items_before:
         clock.shift(minutes=PAUSE_MINUTES)
-        world.workers.run_until_idle()
+        tenant.workers.run_until_idle()
         items_before, items = items, stored_items()
     pending_log_heads = [key for key, item in items.items() if key[0].startswith("Q#") and "duepk" in item]
     assert pending_log_heads == [], "all consumers have read their logs to the end"
@@ -134,7 +134,7 @@ class TestMutation:
     @staticmethod
     def _check_repeated_response(
         operation: Operation,
-        world: TenantFixture,
+        tenant: TenantFixture,
         response: ApiResponse | None,
         repeated_response: ApiResponse,
         *,
@@ -143,7 +143,7 @@ class TestMutation:
         """Assert that a repeated request gets the first response, if the caller is still authorized."""
         if not was_committed:
             assert repeated_response.status == operation.success
-        elif operation.method == "POST" and not get_example(operation, world).revokes_own_access:
+        elif operation.method == "POST" and not get_example(operation, tenant).revokes_own_access:
             assert repeated_response.headers["Idempotency-Replayed"] == "true"
             assert repeated_response.status == operation.success
             assert response is None or response.status != operation.success or repeated_response.text == response.text

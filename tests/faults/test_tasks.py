@@ -53,12 +53,12 @@ def expected_summary(
     return _expected_summaries[name]
 
 
-def run_task(name: str, record: ItemKey, world: TenantFixture, clock: Clock) -> None:
+def run_task(name: str, record: ItemKey, tenant: TenantFixture, clock: Clock) -> None:
     """Run a task when it is due."""
     with clock.shift_temporarily(**EXAMPLES[name].due_after):
         queues.enqueue(name, record)
-        world.workers.deliver()
-        run_until_done(world, clock, EXAMPLES[name].run_schedule)
+        tenant.workers.deliver()
+        run_until_done(tenant, clock, EXAMPLES[name].run_schedule)
 
 
 @for_each_task
@@ -68,10 +68,8 @@ class TestTask:
             queues.enqueue(name, record)
             queues.enqueue(name, record)
             tenant.workers.deliver()
-            assert (
-                summarize(run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary))
-                == expected_summary
-            )
+            items = run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary)
+            assert summarize(items) == expected_summary
         log_proof.assert_logs_are_proven()
 
     def test_emits_its_declared_events_as_documented(self, name, record, tenant, clock):
@@ -110,10 +108,8 @@ class TestTask:
         with clock.shift_temporarily(**EXAMPLES[name].due_after):
             EXAMPLES[name].run_schedule(tenant)
             tenant.workers.deliver()
-            assert (
-                summarize(run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary))
-                == expected_summary
-            )
+            items = run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary)
+            assert summarize(items) == expected_summary
 
     def test_message_about_a_missing_record_changes_nothing(self, name, record, tenant):
         before = snapshots.items_by_key()

@@ -22,29 +22,31 @@ from tests.harness.clock import Clock
 from tests.harness.faults import ProcessDied
 
 
-def create_pending_entries(world: TenantFixture) -> None:
+def create_pending_entries(tenant: TenantFixture) -> None:
     """Create pending entries in both organizations' logs, without messages to the ledger."""
-    for tenant, address_length in ((world.organization, 3000), (world.rivals, 30)):
-        response = world.api.patch(tenant.path, caller=tenant.owner, json={"companyAddress": "x" * address_length})
+    for organization, address_length in ((tenant.organization, 3000), (tenant.rivals, 30)):
+        response = tenant.api.patch(
+            organization.path, caller=organization.owner, json={"companyAddress": "x" * address_length}
+        )
         assert response.status == 200
 
 
-def create_all_due_work(world: TenantFixture) -> None:
+def create_all_due_work(tenant: TenantFixture) -> None:
     """Create pending entries and an expiring API key."""
-    task_examples.create_expiring_api_key(world)
-    create_pending_entries(world)
+    task_examples.create_expiring_api_key(tenant)
+    create_pending_entries(tenant)
 
 
-def append(world: TenantFixture, _prepared: object) -> None:
+def append(tenant: TenantFixture, _prepared: object) -> None:
     """Deliver messages to the ledger for both organizations."""
-    for tenant in (world.organization, world.rivals):
-        queues.notify_ledger(tenant.id, new_id(now()))
-    world.workers.try_deliver()
+    for organization in (tenant.organization, tenant.rivals):
+        queues.notify_ledger(organization.id, new_id(now()))
+    tenant.workers.try_deliver()
 
 
-def sweep(world: TenantFixture, _prepared: object) -> None:
+def sweep(tenant: TenantFixture, _prepared: object) -> None:
     """Run the schedule."""
-    world.workers.run_sweep()
+    tenant.workers.run_sweep()
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ class WorkExample:
     def from_task(cls, name: str, example: task_examples.TaskExample) -> "WorkExample":
         """Return the work of a task that its message starts."""
 
-        def start(world: TenantFixture, record: Any) -> None:
+        def start(tenant: TenantFixture, record: Any) -> None:
             task_examples.enqueue(name, record)
-            world.workers.try_deliver()
+            tenant.workers.try_deliver()
 
         return cls(example.prepare, example.due_after, start, example.run_schedule)
 
@@ -114,14 +116,14 @@ class TestWorker:
 
     @staticmethod
     def _summary_without_fault(
-        work_example: WorkExample, world: TenantFixture, begin: RestoreTenant, clock: Clock
+        work_example: WorkExample, tenant: TenantFixture, begin: RestoreTenant, clock: Clock
     ) -> TableSummary:
         if id(work_example) not in _expected_summaries:
             prepared = begin(work_example.prepare)
             before = snapshots.items_by_key()
             with clock.shift_temporarily(**work_example.due_after):
-                work_example.start(world, prepared)
-                items_after = task_examples.run_until_done(world, clock, work_example.run_schedule)
+                work_example.start(tenant, prepared)
+                items_after = task_examples.run_until_done(tenant, clock, work_example.run_schedule)
             assert summarize(items_after) != summarize(before)
             _expected_summaries[id(work_example)] = summarize(items_after)
         return _expected_summaries[id(work_example)]

@@ -62,6 +62,12 @@ class ApiResponse:
         assert self.status == status, self.text
         return self
 
+    def expect_problem(self, status_and_code: str, *texts: str) -> Self:
+        """Return this response, after checking the status and the code of the problem, and texts in its detail."""
+        assert self.status_and_code == status_and_code, self.text
+        assert all(text in self.json["detail"] for text in texts), self.text
+        return self
+
     @property
     def comparable_content(self) -> tuple[int, dict[str, str], str]:
         """Status, headers and body, without the request id and the mark of a replay."""
@@ -78,6 +84,22 @@ class ApiResponse:
     def errors(self) -> dict[str, str]:
         """The validation errors of the request: code by JSON pointer."""
         return {error["pointer"]: error["code"] for error in self.json.get("errors", [])}
+
+    @property
+    def validation_errors(self) -> dict[str, str]:
+        """The errors of a response `422 validation_failed`, which this must be."""
+        assert self.status_and_code == "422 validation_failed", self.text
+        return self.errors
+
+    @property
+    def problem_and_errors(self) -> tuple[str, dict[str, str]]:
+        """The status and the code of the problem, and the validation errors."""
+        return self.status_and_code, self.errors
+
+    @property
+    def problem_and_pointers(self) -> tuple[str, list[str]]:
+        """The status and the code of the problem, and the pointers of the validation errors."""
+        return self.status_and_code, [*self.errors]
 
 
 def _size(response: Mapping[str, Any]) -> int:

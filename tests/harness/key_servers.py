@@ -40,8 +40,9 @@ class KeyRequestHandler(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         for name, value in {"Content-Length": str(len(self.server.content)), **self.server.headers}.items():
             self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(self.server.content)
+        with suppress(ConnectionError):  # The client may have disconnected after its timeout.
+            self.end_headers()
+            self.wfile.write(self.server.content)
 
     def log_message(self, *_: object) -> None:
         """Log nothing."""

@@ -113,13 +113,23 @@ def run_before_write(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], 
 
 
 @pytest.fixture
-def await_cleanup(workers: Workers, clock: Clock) -> AwaitCleanup:
+def run_tasks_after(workers: Workers, clock: Clock) -> Callable[..., None]:
+    """A function that shifts the clock, and then runs the workers until they are idle."""
+
+    def run_tasks_after(**amounts: float) -> None:
+        clock.shift(**amounts)
+        workers.run_until_idle()
+
+    return run_tasks_after
+
+
+@pytest.fixture
+def await_cleanup(run_tasks_after: Callable[..., None]) -> AwaitCleanup:
     """A function that runs the workers until the memberships below a departed member's have been removed."""
 
     def await_cleanup() -> None:
         for _ in range(2):
-            clock.shift(minutes=1, seconds=10)
-            workers.run_until_idle()
+            run_tasks_after(minutes=1, seconds=10)
 
     return await_cleanup
 

@@ -114,10 +114,10 @@ def secrets(_aws_in_memory):
 
 
 @pytest.fixture
-def world(api, workers, people, configure, secrets):
+def tenant(api, workers, people, configure, secrets):
     """The tenant of the examples, created with these secrets."""
     configure(**secrets, webhook_allow_private="1")
-    scenario = ("world", *secrets.values())
+    scenario = ("tenant", *secrets.values())
     tenant = snapshots.create_or_restore(scenario, lambda: TenantFixture.create(api, workers, people))
     return replace(tenant, api=api, workers=workers)
 
@@ -129,39 +129,39 @@ def no_permission_is_missing():
     assert missing_permissions() == {}
 
 
-def test_the_api_may_make_the_calls_of_all_operations(world):
+def test_the_api_may_make_the_calls_of_all_operations(tenant):
     snapshot = snapshots.take_snapshot()
     for operation in all_operations():
         snapshots.restore_snapshot(snapshot)
         headers = {"Idempotency-Key": operation.id} if operation.method == "POST" else None
-        call_operation(operation, world, headers=headers)
-    world.api.get(world.organization.path, caller=world.api_key)
-    log = f"{world.organization.path}/audit-log"
-    assert world.api.get_items(log, caller=world.people.owner, query={"type": "organization.created"})
+        call_operation(operation, tenant, headers=headers)
+    tenant.api.get(tenant.organization.path, caller=tenant.api_key)
+    log = f"{tenant.organization.path}/audit-log"
+    assert tenant.api.get_items(log, caller=tenant.people.owner, query={"type": "organization.created"})
 
 
-def test_the_api_may_count_requests(world, configure):
+def test_the_api_may_count_requests(tenant, configure):
     configure(requests_per_minute="600")
     for _ in range(20):
-        world.api.get(world.organization.path, caller=world.people.owner)
+        tenant.api.get(tenant.organization.path, caller=tenant.people.owner)
     assert "dynamodb:UpdateItem" in CALL_NAMES
 
 
-def test_the_workers_may_process_an_organization_from_its_creation_to_its_purge(world, workers, clock):
-    create_api_key(world.api, world.organization, expiresAt="2099-01-01T00:00:00Z")
+def test_the_workers_may_process_an_organization_from_its_creation_to_its_purge(tenant, workers, clock):
+    create_api_key(tenant.api, tenant.organization, expiresAt="2099-01-01T00:00:00Z")
     clock.shift(days=366 * 80)
     workers.run_until_idle()
     clock.shift(days=-366 * 80)
-    world.api.delete(world.organization.path, caller=world.people.owner)
+    tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)
     clock.shift(days=31)
     workers.run_until_idle()
-    assert world.organization.id not in {item.get("id") for item in snapshots.items_by_key().values()}
+    assert tenant.organization.id not in {item.get("id") for item in snapshots.items_by_key().values()}
 
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
 @pytest.mark.parametrize("name", task_examples.list_task_names())
-def test_the_workers_may_run_every_task(name, world, workers, clock):
-    record = task_examples.EXAMPLES[name].prepare(world)
+def test_the_workers_may_run_every_task(name, tenant, workers, clock):
+    record = task_examples.EXAMPLES[name].prepare(tenant)
     clock.shift(**task_examples.EXAMPLES[name].due_after)
     before = snapshots.items_by_key()
     queues.enqueue(name, record)
@@ -169,24 +169,24 @@ def test_the_workers_may_run_every_task(name, world, workers, clock):
     assert snapshots.items_by_key() != before
 
 
-def test_the_workers_may_send_mail(world, workers, mailbox):
-    create_invitation(world.api, world.organization, "sophie@example.org")
+def test_the_workers_may_send_mail(tenant, workers, mailbox):
+    create_invitation(tenant.api, tenant.organization, "sophie@example.org")
     workers.run_until_idle()
     assert len(mailbox.emails) == 1
 
 
-def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(world):
+def test_the_api_may_create_the_key_for_email_hashes_and_commit_a_long_entry(tenant):
     email_hashes.reset()
-    create_invitation(world.api, world.organization, "sophie@example.org")
+    create_invitation(tenant.api, tenant.organization, "sophie@example.org")
     fields = {"name": "Engines", "companyAddress": "x" * 3000}
-    assert world.api.patch(world.organization.path, caller=world.people.owner, json=fields).status == 200
-    assert {"ADDRESS-HASH-KEY", f"B#{world.id}"} <= {item["pk"] for item in memory_aws.all_items()}
+    assert tenant.api.patch(tenant.organization.path, caller=tenant.people.owner, json=fields).status == 200
+    assert {"ADDRESS-HASH-KEY", f"B#{tenant.id}"} <= {item["pk"] for item in memory_aws.all_items()}
 
 
 @pytest.mark.usefixtures("mailbox", "external_servers")
 @pytest.mark.parametrize("name", ["domains.check", "pages.turn", "purges.purge", "research.work"])
-def test_the_sweep_may_claim_due_tasks(name, world, workers, clock):
-    pk, sk = task_examples.EXAMPLES[name].prepare(world)
+def test_the_sweep_may_claim_due_tasks(name, tenant, workers, clock):
+    pk, sk = task_examples.EXAMPLES[name].prepare(tenant)
     clock.shift(days=400)
     before = memory_aws.get_item(pk, sk) or {}
     workers.run_sweep()
@@ -195,40 +195,40 @@ def test_the_sweep_may_claim_due_tasks(name, world, workers, clock):
 
 @pytest.mark.usefixtures("mailbox")
 def test_the_workers_may_deliver_to_responsive_failing_hanging_and_removed_endpoints(
-    world, workers, receiver, clock, monkeypatch
+    tenant, workers, receiver, clock, monkeypatch
 ):
     monkeypatch.setattr(webhook_client, "TOTAL_SECONDS", 0.3)
-    webhook = create_webhook(world.api, world.organization, receiver)
+    webhook = create_webhook(tenant.api, tenant.organization, receiver)
     for answer in (Reply(), Reply(status=500), NO_REPLY, Reply(), Reply(status=410)):
         receiver.default_reply = answer
-        rename_organization(world.api, world.organization, f"Name {len(receiver.requests)}")
+        rename_organization(tenant.api, tenant.organization, f"Name {len(receiver.requests)}")
         for _ in range(2):
             workers.run_until_idle()
             clock.shift(minutes=10)
-    assert get_webhook(world.api, webhook)["status"] == "disabled"
+    assert get_webhook(tenant.api, webhook)["status"] == "disabled"
 
 
-def test_the_workers_may_abandon_a_delivery_after_its_last_retry(world, workers, receiver, clock):
+def test_the_workers_may_abandon_a_delivery_after_its_last_retry(tenant, workers, receiver, clock):
     receiver.default_reply = Reply(status=500)
-    webhook = create_webhook(world.api, world.organization, receiver, events=[UPDATED_EVENT])
-    rename_organization(world.api, world.organization, "Engines")
+    webhook = create_webhook(tenant.api, tenant.organization, receiver, events=[UPDATED_EVENT])
+    rename_organization(tenant.api, tenant.organization, "Engines")
     for pause in (*RETRY_SECONDS, 0):
         workers.run_until_idle()
         clock.shift(seconds=round(pause * (1 + JITTER_FRACTION)) + 1)
-    assert get_delivery(world.api, webhook, UPDATED_EVENT)["status"] == "failed"
+    assert get_delivery(tenant.api, webhook, UPDATED_EVENT)["status"] == "failed"
 
 
-def test_the_workers_may_deliver_to_a_webhook_that_is_changed_during_the_delivery(world, workers, receiver, clock):
-    webhook = create_webhook(world.api, world.organization, receiver, events=[UPDATED_EVENT])
+def test_the_workers_may_deliver_to_a_webhook_that_is_changed_during_the_delivery(tenant, workers, receiver, clock):
+    webhook = create_webhook(tenant.api, tenant.organization, receiver, events=[UPDATED_EVENT])
 
     def change_webhook_before_reply(_: ReceivedRequest) -> Reply:
-        update_webhook(world.api, webhook, description=f"Changed {len(receiver.requests)}")
+        update_webhook(tenant.api, webhook, description=f"Changed {len(receiver.requests)}")
         return Reply()
 
     receiver.default_reply = change_webhook_before_reply
     workers.timed_out_handlers = {"deliveries", "deliveries_slow"}
     for name in ("While nothing is known of it", "While it is well"):
-        rename_organization(world.api, world.organization, name)
+        rename_organization(tenant.api, tenant.organization, name)
         workers.deliver()
         clock.shift(minutes=6)
         workers.run_until_idle()
@@ -237,48 +237,48 @@ def test_the_workers_may_deliver_to_a_webhook_that_is_changed_during_the_deliver
 
 
 @pytest.mark.parametrize("handler", ["deliveries", "deliveries_slow"])
-def test_the_workers_may_drop_the_pending_deliveries_of_a_deleted_webhook(handler, world, workers, receiver):
-    webhook = create_webhook(world.api, world.organization, receiver, events=[UPDATED_EVENT])
+def test_the_workers_may_drop_the_pending_deliveries_of_a_deleted_webhook(handler, tenant, workers, receiver):
+    webhook = create_webhook(tenant.api, tenant.organization, receiver, events=[UPDATED_EVENT])
     workers.paused_handlers = {handler}
-    rename_organization(world.api, world.organization, "Unheard")
+    rename_organization(tenant.api, tenant.organization, "Unheard")
     workers.deliver()
-    world.api.delete(webhook.path, caller=world.people.owner)
+    tenant.api.delete(webhook.path, caller=tenant.people.owner)
     workers.paused_handlers = {"jobs"}
     workers.deliver()
     assert receiver.requests == []
 
 
-def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(world, workers, clock):
-    rename_organization(world.api, world.organization, "Engines")
+def test_the_sweep_may_enqueue_a_log_whose_message_was_lost(tenant, workers, clock):
+    rename_organization(tenant.api, tenant.organization, "Engines")
     get_queue("events.fifo")._messages.clear()  # noqa: SLF001
     clock.shift(minutes=1)
     workers.run_sweep()
     assert len(workers.deliver()) >= 1
 
 
-def test_the_workers_may_write_anchors_and_the_api_may_read_them(world, workers):
+def test_the_workers_may_write_anchors_and_the_api_may_read_them(tenant, workers):
     workers.run_until_idle()
     for _ in range(2):
         run_anchoring(workers)
-        add_entries(world.api, workers, world.organization)
+        add_entries(tenant.api, workers, tenant.organization)
     run_anchoring(workers)
-    assert len(anchored_sizes(world.id)) == 3
-    world.api.get(f"{world.organization.path}/audit-log/verify-integrity", caller=world.people.owner)
+    assert len(anchored_sizes(tenant.id)) == 3
+    tenant.api.get(f"{tenant.organization.path}/audit-log/verify-integrity", caller=tenant.people.owner)
 
 
 @pytest.mark.parametrize("appending_handler", ["events", "jobs"])
-def test_the_workers_may_quarantine_forged_items(appending_handler, world, workers):
+def test_the_workers_may_quarantine_forged_items(appending_handler, tenant, workers):
     workers.paused_handlers = {"events"} if appending_handler == "jobs" else set()
-    rename_organization(world.api, world.organization, "Taken away")
-    entries = [item for item in memory_aws.all_items() if item["pk"] == f"A#{world.id}"]
+    rename_organization(tenant.api, tenant.organization, "Taken away")
+    entries = [item for item in memory_aws.all_items() if item["pk"] == f"A#{tenant.id}"]
     (deleted_item,) = [entry for entry in entries if "sequence" not in entry]
     memory_aws.delete_item(deleted_item)
-    forge_entry(world.organization)
+    forge_entry(tenant.organization)
     if appending_handler == "jobs":
-        path, body = f"{world.organization.path}/erasures", {"email": "gone@example.org"}
-        assert world.api.post(path, caller=world.people.owner, json=body).status == 202
+        path, body = f"{tenant.organization.path}/erasures", {"email": "gone@example.org"}
+        assert tenant.api.post(path, caller=tenant.people.owner, json=body).status == 202
     workers.run_until_idle()  # Enqueues the erasure by the sweep if the worker of the log is paused.
-    reasons = {item["reason"] for item in memory_aws.all_items() if item["pk"] == f"QUARANTINE#{world.id}"}
+    reasons = {item["reason"] for item in memory_aws.all_items() if item["pk"] == f"QUARANTINE#{tenant.id}"}
     assert reasons == {"not_authentic", "no_entry"}
 
 
@@ -293,18 +293,18 @@ def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(workers, 
     assert [outcome["state"] for outcome in workers.run_migrations()] == ["applied"]
 
 
-def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_urls(world, workers, clock, monkeypatch):
+def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_urls(tenant, workers, clock, monkeypatch):
     # A checkpoint stores what is too small for a part in a file of its own.
     monkeypatch.setattr(async_export, "CHECKPOINT_INTERVAL_SECONDS", -1)
     monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
-    export = create_completed_export(world.api, workers, world.organization)
+    export = create_completed_export(tenant.api, workers, tenant.organization)
     assert len(read_ndjson_entries(export)) == export["entryCount"]
     url = urlsplit(export["downloadUrl"])
     # A request with the signed URL has the permissions of the function that signed it.
     bucket, key = str(url.hostname).partition(".")[0], unquote(url.path[1:])
     record_calls("api_handler", [Call("s3:GetObject", {"Bucket": bucket, "Key": key})])
-    files.start_upload(settings().exports_bucket, f"{world.id}/of-a-worker-that-died", "application/gzip")
-    world.api.delete(world.organization.path, caller=world.people.owner)
+    files.start_upload(settings().exports_bucket, f"{tenant.id}/of-a-worker-that-died", "application/gzip")
+    tenant.api.delete(tenant.organization.path, caller=tenant.people.owner)
     clock.shift(days=31)
     workers.run_until_idle()
 

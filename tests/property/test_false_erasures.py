@@ -51,23 +51,23 @@ class ErasedLog:
         return {name: value for name, value in self.load_entry(sequence).items() if name not in excluded}
 
 
-def create_erased_log(world: TenantFixture) -> ErasedLog:
+def create_erased_log(tenant: TenantFixture) -> ErasedLog:
     """Create an organization, let a member change it, and erase the member."""
-    owner, member = world.people.owner, world.people.member
+    owner, member = tenant.people.owner, tenant.people.member
     with backdate(minutes=9):
-        organization = create_organization(world.api, owner)
+        organization = create_organization(tenant.api, owner)
         add_organization_member(organization, member, "admin")
-        world.api.patch(organization.path, caller=member, json={"companyAddress": "x" * 3900})
+        tenant.api.patch(organization.path, caller=member, json={"companyAddress": "x" * 3900})
         for change in ({"companyAddress": None}, {"name": "Engines"}):
-            world.api.patch(organization.path, caller=owner, json=change)
-        world.workers.run_until_idle()
+            tenant.api.patch(organization.path, caller=owner, json=change)
+        tenant.workers.run_until_idle()
         items_before = {sequence: entry_item(organization, sequence) for sequence in (SHORT, LONG, UNERASED)}
         bodies = [item for item in memory_aws.all_items() if item["pk"].startswith("B#")]
         (body_item,) = (item for item in bodies if item["sk"] == items_before[LONG]["sk"])
-        create_erasure(world.api, organization, userId=member.id)
-        world.workers.run_until_idle()
+        create_erasure(tenant.api, organization, userId=member.id)
+        tenant.workers.run_until_idle()
     with backdate(minutes=6):
-        world.workers.run_until_idle()
+        tenant.workers.run_until_idle()
     return ErasedLog(organization, items_before, body_item)
 
 

@@ -33,15 +33,15 @@ UNVERIFIED_ATTRIBUTES: Final = ("index2pk", "index2sk", "followed", "followed_pa
 """Attributes of a head about its anchor and its consumer, which are not part of the verified log."""
 
 
-def create_long_log(world: TenantFixture) -> str:
+def create_long_log(tenant: TenantFixture) -> str:
     """Create a log with short, long and erased entries, appended in several batches. Return its name."""
-    organization = organizations.create_organization(world.api, world.people.owner)
+    organization = organizations.create_organization(tenant.api, tenant.people.owner)
     for n in range(LENGTH - 1):
         body = {"name": f"Name {n}", "companyAddress": f"{n}" * (3000 if n % 3 == 2 else 3)}
-        assert world.api.patch(organization.path, caller=world.people.owner, json=body).status == 200
+        assert tenant.api.patch(organization.path, caller=tenant.people.owner, json=body).status == 200
         if n % 2:
-            world.workers.deliver()
-    world.workers.deliver()
+            tenant.workers.deliver()
+    tenant.workers.deliver()
     erased_entry = get_entry(organization.id, ERASED)
     table.write_transaction(redaction.redaction_writes(organization.id, erased_entry, should_sign=True))
     return organization.id

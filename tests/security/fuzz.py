@@ -24,7 +24,7 @@ _SETTINGS: Final = {
 }
 
 
-def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:
+def find_failures(tenant: TenantFixture, seconds: float, seed: int) -> Iterator[tuple[int, Failure]]:
     """Yield failures with their seeds until the time is up. Each seed runs all groups of operations."""
     deadline = time.monotonic() + seconds
     while True:
@@ -35,7 +35,7 @@ def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[t
                 return
             settings = {**_SETTINGS, "seed": seed, "max-time": max(1, int(remaining_seconds))}
             group_operations = [operation for operation in all_operations() if operation.group == group]
-            failures = run_schemathesis(world, group_operations, settings)
+            failures = run_schemathesis(tenant, group_operations, settings)
             yield from ((seed, failure) for failure in failures if not is_allowed(failure))
         seed += 1
 
@@ -43,8 +43,8 @@ def find_failures(world: TenantFixture, seconds: float, seed: int) -> Iterator[t
 def main(minutes: float, seed: int) -> int:
     """Print each failure once for each check and operation, and return the number of failures."""
     reported: set[tuple[str, str]] = set()
-    with Path(os.devnull).open("w") as devnull, redirect_stdout(devnull), standalone_tenant() as world:
-        for seed_of_failure, failure in find_failures(world, minutes * 60, seed):
+    with Path(os.devnull).open("w") as devnull, redirect_stdout(devnull), standalone_tenant() as tenant:
+        for seed_of_failure, failure in find_failures(tenant, minutes * 60, seed):
             if (failure.check, failure.operation_id) not in reported:
                 reported.add((failure.check, failure.operation_id))
                 heading = f"{failure.check}: {failure.operation_id}, SEED={seed_of_failure}"

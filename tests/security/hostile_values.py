@@ -48,9 +48,9 @@ def send_until_not_rejected(
         paths = remaining
 
 
-def send_in_query(operation: Operation, world: TenantFixture, names: list[str], value: str) -> Iterator[ApiResponse]:
+def send_in_query(operation: Operation, tenant: TenantFixture, names: list[str], value: str) -> Iterator[ApiResponse]:
     """Yield the responses to requests with a hostile value in all of these parameters, then in those not rejected."""
     return send_until_not_rejected(
         [(name,) for name in names],
-        lambda paths: call_operation(operation, world, query={str(name): value for (name,) in paths}),
+        lambda paths: call_operation(operation, tenant, query={str(name): value for (name,) in paths}),
     )

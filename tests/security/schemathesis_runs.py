@@ -67,14 +67,14 @@ class Failure:
 
 
 def run_schemathesis(
-    world: TenantFixture, operations: Iterable[Operation], settings: Mapping[str, Any]
+    tenant: TenantFixture, operations: Iterable[Operation], settings: Mapping[str, Any]
 ) -> Iterator[Failure]:
     """Yield the failures that Schemathesis finds in operations. `settings` are those of `schemathesis.toml`."""
     operations_by_id = {operation.id: operation for operation in operations}
     config = schemathesis.Config.from_dict({**_DEFAULT_SETTINGS, **settings})
     schema = schemathesis.openapi.from_dict(openapi_document(), config=config)
-    _register_authentication(schema, world, operations_by_id)
-    with _serve(world) as address:
+    _register_authentication(schema, tenant, operations_by_id)
+    with _serve(tenant) as address:
         schema.config.update(base_url=address)
         for event in from_schema(schema.include(operation_id=[*operations_by_id])).execute():
             if isinstance(event, events.ScenarioFinished):
@@ -96,7 +96,7 @@ def _failures(event: events.ScenarioFinished) -> Iterator[Failure]:
                 yield Failure(check.name, _id(case), text, info.code_sample, content)
 
 
-def _register_authentication(schema: Any, world: TenantFixture, operations_by_id: Mapping[str, Operation]) -> None:
+def _register_authentication(schema: Any, tenant: TenantFixture, operations_by_id: Mapping[str, Operation]) -> None:
     """Give each case the credential of an authorized caller, and ids of existing records."""
 
     @schema.auth(refresh_interval=None)
@@ -105,8 +105,8 @@ def _register_authentication(schema: Any, world: TenantFixture, operations_by_id
             return operations_by_id[_id(case)]
 
         def set(self, case: Any, operation: Operation, _: Any) -> None:
-            example = get_example(operation, world)
-            caller = example.only_caller or world.get_least_privileged_caller(operation)
+            example = get_example(operation, tenant)
+            caller = example.only_caller or tenant.get_least_privileged_caller(operation)
             if caller:
                 case.headers["Authorization"] = f"Bearer {caller.credential}"
                 case._has_explicit_auth = True  # noqa: SLF001 - `ignored_auth` asks for it
@@ -138,11 +138,11 @@ def _is_negative(case: Any, location: ParameterLocation) -> bool:
 
 
 @contextmanager
-def _serve(world: TenantFixture) -> Iterator[str]:
+def _serve(tenant: TenantFixture) -> Iterator[str]:
     """Serve a tenant on the loopback interface and yield the URL."""
 
     class Handler(_Handler):
-        initial_tenant = world
+        initial_tenant = tenant
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -173,11 +173,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(*_GATEWAY_RESPONSE)
 
     def _handle(self) -> None:
-        world = snapshots.create_or_restore(("world",), lambda: self.initial_tenant)
+        tenant = snapshots.create_or_restore(("tenant",), lambda: self.initial_tenant)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_HEADERS}
         body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         try:
-            response = world.api.request(self.command, self.path, headers=headers, body=body)
+            response = tenant.api.request(self.command, self.path, headers=headers, body=body)
         except ValueError:
             self._send(*_GATEWAY_RESPONSE)
         except AssertionError as assertion_error:

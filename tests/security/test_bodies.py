@@ -46,8 +46,8 @@ def test_body_of_another_media_type_or_encoding_is_rejected(operation, tenant, u
             assert response.status in (400, 422), encoding
 
 
-def send(operation: Operation, world: TenantFixture, body: bytes, media_type: str) -> ApiResponse:
-    return call_operation(operation, world, json=None, body=body, headers={"Content-Type": media_type})
+def send(operation: Operation, tenant: TenantFixture, body: bytes, media_type: str) -> ApiResponse:
+    return call_operation(operation, tenant, json=None, body=body, headers={"Content-Type": media_type})
 
 
 @parametrize_operations(has_container_in_body)

@@ -48,14 +48,14 @@ URLS_OF_OTHERS: Final = (
 """URLs that only look like those of the providers."""
 
 
-def submit_url(world: TenantFixture, url: str) -> list[ApiResponse]:
+def submit_url(tenant: TenantFixture, url: str) -> list[ApiResponse]:
     """Submit a URL to all operations that accept targets of deliveries."""
-    owner, path = world.people.owner, world.organization.path
+    owner, path = tenant.people.owner, tenant.organization.path
     channel = {"provider": "webhook", "name": "#engines", "config": {"webhookUrl": url}}
     return [
-        world.api.post(f"{path}/webhooks", caller=owner, json={"url": url}),
-        world.api.patch(world.organization.webhook_path, caller=owner, json={"url": url}),
-        world.api.post(f"{path}/integration-channels", caller=owner, json=channel),
+        tenant.api.post(f"{path}/webhooks", caller=owner, json={"url": url}),
+        tenant.api.patch(tenant.organization.webhook_path, caller=owner, json={"url": url}),
+        tenant.api.post(f"{path}/integration-channels", caller=owner, json=channel),
     ]
 
 

@@ -192,13 +192,15 @@ def for_each_location(operations_and_locations: list[tuple[Operation, BodyLocati
     return pytest.mark.parametrize(("operation", "location"), operations_and_locations, ids=ids)
 
 
-def send(operation: Operation, world: TenantFixture, body: bytes) -> ApiResponse:
-    return call_operation(operation, world, json=None, body=body, headers={"Content-Type": "application/json"})
+def send(operation: Operation, tenant: TenantFixture, body: bytes) -> ApiResponse:
+    return call_operation(operation, tenant, json=None, body=body, headers={"Content-Type": "application/json"})
 
 
-def assert_rejected(operation: Operation, world: TenantFixture, body: bytes, label: str, *problems: str) -> ApiResponse:
+def assert_rejected(
+    operation: Operation, tenant: TenantFixture, body: bytes, label: str, *problems: str
+) -> ApiResponse:
     """Assert that a body is rejected by a short problem before any write, and return the response."""
-    response = send(operation, world, body)
+    response = send(operation, tenant, body)
     assert response.status_and_code in problems, f"{label}: {response.text[:500]}"
     assert len(response.text) < MAX_RESPONSE_LENGTH, f"{label}: {len(response.text)} characters"
     assert response.calls.call_names == response.calls.read_names, label
@@ -206,9 +208,11 @@ def assert_rejected(operation: Operation, world: TenantFixture, body: bytes, lab
     return response
 
 
-def body_with_value(operation: Operation, world: TenantFixture, names: Collection[str], value: bytes) -> bytes:
+def body_with_value(operation: Operation, tenant: TenantFixture, names: Collection[str], value: bytes) -> bytes:
     """Return the example body in which these fields have the given value."""
-    members = {name: json.dumps(member).encode() for name, member in (get_example(operation, world).body or {}).items()}
+    members = {
+        name: json.dumps(member).encode() for name, member in (get_example(operation, tenant).body or {}).items()
+    }
     members |= dict.fromkeys(names, value)
     return b"{" + b",".join(json.dumps(name).encode() + b":" + member for name, member in members.items()) + b"}"
 

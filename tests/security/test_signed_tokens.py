@@ -11,21 +11,21 @@ from tests.harness.api import ApiResponse
 from tests.harness.invitations import create_invitation
 
 
-def request_preview(world, token):
-    return world.api.get(f"{world.page.path}/preview-public", query={"token": token})
+def request_preview(tenant, token):
+    return tenant.api.get(f"{tenant.page.path}/preview-public", query={"token": token})
 
 
-def request_lead(world, token):
-    return world.api.get(f"/public/leads/{world.lead.id}", headers={"Lead-Token": token})
+def request_lead(tenant, token):
+    return tenant.api.get(f"/public/leads/{tenant.lead.id}", headers={"Lead-Token": token})
 
 
-def request_invitation(world, token):
-    return world.api.get("/organizations/invitations/acceptance", query={"token": token})
+def request_invitation(tenant, token):
+    return tenant.api.get("/organizations/invitations/acceptance", query={"token": token})
 
 
-def request_next_page(world, token):
-    path = f"{world.organization.path}/members"
-    return world.api.get(path, caller=world.people.owner, query={"limit": 1, "cursor": token})
+def request_next_page(tenant, token):
+    path = f"{tenant.organization.path}/members"
+    return tenant.api.get(path, caller=tenant.people.owner, query={"limit": 1, "cursor": token})
 
 
 REQUESTS_BY_KIND: Final[dict[str, tuple[Callable[[TenantFixture, str], ApiResponse], str]]] = {
@@ -37,14 +37,14 @@ REQUESTS_BY_KIND: Final[dict[str, tuple[Callable[[TenantFixture, str], ApiRespon
 """The request that uses each kind of token, and its response to an invalid token."""
 
 
-def create_tokens(world):
-    owner, path = world.people.owner, f"{world.organization.path}/members"
-    link = create_invitation(world.api, world.organization, "kate@example.org").record["acceptUrl"]
+def create_tokens(tenant):
+    owner, path = tenant.people.owner, f"{tenant.organization.path}/members"
+    link = create_invitation(tenant.api, tenant.organization, "kate@example.org").record["acceptUrl"]
     return {
-        "preview": world.api.get(f"{world.page.path}/preview", caller=owner).json["token"],
-        "lead": world.lead.token,
+        "preview": tenant.api.get(f"{tenant.page.path}/preview", caller=owner).json["token"],
+        "lead": tenant.lead.token,
         "invitation": link.partition("token=")[2],
-        "cursor": world.api.get(path, caller=owner, query={"limit": 1}).json["nextCursor"],
+        "cursor": tenant.api.get(path, caller=owner, query={"limit": 1}).json["nextCursor"],
     }
 
 

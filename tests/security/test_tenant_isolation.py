@@ -26,16 +26,16 @@ def records_and_access_rule_of(operation: Operation) -> Hashable:
     return *operation.record_types_by_parameter.values(), access_rule_of(operation)
 
 
-def create_keys(world: TenantFixture) -> list[Caller]:
-    return [world.create_api_key("admin"), world.create_api_key("read")]
+def create_keys(tenant: TenantFixture) -> list[Caller]:
+    return [tenant.create_api_key("admin"), tenant.create_api_key("read")]
 
 
-def callers_without_access(operation: Operation, world: TenantFixture, begin: RestoreTenant) -> list[Caller]:
+def callers_without_access(operation: Operation, tenant: TenantFixture, begin: RestoreTenant) -> list[Caller]:
     """Return callers without access to the foreign container who could call the operation in their own."""
     keys = begin(create_keys) if operation.scope else []
     for key in keys:
-        assert world.api.get("/status", caller=key).status == 200  # Let the process cache the key.
-    return [world.people.owner, world.people.member, world.people.operator, *keys]
+        assert tenant.api.get("/status", caller=key).status == 200  # Let the process cache the key.
+    return [tenant.people.owner, tenant.people.member, tenant.people.operator, *keys]
 
 
 def comparable(response: ApiResponse) -> tuple[Any, ...]:
@@ -49,10 +49,10 @@ def call_names(response: ApiResponse) -> list[str]:
     return sorted(response.calls.call_names)
 
 
-def request(operation: Operation, world: TenantFixture, example: Example, caller: Caller) -> ApiResponse:
+def request(operation: Operation, tenant: TenantFixture, example: Example, caller: Caller) -> ApiResponse:
     """Call an operation, with an idempotency key if it takes one."""
     headers = IDEMPOTENCY_HEADERS if operation.method == "POST" else None
-    return call_operation(operation, world, example, caller=caller, headers=headers)
+    return call_operation(operation, tenant, example, caller=caller, headers=headers)
 
 
 @parametrize_access_rules(lambda o: isinstance(o.access, RequireRole) and not is_public(o))

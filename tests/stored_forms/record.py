@@ -43,7 +43,7 @@ class Recorder:
     api: ApiClient
     workers: Workers
     people: dict[str, Person]
-    world: TenantFixture
+    tenant: TenantFixture
     initial_state: State
     prepared: dict[str, Difference] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Recorder:
         if name == "verify_audit_integrity":
             self._record_further_pages(operation, outcome)
         if name == "list_api_keys":
-            by_key = {"Authorization": f"Bearer {self.world.api_key.credential}"}
+            by_key = {"Authorization": f"Bearer {self.tenant.api_key.credential}"}
             trigger = replace(trigger, role=None, headers=by_key)
             self._record_case(f"{name}:by_key", name, state, before, trigger, _RUN_AT)
 
@@ -89,7 +89,7 @@ class Recorder:
         name, crowd = operation.id, f"crowd of {get_feature(operation)}"
         with open_stage(self.api, self.workers, self.people, crowd, _PREPARED_AT):
             self.initial_state.restore()
-            add_feature_neighbours(get_feature(operation), self.world, _NEIGHBOUR_COUNT)
+            add_feature_neighbours(get_feature(operation), self.tenant, _NEIGHBOUR_COUNT)
             state_with_neighbours = State.capture()
         self.prepared[crowd] = self.initial_state.difference_to(state_with_neighbours)
         trigger, state, before = self._build_request(operation, state_with_neighbours, [crowd], limit=1)
@@ -118,13 +118,13 @@ class Recorder:
         label = f"given for {operation.id}"
         with open_stage(self.api, self.workers, self.people, label, _PREPARED_AT):
             state.restore()
-            example = get_example(operation, self.world)
+            example = get_example(operation, self.tenant)
             prepared = State.capture()
         difference = state.difference_to(prepared)
         if difference != Difference():
             assert self.prepared.setdefault(label, difference) == difference
             before = [*before, label]
-        caller = example.only_caller or self.world.get_least_privileged_caller(operation)
+        caller = example.only_caller or self.tenant.get_least_privileged_caller(operation)
         roles = [role for role, person in self.people.items() if person is caller]
         assert len(roles) == (caller is not None)
         request_query = {**example.query, **query}
@@ -139,7 +139,7 @@ class Recorder:
         example, label = task_examples.EXAMPLES[name], f"given for {name}"
         with open_stage(self.api, self.workers, self.people, label, _PREPARED_AT):
             self.initial_state.restore()
-            key = example.prepare(self.world)
+            key = example.prepare(self.tenant)
             state = State.capture()
         self.prepared[label] = self.initial_state.difference_to(state)
         run_at = timestamp(timestamp_ms(_RUN_AT) + round(timedelta(**example.due_after).total_seconds() * 1000))
@@ -208,11 +208,11 @@ def _recorder() -> Iterator[Recorder]:
         all_operations()
         all_record_types()
         task_examples.list_task_names()
-        with open_stage(api, workers, people, "world", _CREATED_AT):
+        with open_stage(api, workers, people, "tenant", _CREATED_AT):
             memory_aws.reset()
-            world = TenantFixture.create(api, workers, People(**people, issuer=issuer))
+            tenant = TenantFixture.create(api, workers, People(**people, issuer=issuer))
             initial_state = State.capture()
-        yield Recorder(api, workers, people, world, initial_state)
+        yield Recorder(api, workers, people, tenant, initial_state)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.sample_operations import build_notice_event
 
 
-def build_migrations(_world: TenantFixture, n: int) -> Neighbours:
+def build_migrations(_tenant: TenantFixture, n: int) -> Neighbours:
     """Yield an applied migration that this version does not know."""
     fields = new_fields() | {"id": f"9{n:03}-a-later-one"}
     applied_at = fields["created_at"]
@@ -15,6 +15,6 @@ def build_migrations(_world: TenantFixture, n: int) -> Neighbours:
     )
 
 
-def build_status(_world: TenantFixture, _n: int) -> Neighbours:
+def build_status(_tenant: TenantFixture, _n: int) -> Neighbours:
     """Yield an event of a log outside of organizations."""
     yield build_notice_event()

@@ -12,11 +12,11 @@ EXAMPLES: Final[ExampleFactories] = {
 }
 
 
-def build_exports(world: TenantFixture, _n: int) -> Neighbours:
-    yield AuditExport(**new_fields(), organization_id=world.id, format="ndjson", filters={}, status="expired")
+def build_exports(tenant: TenantFixture, _n: int) -> Neighbours:
+    yield AuditExport(**new_fields(), organization_id=tenant.id, format="ndjson", filters={}, status="expired")
 
 
-def build_log(world: TenantFixture, n: int) -> Neighbours:
-    target = {"type": "organization", "id": world.id, "name": f"Name {n}"}
+def build_log(tenant: TenantFixture, n: int) -> Neighbours:
+    target = {"type": "organization", "id": tenant.id, "name": f"Name {n}"}
     changes = [{"field": "name", "from": None, "to": f"Name {n}"}]
-    yield build_event("organization.updated", world.id, target, {"name": f"Name {n}"}, changes)
+    yield build_event("organization.updated", tenant.id, target, {"name": f"Name {n}"}, changes)

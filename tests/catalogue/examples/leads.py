@@ -11,17 +11,17 @@ _WITHDRAWN: Final = {"status": "withdrawn"}
 
 EXAMPLES: Final[ExampleFactories] = {
     "create_marketing_lead": lambda _: example(_BODY),
-    "change_marketing_lead_status": lambda world: example(_WITHDRAWN, subject_path=world.lead.operator_path),
-    "list_public_leads": lambda world: example(headers=world.lead.headers),
+    "change_marketing_lead_status": lambda tenant: example(_WITHDRAWN, subject_path=tenant.lead.operator_path),
+    "list_public_leads": lambda tenant: example(headers=tenant.lead.headers),
     # The address has a lead already. The new one is merged into it.
-    "create_public_lead": lambda world: example(
-        {**_BODY, "contactEmail": world.lead.record["contactEmail"]},
-        subject_path=world.lead.operator_path,
+    "create_public_lead": lambda tenant: example(
+        {**_BODY, "contactEmail": tenant.lead.record["contactEmail"]},
+        subject_path=tenant.lead.operator_path,
         merges_into_subject=True,
     ),
-    "get_public_lead": lambda world: example(headers=world.lead.headers),
-    "change_public_lead_status": lambda world: example(
-        _WITHDRAWN, headers=world.lead.headers, subject_path=world.lead.operator_path
+    "get_public_lead": lambda tenant: example(headers=tenant.lead.headers),
+    "change_public_lead_status": lambda tenant: example(
+        _WITHDRAWN, headers=tenant.lead.headers, subject_path=tenant.lead.operator_path
     ),
 }
 
@@ -31,7 +31,7 @@ def put_leads(count: int) -> None:
     put_records(_lead(n) for n in range(count))
 
 
-def build_leads(_world: TenantFixture, n: int) -> Neighbours:
+def build_leads(_tenant: TenantFixture, n: int) -> Neighbours:
     yield _lead(n)
 
 

@@ -27,20 +27,20 @@ EXAMPLES: Final[ExampleFactories] = {
 }
 
 
-def build_channels(world: TenantFixture, _n: int) -> Neighbours:
+def build_channels(tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     url_fields = encrypted_url_fields(fields["id"], _CHANNEL_URL)
     options: Any = {"provider": "discord", "name": "#looms", "events": ["*"], "enabled": False}
-    yield IntegrationChannel(**fields, **url_fields, organization_id=world.id, **options)
+    yield IntegrationChannel(**fields, **url_fields, organization_id=tenant.id, **options)
 
 
-def build_deliveries(world: TenantFixture, _n: int) -> Neighbours:
+def build_deliveries(tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     delivery = WebhookDelivery.create_pending_or_skipped(
-        world.organization.webhook_id,
+        tenant.organization.webhook_id,
         event_id=fields["id"],
         event_type="organization.updated",
-        organization_id=world.id,
+        organization_id=tenant.id,
         sequence=1,
         occurred_at=fields["created_at"],
         now=fields["created_at"],
@@ -49,13 +49,13 @@ def build_deliveries(world: TenantFixture, _n: int) -> Neighbours:
     yield delivery.replace(status="succeeded")
 
 
-def build_replays(world: TenantFixture, _n: int) -> Neighbours:
-    container_ids: Any = {"organization_id": world.id, "webhook_id": world.organization.webhook_id}
+def build_replays(tenant: TenantFixture, _n: int) -> Neighbours:
+    container_ids: Any = {"organization_id": tenant.id, "webhook_id": tenant.organization.webhook_id}
     yield Replay(**new_fields(), **container_ids, since=_SINCE, until=_SINCE, status="completed", ttl=2**40)
 
 
-def build_webhooks(world: TenantFixture, _n: int) -> Neighbours:
+def build_webhooks(tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     options: Any = {"url": _WEBHOOK_URL, "events": ["*"], "enabled": False}
     secret = encrypted_secret_without_expiry(fields["id"], generate_secret())
-    yield Webhook(**fields, organization_id=world.id, **options, secrets=[secret])
+    yield Webhook(**fields, organization_id=tenant.id, **options, secrets=[secret])

@@ -9,5 +9,5 @@ from tests.catalogue.tenant_fixture import TenantFixture
 EXAMPLES: Final[ExampleFactories] = {"erase_person": lambda _: example({"email": "gone@example.org"})}
 
 
-def build_erasures(world: TenantFixture, _n: int) -> Neighbours:
-    yield Erasure(**new_fields(), organization_id=world.id, status="completed", step="entries")
+def build_erasures(tenant: TenantFixture, _n: int) -> Neighbours:
+    yield Erasure(**new_fields(), organization_id=tenant.id, status="completed", step="entries")

@@ -21,58 +21,58 @@ from tests.harness.callers import Person
 from tests.harness.pending_entries import build_pending_items
 
 
-def get_example(operation: Operation, world: TenantFixture) -> Example:
+def get_example(operation: Operation, tenant: TenantFixture) -> Example:
     """Return the example of an operation for a tenant.
 
     Path parameters that an example omits name the records of the tenant's organization. Without an example, the call
     has nothing but these.
     """
     create_example = _definitions(get_feature(operation)).get("EXAMPLES", {}).get(operation.id)
-    created: Example = create_example(world) if create_example else example()
-    known = world.organization.path_parameters
+    created: Example = create_example(tenant) if create_example else example()
+    known = tenant.organization.path_parameters
     defaults = {name: known[name] for name in operation.path_parameter_names if name in known}
     return created.with_parameters(**{**defaults, **created.parameters})
 
 
-def get_caller(operation: Operation, world: TenantFixture) -> Person | None:
+def get_caller(operation: Operation, tenant: TenantFixture) -> Person | None:
     """Return the least privileged caller of an operation's example, or None if it is anonymous."""
-    return get_example(operation, world).only_caller or world.get_least_privileged_caller(operation)
+    return get_example(operation, tenant).only_caller or tenant.get_least_privileged_caller(operation)
 
 
 def call_operation(
-    operation: Operation, world: TenantFixture, example: Example | None = None, **options: Any
+    operation: Operation, tenant: TenantFixture, example: Example | None = None, **options: Any
 ) -> ApiResponse:
     """Call an operation with its example, or another one. `options` are those of `Api.request`.
 
     The default caller is the least privileged one. Options replace the caller and the body of the example, and extend
     its query and headers.
     """
-    example = example or get_example(operation, world)
+    example = example or get_example(operation, tenant)
     request_options = {
-        "caller": example.only_caller or world.get_least_privileged_caller(operation),
+        "caller": example.only_caller or tenant.get_least_privileged_caller(operation),
         "json": example.body,
     } | options
     request_options["query"] = {**example.query, **(options.get("query") or {})}
     request_options["headers"] = {**example.headers, **(options.get("headers") or {})}
-    return world.api.request(operation.method, example.get_path(operation), **request_options)
+    return tenant.api.request(operation.method, example.get_path(operation), **request_options)
 
 
-def read_with_full_access(operation: Operation, world: TenantFixture, path: str) -> ApiResponse:
+def read_with_full_access(operation: Operation, tenant: TenantFixture, path: str) -> ApiResponse:
     """Read a path as a caller who sees all records of the operation's kind."""
-    reader = world.people.operator if operation.access is Caller.OPERATOR else world.people.owner
-    return world.api.get(path, caller=reader, headers=get_example(operation, world).headers)
+    reader = tenant.people.operator if operation.access is Caller.OPERATOR else tenant.people.owner
+    return tenant.api.get(path, caller=reader, headers=get_example(operation, tenant).headers)
 
 
-def add_neighbours(world: TenantFixture, count: int) -> None:
+def add_neighbours(tenant: TenantFixture, count: int) -> None:
     """Add neighbours to the records that the examples read, in every feature."""
     for name in sorted({get_feature(operation) for operation in all_operations()}):
-        add_feature_neighbours(name, world, count)
+        add_feature_neighbours(name, tenant, count)
 
 
-def add_feature_neighbours(feature: str, world: TenantFixture, count: int) -> None:
+def add_feature_neighbours(feature: str, tenant: TenantFixture, count: int) -> None:
     """Add neighbours to the records that the examples of a feature read, unless their number is fixed."""
     build = _definitions(feature).get(f"build_{feature.rpartition('.')[2]}", lambda *_: ())
-    neighbours = [each for n in range(count) for each in build(world, n)]
+    neighbours = [each for n in range(count) for each in build(tenant, n)]
     events = [each for each in neighbours if isinstance(each, Event)]
     records = [each for each in neighbours if not isinstance(each, Event)]
     put_items([each.item() if isinstance(each, Entity) else each for each in records])

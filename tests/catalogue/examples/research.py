@@ -12,18 +12,18 @@ EXAMPLES: Final[ExampleFactories] = {
     "get_artefact": lambda _: example(artefact_id=research_records.ARTEFACT_ID),
     "backfill_venue_edition": lambda _: example(venue_edition="neurips-2025"),
     "import_research": lambda _: example({"researcherId": "0000-0002-1825-0097"}),
-    "get_research_job": lambda world: example(job_id=research_records.JOB_ID, only_caller=world.people.owner),
+    "get_research_job": lambda tenant: example(job_id=research_records.JOB_ID, only_caller=tenant.people.owner),
     "get_output": lambda _: example(output_id=research_records.OUTPUT_ID),
     "reconcile_research": lambda _: example({}),
 }
 
 
-def build_research(world: TenantFixture, n: int) -> Neighbours:
+def build_research(tenant: TenantFixture, n: int) -> Neighbours:
     """Yield an artefact and an output in the libraries of the organization and of the public, and a job."""
-    for library_id, organization_id in ((world.id, world.id), (PUBLIC_LIBRARY_ID, None)):
+    for library_id, organization_id in ((tenant.id, tenant.id), (PUBLIC_LIBRARY_ID, None)):
         place: dict[str, Any] = {"library_id": library_id, "organization_id": organization_id, "title": "Kilns"}
         source: Any = {"source": "dblp", "source_id": f"{library_id}/{n}", "fetched_at": now(), "is_stale": False}
         yield Artefact(**new_fields(), **place, **source, type="article", content_hash="0" * 64)
         yield ResearchOutput(**new_fields(), **place)
-    starter = world.people.owner.id
-    yield ResearchJob(**new_fields(), library_id=world.id, work="reconcile", started_by=starter, ttl=2**40)
+    starter = tenant.people.owner.id
+    yield ResearchJob(**new_fields(), library_id=tenant.id, work="reconcile", started_by=starter, ttl=2**40)

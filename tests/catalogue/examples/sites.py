@@ -15,51 +15,51 @@ EXAMPLES: Final[ExampleFactories] = {
     "update_site": lambda _: example(
         {"name": "Difference Engines", "slug": "difference-site", "robots": {"disallow": ["/drafts"]}}
     ),
-    "put_navigation_menu": lambda world: example(
+    "put_navigation_menu": lambda tenant: example(
         {
             "name": "Main menu",
-            "items": [page_item(world.page), group_item("More", url_item("https://example.com/spindles", "Spindles"))],
+            "items": [page_item(tenant.page), group_item("More", url_item("https://example.com/spindles", "Spindles"))],
         }
     ),
-    "create_page": lambda world: example(
+    "create_page": lambda tenant: example(
         {
             "title": "Spindles",
-            "parentId": world.page.id,
+            "parentId": tenant.page.id,
             "blocks": [{"id": "intro", "type": "text", "text": "They **turn**."}],
         }
     ),
     "update_page": lambda _: example({"title": "Mills", "slug": "mills", "seo": {"description": "Where looms stand."}}),
     "publish_page": lambda _: example({}),
-    "restore_page_revision": lambda world: example(target_path=world.page.path),
-    "preview_page": lambda world: example(query={"expiresIn": 3600, "revisionId": world.organization.revision_id}),
-    "preview_page_publicly": lambda world: example(query={"token": world.organization.preview_token}),
+    "restore_page_revision": lambda tenant: example(target_path=tenant.page.path),
+    "preview_page": lambda tenant: example(query={"expiresIn": 3600, "revisionId": tenant.organization.revision_id}),
+    "preview_page_publicly": lambda tenant: example(query={"token": tenant.organization.preview_token}),
     "create_redirect": lambda _: example(
         {"fromPath": "/spindles", "toPath": "https://example.com/spindles", "statusCode": 308}
     ),
     "update_redirect": lambda _: example({"fromPath": "/former-looms", "toPath": "/mills", "statusCode": 302}),
-    "resolve_site": lambda world: example(query={"host": world.site.record["host"], "path": "/looms"}),
+    "resolve_site": lambda tenant: example(query={"host": tenant.site.record["host"], "path": "/looms"}),
     "get_page_by_path": lambda _: example(query={"path": "/looms"}),
 }
 
 
-def _site_ids(world: TenantFixture) -> dict[str, Any]:
-    return {"organization_id": world.id, "site_id": world.site.id}
+def _site_ids(tenant: TenantFixture) -> dict[str, Any]:
+    return {"organization_id": tenant.id, "site_id": tenant.site.id}
 
 
-def build_sites(world: TenantFixture, n: int) -> Neighbours:
-    yield Site(**new_fields(), organization_id=world.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
+def build_sites(tenant: TenantFixture, n: int) -> Neighbours:
+    yield Site(**new_fields(), organization_id=tenant.id, name=f"Neighbour {n}", slug=f"neighbouring-site-{n}")
 
 
-def build_menus(world: TenantFixture, n: int) -> Neighbours:
-    yield Menu(**new_fields() | {"id": f"neighbour-{n}"}, **_site_ids(world), name=f"Neighbour {n}")
+def build_menus(tenant: TenantFixture, n: int) -> Neighbours:
+    yield Menu(**new_fields() | {"id": f"neighbour-{n}"}, **_site_ids(tenant), name=f"Neighbour {n}")
 
 
-def build_pages(world: TenantFixture, n: int) -> Neighbours:
+def build_pages(tenant: TenantFixture, n: int) -> Neighbours:
     """Yield a published page of the site, and a revision of the page in the examples."""
     fields, slug = new_fields(), f"neighbour-{n}"
     page = Page(
         **fields,
-        **_site_ids(world),
+        **_site_ids(tenant),
         title=f"Neighbour {n}",
         slug=slug,
         draft_revision_id=fields["id"],
@@ -71,14 +71,14 @@ def build_pages(world: TenantFixture, n: int) -> Neighbours:
     )
     yield page
     yield from page.derived_items
-    fields = new_fields() | {"organization_id": world.id, "page_id": world.page.id}
-    yield Revision(**fields, site_id=world.site.id, title=f"Draft {n}", slug="looms")
+    fields = new_fields() | {"organization_id": tenant.id, "page_id": tenant.page.id}
+    yield Revision(**fields, site_id=tenant.site.id, title=f"Draft {n}", slug="looms")
     yield Content(**fields, text=b"[]")
 
 
-def build_redirects(world: TenantFixture, n: int) -> Neighbours:
+def build_redirects(tenant: TenantFixture, n: int) -> Neighbours:
     """Yield a redirect of the site. Some target the paths of others."""
     target = f"/neighbours/{n // 10}-of-them"
-    redirect = Redirect(**new_fields(), **_site_ids(world), from_path=f"/neighbours/{n}", to_path=target)
+    redirect = Redirect(**new_fields(), **_site_ids(tenant), from_path=f"/neighbours/{n}", to_path=target)
     yield redirect
     yield from redirect.derived_items

@@ -34,39 +34,39 @@ EXAMPLES: Final[ExampleFactories] = {
     "rotate_api_key": lambda _: example({"graceHours": 1}),
     "describe_subscription": lambda _: example(query=_unsubscribe_query()),
     "unsubscribe": lambda _: example({"List-Unsubscribe": "One-Click"}, query=_unsubscribe_query()),
-    "accept_invitation": lambda world: example(
-        query={"token": world.invitation.token, "decision": "accept"},
-        only_caller=world.people.invited,
-        subject_path=world.invitation.path,
+    "accept_invitation": lambda tenant: example(
+        query={"token": tenant.invitation.token, "decision": "accept"},
+        only_caller=tenant.people.invited,
+        subject_path=tenant.invitation.path,
     ),
-    "respond_to_invitation": lambda world: example(
-        {"token": world.invitation.token}, only_caller=world.people.invited, subject_path=world.invitation.path
+    "respond_to_invitation": lambda tenant: example(
+        {"token": tenant.invitation.token}, only_caller=tenant.people.invited, subject_path=tenant.invitation.path
     ),
     "invite_to_organization": lambda _: example(_INVITATION),
-    "get_organization_member": lambda world: example(user_id=world.people.editor.id),
-    "update_organization_member": lambda world: example({"role": "editor"}, user_id=world.people.member.id),
-    "remove_organization_member": lambda world: example(user_id=world.people.editor.id),
-    "leave_organization": lambda world: example(
-        subject_path=f"{world.organization.path}/members/{world.people.member.id}", revokes_own_access=True
+    "get_organization_member": lambda tenant: example(user_id=tenant.people.editor.id),
+    "update_organization_member": lambda tenant: example({"role": "editor"}, user_id=tenant.people.member.id),
+    "remove_organization_member": lambda tenant: example(user_id=tenant.people.editor.id),
+    "leave_organization": lambda tenant: example(
+        subject_path=f"{tenant.organization.path}/members/{tenant.people.member.id}", revokes_own_access=True
     ),
-    "transfer_ownership": lambda world: example({"newOwnerId": world.people.editor.id}, revokes_own_access=True),
+    "transfer_ownership": lambda tenant: example({"newOwnerId": tenant.people.editor.id}, revokes_own_access=True),
 }
 
 
-def build_tenancy(world: TenantFixture, n: int) -> Neighbours:
+def build_tenancy(tenant: TenantFixture, n: int) -> Neighbours:
     """Yield an organization of the owner."""
-    fields, owner = new_fields(), world.people.owner
+    fields, owner = new_fields(), tenant.people.owner
     yield Member.create_for_organization(fields, fields["id"], owner.to_user(), Role.OWNER)
     yield Organization(**fields, name=f"Neighbour {n}", slug=f"neighbour-{n}", owner_id=owner.id)
 
 
-def build_api_keys(world: TenantFixture, _n: int) -> Neighbours:
+def build_api_keys(tenant: TenantFixture, _n: int) -> Neighbours:
     fields = new_fields()
     yield ApiKey(
         **fields,
         name="Former",
-        organization_id=world.id,
-        created_by=world.people.owner.id,
+        organization_id=tenant.id,
+        created_by=tenant.people.owner.id,
         scopes=["read"],
         digests={},
         hint="atr_…0000",
@@ -75,24 +75,24 @@ def build_api_keys(world: TenantFixture, _n: int) -> Neighbours:
     )
 
 
-def build_email_suppressions(_world: TenantFixture, n: int) -> Neighbours:
+def build_email_suppressions(_tenant: TenantFixture, n: int) -> Neighbours:
     yield EmailSuppression(**new_fields(), address_hash=email_hmac_bytes(f"{n}@example.org").hex())
 
 
-def build_invitations(world: TenantFixture, n: int) -> Neighbours:
+def build_invitations(tenant: TenantFixture, n: int) -> Neighbours:
     fields = new_fields()
     yield Invitation(
         **fields,
-        **build_send_fields(world.id, fields["id"], 1, 7, fields["created_at"]),
+        **build_send_fields(tenant.id, fields["id"], 1, 7, fields["created_at"]),
         **closing_fields("declined"),
-        organization_id=world.id,
+        organization_id=tenant.id,
         email=f"{n}@example.org",
         role="member",
         expires_in_days=7,
-        invited_by=world.people.owner.id,
+        invited_by=tenant.people.owner.id,
     )
 
 
-def build_members(world: TenantFixture, n: int) -> Neighbours:
-    user = world.people.issuer.create_person(f"member-{n}", f"Member {n}").to_user()
-    yield Member.create_for_organization(new_fields(), world.id, user, Role.MEMBER)
+def build_members(tenant: TenantFixture, n: int) -> Neighbours:
+    user = tenant.people.issuer.create_person(f"member-{n}", f"Member {n}").to_user()
+    yield Member.create_for_organization(new_fields(), tenant.id, user, Role.MEMBER)

@@ -77,8 +77,7 @@ class TestRunningExportQuota:
         assert MAX_RUNNING_EXPORTS == 10
         for _ in range(10):
             create_export(api, organization)
-        rejected = post_export(api, organization)
-        assert rejected.status_and_code == "409 limit_exceeded"
+        rejected = post_export(api, organization).expect_problem("409 limit_exceeded")
         assert rejected.json["detail"] == "At most 10 running audit exports are allowed. Wait until one has ended."
         assert post_export(api, create_organization(api, ada)).status == 202
         workers.deliver()
@@ -180,7 +179,7 @@ class TestExportExpiry:
         workers.run_until_idle()
         assert files.find_first_key(settings().exports_bucket, log.id) is None
 
-    def test_the_purge_of_the_organization_removes_its_files(self, log, api, ada, workers, clock):
+    def test_the_purge_of_the_organization_removes_its_files(self, log, api, ada, workers, clock, run_tasks_after):
         other_organization, bucket = create_organization(api, ada), settings().exports_bucket
         with clock.shift_temporarily(days=29):
             foreign_export = create_completed_export(api, workers, other_organization)
@@ -188,8 +187,7 @@ class TestExportExpiry:
         clock.shift(days=29)
         files.start_upload(bucket, f"{log.id}/left/by-a-worker-that-died", "application/gzip")
         files.write_file(bucket, f"{log.id}/left/too", b"")
-        clock.shift(days=1, minutes=3)
-        workers.run_until_idle()
+        run_tasks_after(days=1, minutes=3)
         assert files.find_first_key(bucket, log.id) is None
         assert unfinished_uploads() == []
         assert download_file(foreign_export)
@@ -310,7 +308,7 @@ class TestFailedExport:
         return export
 
     def test_the_failure_is_in_the_log_and_stays_readable_without_a_download(
-        self, log, api, failed_export, workers, clock
+        self, log, api, failed_export, run_tasks_after
     ):
         record = failed_export.get(api)
         (entry,) = log.entries(type="organization.audit_export.failed")
@@ -318,16 +316,14 @@ class TestFailedExport:
         before = {"status": "queued", "checkpoint": None, "error": None}
         assert record["error"] == UNREADABLE.format(10)
         assert entry["changes"] == [{"field": name, "from": before[name], "to": record[name]} for name in before]
-        clock.shift(days=8)
-        workers.run_until_idle()
+        run_tasks_after(days=8)
         assert failed_export.get(api) == record
         assert log.entries(type="organization.audit_export.downloaded") == []
 
-    def test_its_files_are_removed_once_no_worker_can_hold_it(self, api, failed_export, workers, clock):
+    def test_its_files_are_removed_once_no_worker_can_hold_it(self, api, failed_export, workers, run_tasks_after):
         workers.run_until_idle()
         assert unfinished_uploads()
-        clock.shift(minutes=4)
-        workers.run_until_idle()
+        run_tasks_after(minutes=4)
         assert unfinished_uploads() == []
         assert files.find_first_key(settings().exports_bucket, "") is None
         assert failed_export.get(api)["status"] == "failed"

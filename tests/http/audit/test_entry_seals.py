@@ -217,10 +217,7 @@ class TestSealRenewal:
 
     def test_retries_after_a_concurrent_change_but_not_forever(self, log):
         message = f"Requests keep changing the log {log.id}. Run the command again: it continues"
-        with (
-            inject_fault(Fault.CONFLICT, call_name=WRITE, times=None),
-            pytest.raises(RenewalFailed, match=message),
-        ):
+        with inject_fault(Fault.CONFLICT, call_name=WRITE, times=None), pytest.raises(RenewalFailed, match=message):
             renew_entry_macs(None)
         with inject_fault(Fault.CONFLICT, call_name=WRITE) as injected_fault:
             renew_entry_macs(None)

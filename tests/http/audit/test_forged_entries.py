@@ -44,8 +44,7 @@ def test_a_forged_entry_is_neither_appended_nor_shown_nor_exported(new_log, work
     forged_id = forge_entry(new_log.organization, with_pointer=with_pointer)
     for query in ({}, {"type": "organization.ownership_transferred"}, {"targetId": new_log.id}):
         assert forged_id not in [entry["id"] for entry in new_log.entries(**query)]
-    response = new_log.get("/export", format="ndjson")
-    assert response.status == 200
+    response = new_log.get("/export", format="ndjson").expect(200)
     assert forged_id not in response.text
     new_log.rename("After")
     workers.run_until_idle()
@@ -77,7 +76,7 @@ class TestChangesThatFollowADelivery:
         return webhook
 
     def test_nothing_is_sent_before_the_sweep_disables_the_webhook(
-        self, api, organization, webhook, workers, receiver, without_jobs, clock
+        self, api, organization, webhook, workers, receiver, without_jobs, run_tasks_after
     ):
         rename_organization(api, organization, "Gone")
         workers.deliver()
@@ -87,8 +86,7 @@ class TestChangesThatFollowADelivery:
         workers.deliver()
         assert len(receiver.requests) == 1
         without_jobs.undo()
-        clock.shift(minutes=2)
-        workers.run_until_idle()
+        run_tasks_after(minutes=2)
         workers.run_until_idle()
         assert get_webhook(api, webhook)["status"] == "disabled"
         (entry,) = list_entries(api, organization, type=DISABLED)
@@ -96,15 +94,14 @@ class TestChangesThatFollowADelivery:
         assert {"field": "status", "from": "active", "to": "disabled"} in entry["changes"]
 
     def test_a_webhook_with_a_new_url_stays_active(
-        self, api, organization, webhook, workers, receiver, without_jobs, clock
+        self, api, organization, webhook, workers, receiver, without_jobs, run_tasks_after
     ):
         rename_organization(api, organization, "Gone")
         workers.deliver()
         update_webhook(api, webhook, url=receiver.url_at("127.0.0.1", "/elsewhere"))
         receiver.default_reply = Reply()
         without_jobs.undo()
-        clock.shift(minutes=2)
-        workers.run_until_idle()
+        run_tasks_after(minutes=2)
         assert get_webhook(api, webhook)["status"] == "active"
         assert list_entries(api, organization, type=DISABLED) == []
         rename_organization(api, organization, "Heard")
@@ -112,7 +109,7 @@ class TestChangesThatFollowADelivery:
         assert receiver.requests[-1].path == "/elsewhere"
 
     def test_the_entry_shows_the_failed_delivery_despite_a_later_retry(
-        self, api, organization, workers, receiver, monkeypatch, clock, without_jobs
+        self, api, organization, workers, receiver, monkeypatch, run_tasks_after, without_jobs
     ):
         webhook = create_webhook(api, organization, receiver, events=[UPDATED])
         receiver.default_reply = Reply(status=500)
@@ -129,8 +126,7 @@ class TestChangesThatFollowADelivery:
         assert api.post(path, caller=organization.owner).status in (200, 202)
         workers.run_until_idle()
         assert get_delivery(api, webhook, UPDATED)["status"] == "succeeded"
-        clock.shift(minutes=2)
-        workers.run_until_idle()
+        run_tasks_after(minutes=2)
         (entry,) = list_entries(api, organization, type=EXHAUSTED)
         assert (entry["data"]["status"], len(entry["data"]["attempts"])) == ("failed", 1)
         assert {"field": "status", "from": "pending", "to": "failed"} in entry["changes"]

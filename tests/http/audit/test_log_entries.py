@@ -14,11 +14,7 @@ from tests.harness.api import ApiClient, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.cached_scenarios import cached_scenario
 from tests.harness.callers import Person
-from tests.harness.organizations import (
-    create_organization,
-    remove_member,
-    set_role,
-)
+from tests.harness.organizations import create_organization, remove_member, set_role
 from tests.harness.stored_logs import StoredLog
 from tests.http.audit.conftest import build_filter_queries, is_match
 
@@ -140,13 +136,11 @@ def test_a_star_matches_all_types_with_the_prefix(mixed_log):
 
 def test_an_invalid_type_pattern_or_time_is_rejected(new_log):
     for pattern in ("*.member", "Organization.Updated", "organization*", "", "a b", "organization.*.x"):
-        response = new_log.get(type=pattern)
-        assert (response.status_and_code, set(response.errors)) == ("422 validation_failed", {"query/type"}), pattern
+        assert [*new_log.get(type=pattern).validation_errors] == ["query/type"], pattern
     local_times = ("2026-11-20T09:30:00", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00")
     for time in ("yesterday", "2026-13-01T00:00:00Z", "1763631000", "", *local_times):
-        response = new_log.get(**{"from": time, "to": time})
-        assert response.status_and_code == "422 validation_failed"
-        assert set(response.errors) == {"query/from", "query/to"}, time
+        errors = new_log.get(**{"from": time, "to": time}).validation_errors
+        assert set(errors) == {"query/from", "query/to"}, time
 
 
 def test_a_range_that_starts_after_its_end_is_rejected_with_the_other_errors(new_log):
@@ -154,7 +148,7 @@ def test_a_range_that_starts_after_its_end_is_rejected_with_the_other_errors(new
     errors = {"query/from": "out_of_range", "query/limit": "out_of_range", "query/type": "malformed"}
     for earliest in ("2026-11-20T09:30:00.001Z", "2026-11-20T10:29:59-00:30"):
         response = new_log.get(**{"from": earliest, "to": latest, "limit": 0, "type": "*"})
-        assert (response.status_and_code, response.errors) == ("422 validation_failed", errors)
+        assert response.validation_errors == errors
         (range_error,) = (error for error in response.json["errors"] if error["pointer"] == "query/from")
         assert range_error["detail"] == "must not be after `to`"
     for earliest in (latest, "2026-11-20T10:30:00+01:00"):

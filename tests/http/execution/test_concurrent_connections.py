@@ -89,8 +89,7 @@ def test_a_removal_that_is_held_off_closes_the_epoch_shards(api, organization, g
             conflicts.release(epoch.shard_keys)
 
     monkeypatch.setattr(unit_of_work, "sleep_with_jittered_backoff", release_shards)
-    response = api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner)
-    assert response.status == 204
+    response = api.delete(f"{organization.path}/members/{grace.id}", caller=organization.owner).expect(204)
     # Two attempts, the mark, and the third attempt.
     assert response.calls.call_names.count("dynamodb:TransactWriteItems") == 4
 

@@ -140,8 +140,7 @@ class TestDelete:
         clock.shift(days=91)
         assert not others.is_taken("name-6")
         if create is create_site:
-            resolution = api.get("/sites/resolve", query={"host": record.record["host"]})
-            assert resolution.status_and_code == "404 not_found"
+            assert api.get("/sites/resolve", query={"host": record.record["host"]}).status_and_code == "404 not_found"
 
 
 def test_a_former_slug_of_a_space_resolves(api, platform):

@@ -139,8 +139,7 @@ class TestKeys:
     @pytest.mark.parametrize("key", ["", "   ", '""', "x" * 256, f'"{"x" * 256}"', "a\x00b", "a\tb"])
     def test_invalid_keys_are_an_invalid_header(self, api, ada, key):
         response = post_organization(api, ada, key)
-        assert response.status_and_code == "400 invalid_header"
-        assert set(response.errors) == {"header/Idempotency-Key"}
+        assert response.problem_and_pointers == ("400 invalid_header", ["header/Idempotency-Key"])
 
 
 def test_responses_with_a_secret_are_stored_encrypted_for_their_caller(api, organization, ada, grace):

@@ -58,8 +58,7 @@ class TestRequestRateLimit:
         seconds = get_seconds_left(answers[0])
         expected = [f'"requests";r={n};t={seconds}' for n in reversed(range(LIMIT))]
         assert [answer.headers["RateLimit"] for answer in answers] == expected
-        rejection = send_requests(api, ada)[0]
-        assert rejection.status_and_code == "429 rate_limited"
+        rejection = send_requests(api, ada)[0].expect_problem("429 rate_limited")
         assert rejection.json["detail"] == f"This is allowed 100 times in 60 s. Try again in {seconds} s."
         assert rejection.headers["Retry-After"] == str(seconds)
         assert rejection.headers["RateLimit"] == f'"requests";r=0;t={seconds}'

@@ -42,5 +42,4 @@ def test_a_record_of_a_newer_schema_is_rejected(api, platform, older_space):
     memory_aws.put_item({**get_stored_space(), "shape": 3})
     for method, body in (("GET", None), ("PATCH", {"position": 7})):
         answer = api.request(method, older_space, caller=platform.owner, json=body)
-        assert answer.status_and_code == "503 unavailable"
-        assert "newer release" in answer.json["detail"]
+        answer.expect_problem("503 unavailable", "newer release")

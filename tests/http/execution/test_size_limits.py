@@ -43,10 +43,7 @@ class TestTree:
         return platform
 
     def test_a_tree_that_is_too_large_suggests_smaller_requests(self, get_tree):
-        too_large = get_tree()
-        assert too_large.status_and_code == "409 limit_exceeded"
-        assert "`depth`" in too_large.json["detail"]
-        assert "`rootId`" in too_large.json["detail"]
+        get_tree().expect_problem("409 limit_exceeded", "`depth`", "`rootId`")
         roots = get_tree(depth=1)
         assert [root["name"] for root in roots.json["items"]] == [f"R{n}" for n in range(5)]
         branch = get_tree(rootId=roots.json["items"][0]["id"])

@@ -254,10 +254,8 @@ class TestWithdrawals:
         lead, entry = get_lead(api, first, operator), list_entries(api, operator)[0]
         assert (statuses_of(lead), submissions_of(lead)) == (["new"], {first.id: "new", second.id: "withdrawn"})
         assert get_public_lead(api, first)["status"] == "new"
-        assert (entry["type"], [change["field"] for change in entry["changes"]]) == (
-            "lead.status_changed",
-            ["submissions"],
-        )
+        changed_fields = [change["field"] for change in entry["changes"]]
+        assert (entry["type"], changed_fields) == ("lead.status_changed", ["submissions"])
         patch_public_lead_status(api, first, "withdrawn")
         assert statuses_of(get_lead(api, first, operator)) == ["new", "withdrawn"]
         assert statuses_of(patch_public_lead_status(api, second, "new").json) == ["new", "withdrawn", "new"]

@@ -65,13 +65,11 @@ class TestCreatePublicLead:
         rate_limits = [post_lead(api, f"p{n}@example.org", ip="203.0.113.9").headers["RateLimit"] for n in range(10)]
         assert rate_limits == [f'"public-leads";r={n};t=60' for n in reversed(range(10))]
         clock.shift(seconds=42)
-        response = post_lead(api, "p10@example.org", ip="203.0.113.9")
-        assert response.status_and_code == "429 rate_limited"
+        response = post_lead(api, "p10@example.org", ip="203.0.113.9").expect_problem("429 rate_limited")
         assert response.headers["Retry-After"] == "18"
         assert response.headers["RateLimit-Policy"] == '"public-leads";q=10;w=60'
         assert response.calls.call_names == ["dynamodb:BatchGetItem"]
-        accepted = post_lead(api, "p10@example.org", ip="203.0.113.10")
-        assert accepted.status == 201
+        accepted = post_lead(api, "p10@example.org", ip="203.0.113.10").expect(201)
         reads = ["dynamodb:BatchGetItem"] * 2  # The rate limit is one more write of the same transaction.
         assert accepted.calls.call_names == [*reads, "dynamodb:TransactWriteItems", "sqs:SendMessage"]
         clock.shift(seconds=18)
@@ -155,13 +153,11 @@ class TestChangePublicLeadStatus:
     @pytest.mark.parametrize("statuses", [["spam"], ["unqualified"], ["contacted", "qualified", "converted"]])
     def test_statuses_set_by_operators_and_changes_of_a_closed_lead_are_rejected(self, api, operator, lead, statuses):
         for status in statuses:
-            response = patch_public_lead_status(api, lead, status)
-            assert response.status_and_code == "409 invalid_transition"
+            response = patch_public_lead_status(api, lead, status).expect_problem("409 invalid_transition")
             assert response.json["detail"].endswith("Possible next statuses: 'withdrawn'.")
             assert patch_lead_status(api, lead, operator, status).status == 200
         for status in ("withdrawn", "new"):
-            response = patch_public_lead_status(api, lead, status)
-            assert response.status_and_code == "409 invalid_transition"
+            response = patch_public_lead_status(api, lead, status).expect_problem("409 invalid_transition")
             assert response.json["detail"].endswith("Possible next statuses: none.")
 
     def test_if_match_rejects_a_lead_with_a_new_status_but_not_with_a_new_note(self, api, operator, lead):

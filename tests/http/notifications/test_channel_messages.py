@@ -62,23 +62,15 @@ class TestMessage:
         assert message_body(receiver) == {"text": RENAMED.format("Looms & <Engines>"), "event": event}
 
     def test_the_text_names_actor_and_target_of_each_event_from_the_creation_of_the_channel_on(
-        self, api, organization, new_channel, rename, workers, receiver, clock, ada
+        self, api, organization, new_channel, rename, workers, receiver, run_tasks_after, ada
     ):
         key = create_api_key(api, organization, "admin", name="Nightly export")
         rename("Before")
-        new_channel(
-            receiver,
-            events=[
-                "organization.invitation.*",
-                "organization.integration_channel.*",
-                "organization.api_key.*",
-                UPDATED,
-            ],
-        )
+        patterns = [f"organization.{name}.*" for name in ("invitation", "integration_channel", "api_key")]
+        new_channel(receiver, events=[*patterns, UPDATED])
         create_invitation(api, organization, "sophie@example.org", caller=key)
         workers.deliver()
-        clock.shift(days=8)
-        workers.run_until_idle()
+        run_tasks_after(days=8)
         api.delete(f"{organization.api_keys_path}/{key.id}", caller=ada)
         workers.deliver()
         assert received_texts(receiver) == [
@@ -164,7 +156,7 @@ class TestFailure:
         assert (current["name"], current["status"], current["version"]) == expected
 
     def test_a_message_is_retried_after_temporary_failures_and_finally_fails(
-        self, new_channel, emit, workers, receiver, clock
+        self, new_channel, emit, run_tasks_after, receiver, clock
     ):
         statuses = (408, 425, 429, 500, 502, 503)
         receiver.replies_by_path = {f"/{status}": Reply(status=status) for status in statuses}
@@ -174,8 +166,7 @@ class TestFailure:
         for seconds in RETRY_SECONDS:
             waits = {status: seconds_until_next_attempt(*channel.messages()) for status, channel in channels.items()}
             assert all(seconds * 0.8 <= wait <= seconds * 1.2 for wait in waits.values()), waits
-            clock.shift(seconds=seconds * 1.2 + 301)
-            workers.run_until_idle()
+            run_tasks_after(seconds=seconds * 1.2 + 301)
         for status, channel in channels.items():
             (message,) = channel.messages()
             assert (message.status, len(message.attempts)) == ("failed", len(RETRY_SECONDS) + 1), status

@@ -158,7 +158,7 @@ class TestDeliveredEvents:
             assert webhook["areas"] is None
 
     def test_events_before_a_key_changed_the_url_are_not_delivered(
-        self, api, organization, new_webhook, rename, workers, receiver, clock
+        self, api, organization, new_webhook, rename, workers, receiver, run_tasks_after
     ):
         webhook = new_webhook(receiver, events=["*"], enabled=False)
         rename("Mills")
@@ -170,8 +170,7 @@ class TestDeliveredEvents:
         renamed = webhook.get_delivery()
         assert webhook.retry(renamed, caller=key).status_and_code == "409 invalid_transition"
         assert webhook.post("/replay", {"from": LONG_AGO, "status": "skipped"}, caller=key).status == 202
-        clock.shift(minutes=1)
-        workers.run_until_idle()
+        run_tasks_after(minutes=1)
         assert {each.split(".")[1] for each in received_event_types(receiver)} == {"webhook"}
         assert webhook.update(description="Ours")["areas"] is None
         assert webhook.retry(renamed).status == 202
@@ -179,7 +178,7 @@ class TestDeliveredEvents:
         assert received_event_types(receiver).count(UPDATED) == 1
 
     def test_a_pending_delivery_outside_the_new_areas_is_not_sent(
-        self, api, organization, new_webhook, rename, workers, receiver, clock
+        self, api, organization, new_webhook, rename, workers, receiver, run_tasks_after
     ):
         receiver.default_reply = Reply(status=500)
         webhook = new_webhook(receiver, events=["*"])
@@ -190,6 +189,5 @@ class TestDeliveredEvents:
         key = create_api_key(api, organization, "webhooks:write")
         assert webhook.patch("", {"url": f"{receiver.url}?mine"}, caller=key).status == 200
         receiver.default_reply = Reply()
-        clock.shift(minutes=30)
-        workers.run_until_idle()
+        run_tasks_after(minutes=30)
         assert UPDATED not in received_event_types(receiver)[len(before) :]

@@ -51,8 +51,7 @@ class TestCreateIntegrationChannel:
             ({"events": ["organization.*", "x.*"]}, {"/events/1": "malformed"}),
             ({"enabled": "yes"}, {"/enabled": "wrong_type"}),
         ):
-            response = post_channel(api, organization, SLACK_URL, **fields)
-            assert (response.status_and_code, response.errors) == ("422 validation_failed", expected_errors)
+            assert post_channel(api, organization, SLACK_URL, **fields).validation_errors == expected_errors
 
     def test_an_organization_has_at_most_50_channels(self, api, organization, new_channel, monkeypatch):
         assert IntegrationChannel.quota.limit == 50

@@ -127,10 +127,9 @@ class TestRetry:
         first, second = receiver.requests
         assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
 
-    def test_a_failed_delivery_gets_all_attempts_again(self, webhook, emit, workers, receiver, clock):
+    def test_a_failed_delivery_gets_all_attempts_again(self, webhook, emit, workers, receiver, run_tasks_after):
         def outcome_after(minutes: float) -> tuple[str, int]:
-            clock.shift(minutes=minutes)
-            workers.run_until_idle()
+            run_tasks_after(minutes=minutes)
             delivery = webhook.get_delivery()
             return delivery["status"], len(delivery["attempts"])
 
@@ -145,11 +144,10 @@ class TestRetry:
         receiver.default_reply = Reply()
         assert outcome_after(12) == ("succeeded", 13)
 
-    def test_a_pending_delivery_is_sent_earlier(self, webhook, emit, workers, receiver, clock):
+    def test_a_pending_delivery_is_sent_earlier(self, webhook, emit, workers, receiver, run_tasks_after):
         receiver.default_reply = Reply(status=500)
         emit("After")
-        clock.shift(seconds=7)
-        workers.run_until_idle()
+        run_tasks_after(seconds=7)
         pending = webhook.get_delivery()
         assert pending["nextAttemptAt"] > after(now(), seconds=200)
         receiver.default_reply = Reply()
@@ -169,9 +167,7 @@ class TestRetry:
         emit("Gone")
         answers["disabled"] = webhook.retry(webhook.list_deliveries()[1])
         for status, answer in answers.items():
-            assert answer.status_and_code == "409 invalid_transition"
-            assert f"is {status}" in answer.json["detail"]
-            assert '{"enabled": true}' in answer.json["detail"]
+            answer.expect_problem("409 invalid_transition", f"is {status}", '{"enabled": true}')
 
     def test_an_expired_delivery_is_not_found(self, webhook, delivery, clock):
         clock.shift(days=RETENTION_DAYS, seconds=1)

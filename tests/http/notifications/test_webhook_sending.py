@@ -124,11 +124,10 @@ class TestRequest:
         (signature,) = receiver.requests[-1].headers["webhook-signature"].split()
         assert signature.startswith("v1,")
 
-    def test_differs_between_attempts_only_in_its_timestamp(self, webhook, emit, workers, receiver, clock):
+    def test_differs_between_attempts_only_in_its_timestamp(self, webhook, emit, receiver, run_tasks_after):
         receiver.default_reply = Reply(status=500)
         emit("After")
-        clock.shift(seconds=7)
-        workers.run_until_idle()
+        run_tasks_after(seconds=7)
         first, second = receiver.requests
         assert first.body == second.body
         assert first.headers["webhook-id"] == second.headers["webhook-id"]
@@ -178,7 +177,7 @@ class TestResponse:
 
 class TestRetrySchedule:
     def test_a_delivery_fails_after_ten_attempts_over_three_days(
-        self, api, organization, new_webhook, emit, workers, receiver, clock
+        self, api, organization, new_webhook, emit, receiver, run_tasks_after
     ):
         webhook = new_webhook(f"{receiver.url}failing", events=[UPDATED, EXHAUSTED, DISABLED])
         receiver.replies_by_path["/failing"] = Reply(status=500)
@@ -186,8 +185,7 @@ class TestRetrySchedule:
         emit("After")
         for seconds in RETRY_SECONDS:
             assert seconds * 0.8 - 1 <= seconds_until_retry(webhook.get_delivery()) <= seconds * 1.2 + 1
-            clock.shift(seconds=seconds * 1.2 + 301)
-            workers.run_until_idle()
+            run_tasks_after(seconds=seconds * 1.2 + 301)
         (delivery,) = webhook.list_deliveries()  # A webhook receives no event about its own failures.
         assert (delivery["eventType"], delivery["status"], delivery["nextAttemptAt"]) == (UPDATED, "failed", None)
         assert [attempt["number"] for attempt in delivery["attempts"]] == list(range(1, 11))
@@ -231,20 +229,19 @@ class TestRetrySchedule:
 
 class TestInterruptions:
     def test_a_retry_goes_to_the_changed_url_and_is_skipped_once_the_webhook_is_disabled(
-        self, webhook, emit, workers, receiver, clock
+        self, webhook, emit, receiver, run_tasks_after
     ):
         receiver.default_reply = Reply(status=500)
         emit("After")
         assert webhook.update(url=f"{receiver.url}moved")["failingSince"] is None
         for enabled in (True, False):
             webhook.update(enabled=enabled)
-            clock.shift(minutes=12)
-            workers.run_until_idle()
+            run_tasks_after(minutes=12)
             assert [request.path for request in receiver.requests] == ["/", "/moved"]
         assert webhook.delivery_statuses() == ["skipped"]
 
     def test_an_event_about_an_erased_person_is_not_retried(
-        self, api, organization, new_webhook, workers, receiver, clock
+        self, api, organization, new_webhook, workers, receiver, run_tasks_after
     ):
         receiver.default_reply = Reply(status=500, body=b"sophie@example.org is not welcome")
         webhook = new_webhook(receiver, events=["organization.invitation.created"])
@@ -252,12 +249,10 @@ class TestInterruptions:
         workers.deliver()
         body = {"email": "sophie@example.org"}
         assert api.post(f"{organization.path}/erasures", caller=organization.owner, json=body).status == 202
-        clock.shift(minutes=10)
-        workers.run_until_idle()
+        run_tasks_after(minutes=10)
         workers.run_until_idle()
         assert len(receiver.requests) <= 2
-        clock.shift(days=1)
-        workers.run_until_idle()
+        run_tasks_after(days=1)
         assert webhook.delivery_statuses() == ["skipped"]
         assert "sophie" not in json.dumps(webhook.list_deliveries())
         assert received_event_types(receiver)[:1] == ["organization.invitation.created"]

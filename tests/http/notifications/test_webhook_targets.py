@@ -92,15 +92,14 @@ class TestNewWebhook:
 
 class TestUnresponsiveWebhook:
     def test_is_probed_with_one_delivery_at_a_time_and_receives_all_events_when_it_responds(
-        self, webhook, new_webhook, silence, emit_each, workers, receiver, clock
+        self, webhook, new_webhook, silence, emit_each, workers, receiver, run_tasks_after
     ):
         healthy, names = new_webhook(f"{receiver.url}healthy"), ["First", "Second", "Third", "Fourth"]
         with silence():
             emit_each(*names)
             assert [request.path for request in receiver.requests].count("/") == 1
             for probes in (2, 3):
-                clock.shift(minutes=45)
-                workers.run_until_idle()
+                run_tasks_after(minutes=45)
                 assert [request.path for request in receiver.requests].count("/") == probes
         assert healthy.delivery_statuses() == ["succeeded"] * 4, "other webhooks are not delayed"
         assert webhook.delivery_statuses() == ["pending"] * 4
@@ -108,18 +107,16 @@ class TestUnresponsiveWebhook:
         assert [(attempt["statusCode"], attempt["responseBody"]) for attempt in attempts] == [(None, None)] * 3
         assert all("did not respond" in attempt["error"] for attempt in attempts)
         receiver.requests.clear()
-        clock.shift(minutes=45)
-        for _ in range(2):
-            workers.run_until_idle()
+        run_tasks_after(minutes=45)
+        workers.run_until_idle()
         assert webhook.delivery_statuses() == ["succeeded"] * 4
         assert sorted(received_names(receiver)) == sorted(names)
 
-    def test_is_not_probed_once_disabled(self, webhook, silence, emit_each, workers, receiver, clock):
+    def test_is_not_probed_once_disabled(self, webhook, silence, emit_each, receiver, run_tasks_after):
         with silence():
             emit_each("After")
         webhook.update(enabled=False)
-        clock.shift(minutes=10)
-        workers.run_until_idle()
+        run_tasks_after(minutes=10)
         assert len(receiver.requests) == 1
         assert webhook.get_delivery()["status"] == "skipped"
 
@@ -268,14 +265,13 @@ class TestMisconfiguredTarget:
 
     @pytest.mark.parametrize("response", [TIMED_OUT, CONNECTION_REFUSED])
     def test_timeouts_and_refused_connections_are_not_misconfiguration(
-        self, webhook, status_after, workers, targets, clock, response
+        self, webhook, status_after, targets, run_tasks_after, response
     ):
         targets.response = response
         assert status_after(25) == "active"
         targets.response = NAME_NOT_RESOLVED
         for _ in range(2):  # A webhook that timed out is probed first.
-            clock.shift(hours=1)
-            workers.run_until_idle()
+            run_tasks_after(hours=1)
         assert webhook.read()["status"] == "disabled"
 
     def test_any_response_and_another_url_restart_the_period(self, webhook, status_after, targets):

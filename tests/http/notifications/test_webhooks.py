@@ -192,7 +192,7 @@ class TestDeleteWebhook:
         return webhook
 
     def test_the_webhook_and_its_deliveries_are_not_found_at_once_and_are_removed(
-        self, api, organization, webhook, new_webhook, emit, workers, clock
+        self, api, organization, webhook, new_webhook, emit, workers, run_tasks_after
     ):
         other = new_webhook(URL, enabled=False)
         emit("For both")
@@ -205,8 +205,7 @@ class TestDeleteWebhook:
         listed = api.get_items(f"{organization.path}/webhooks", caller=organization.owner)
         assert [each["id"] for each in listed] == [other.id]
         workers.deliver()
-        clock.shift(minutes=2)
-        workers.run_until_idle()
+        run_tasks_after(minutes=2)
         assert (leftovers(webhook), len(other.list_deliveries())) == (([], []), 1)
 
     def test_deliveries_created_after_the_deletion_are_removed_too(self, webhook, rename, workers, clock, monkeypatch):
@@ -224,14 +223,13 @@ class TestDeleteWebhook:
         workers.run_until_idle()
         assert leftovers(webhook) == ([], [])
 
-    def test_many_deliveries_are_removed_in_slices(self, webhook, workers, clock, monkeypatch):
+    def test_many_deliveries_are_removed_in_slices(self, webhook, workers, run_tasks_after, monkeypatch):
         monkeypatch.setattr(table, "MAX_TRANSACT_ITEMS", 2)
         monkeypatch.setattr("chalicelib.kernel.work.jobs._SLICE_SECONDS", 0)
         assert webhook.delete().status == 204
         removal_messages = [body for body in workers.deliver() if "deliveries.clear" in body and "then" not in body]
         assert len(removal_messages) == 2
-        clock.shift(minutes=2)
-        workers.run_until_idle()
+        run_tasks_after(minutes=2)
         assert leftovers(webhook) == ([], [])
 
     def test_an_unreadable_log_does_not_keep_the_removal_waiting(self, organization, webhook, workers, clock):

@@ -64,9 +64,7 @@ class TestVerifyCustomDomain:
         assert custom_domain_events(api, organization) == ["added", "checked"]
 
     def test_a_platform_without_a_claimed_domain_has_nothing_to_verify(self, api, platform, nameserver):
-        rejected = verify_domain(api, platform)
-        assert rejected.status_and_code == "409 invalid_transition"
-        assert "No domain is claimed" in rejected.json["detail"]
+        verify_domain(api, platform).expect_problem("409 invalid_transition", "No domain is claimed")
         assert nameserver.questions == []
 
     def test_the_proof_must_be_one_of_the_txt_records(self, api, published_domain, nameserver, other_platform, verify):

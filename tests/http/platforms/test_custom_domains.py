@@ -68,8 +68,7 @@ class TestSetCustomDomain:
     @pytest.mark.parametrize(("code", "domains"), INVALID_DOMAINS.items())
     def test_domains_that_cannot_be_claimed_are_rejected(self, platform, code, domains):
         for domain in domains:
-            response = post_domain(platform, domain)
-            assert (response.status_and_code, response.errors) == ("422 validation_failed", {"/domain": code}), domain
+            assert post_domain(platform, domain).validation_errors == {"/domain": code}, domain
         assert platform.get(PATH).json["status"] == "none"
 
     def test_domains_of_the_service_cannot_be_claimed(self, platform, configure):
@@ -94,8 +93,8 @@ class TestSetCustomDomain:
     def test_a_verified_domain_is_not_replaced(self, verified_platform):
         before = verified_platform.get(PATH).json
         rejected = post_domain(verified_platform, "other.example.com")
-        assert (rejected.status_and_code, rejected.errors) == ("409 already_exists", {"/domain": "already_exists"})
-        assert f"{SHOP_DOMAIN} is verified. Remove it first" in rejected.json["detail"]
+        rejected.expect_problem("409 already_exists", f"{SHOP_DOMAIN} is verified. Remove it first")
+        assert rejected.errors == {"/domain": "already_exists"}
         repeated = post_domain(verified_platform, SHOP_DOMAIN)
         assert (repeated.status, repeated.json) == (200, before)
 

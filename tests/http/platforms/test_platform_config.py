@@ -100,8 +100,7 @@ class TestPublicConfig:
 
     def test_the_config_of_a_draft_is_not_found(self, api, platform, stranger, mary):
         platform.patch("/publish", {"published": False})
-        missing = api.get(f"/platforms/{UNKNOWN_ID}/config")
-        assert missing.status_and_code == "404 not_found"
+        missing = api.get(f"/platforms/{UNKNOWN_ID}/config").expect_problem("404 not_found")
         for caller in (None, stranger):
             assert platform.get("/config", caller=caller).comparable_problem == missing.comparable_problem
         assert get_config(platform, mary)["platform"]["status"] == "draft"

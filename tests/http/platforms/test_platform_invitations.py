@@ -115,8 +115,7 @@ class TestAcceptance:
     def test_an_existing_member_is_not_promoted_and_is_told_how_to_leave(self, api, platform, invitation, stranger):
         add_platform_member(platform, stranger)
         response = decide_on_invitation(api, invitation, stranger)
-        assert response.status_and_code == "409 already_member"
-        assert f"PATCH {platform.path}/members/{stranger.id}" in response.json["detail"]
+        response.expect_problem("409 already_member", f"PATCH {platform.path}/members/{stranger.id}")
         set_member_role(api, platform, stranger, "admin")
         assert accept_invitation(api, invitation, stranger)["membership"]["role"] == "admin"
         response = decide_on_invitation(api, invitation, stranger, "decline")
@@ -294,7 +293,7 @@ class TestDepartureOfTheInviter:
 
 
 def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_count(
-    api, organization, platform, other_platform, stranger, workers, clock, monkeypatch
+    api, organization, platform, other_platform, stranger, workers, run_tasks_after, monkeypatch
 ):
     monkeypatch.setattr(tasks, "_BATCH_SIZE", 4)
     accept_invitation(api, create_invitation(api, platform, stranger), stranger)
@@ -307,8 +306,7 @@ def test_deleting_the_platform_removes_its_invitations_from_the_list_and_the_cou
     assert list_invitation_ids(api, organization, organization.owner) == others
     (counter,) = [item for item in memory_aws.all_items() if item["sk"] == "COUNT#pending invitations"]
     assert counter["n"] == 2
-    clock.shift(minutes=2)
-    workers.run_until_idle()
+    run_tasks_after(minutes=2)
     assert [key for key in keys_of_items_containing(platform.id) if key[0].startswith(("O#", "P#", "U#"))] == []
 
 

@@ -109,7 +109,7 @@ class TestUsernames:
         join(platform, mary)
         suffixed_username, path = join(platform, namesake)["username"], f"/members/{namesake.id}"
         conflict = platform.patch(path, {"username": "Mary"})
-        assert (conflict.status_and_code, conflict.errors) == ("409 already_exists", {"/username": "already_exists"})
+        assert conflict.problem_and_errors == ("409 already_exists", {"/username": "already_exists"})
         assert platform.patch(f"/members/{mary.id}", {"username": "squatter"}).json["username"] == "squatter"
         response = platform.patch(path, {"username": "Mary", "role": "editor"})
         assert (response.json["username"], response.json["role"]) == ("Mary", "editor")

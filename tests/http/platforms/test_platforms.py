@@ -43,7 +43,7 @@ class TestCreatePlatform:
         assert record | fields == record
         body = {"organizationId": rivals.id, "name": "Engines", "slug": "engines"}
         conflict = api.post("/platforms", caller=rivals.owner, json=body)
-        assert (conflict.status_and_code, set(conflict.errors)) == ("409 slug_taken", {"/slug"})
+        assert conflict.problem_and_pointers == ("409 slug_taken", ["/slug"])
         assert new_platform(rivals, name="Engines").record["slug"].startswith("engines-")
 
     def test_invalid_fields_are_rejected_together(self, api, organization):
@@ -113,8 +113,7 @@ class TestReadsOfHomePages:
 
     def test_an_unauthorized_caller_is_rejected_without_reading_the_home(self, api, organization, stranger):
         (platform, *_) = store_platforms(organization, LARGE_HOME)
-        answer = api.get(f"/platforms/{platform.id}", caller=stranger)
-        assert answer.status_and_code == "404 not_found"
+        answer = api.get(f"/platforms/{platform.id}", caller=stranger).expect_problem("404 not_found")
         assert answer.calls.bytes_read < 40_000
 
     def test_a_platform_of_the_former_schema_is_listed_readable_and_converted_by_its_next_change(
@@ -154,7 +153,7 @@ class TestDeletePlatform:
         assert list_ids() == api.get_items(f"{organization.path}/domains/inventory", caller=platform.owner) == []
         assert new_platform(rivals, slug="mill").record["slug"] == "mill"
 
-    def test_the_contents_of_a_deleted_platform_are_removed(self, platform, new_space, mary, workers, clock):
+    def test_the_contents_of_a_deleted_platform_are_removed(self, platform, new_space, mary, workers, run_tasks_after):
         for n in range(12):
             add_space_member(new_space(platform, name=f"Space {n}"), mary)
         add_platform_member(platform, mary)
@@ -162,8 +161,7 @@ class TestDeletePlatform:
         platform.delete()
         workers.run_until_idle()
         assert kinds_of_partitions_with(platform.id) == {"Z", "A"}, "the job, the log, and nothing else"
-        clock.shift(minutes=2)
-        workers.run_until_idle()
+        run_tasks_after(minutes=2)
         assert kinds_of_partitions_with(platform.id) == {"A"}
 
     def test_a_concurrent_write_into_a_deleted_platform_is_removed(self, platform, space, mary, workers, clock):
@@ -235,8 +233,7 @@ class TestUpdatePlatformTheme:
         ],
     )
     def test_an_invalid_theme_is_rejected(self, platform, body, errors):
-        answer = platform.patch("/theme", body)
-        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", errors)
+        assert platform.patch("/theme", body).validation_errors == errors
 
 
 class TestUpdatePlatformNavigation:
@@ -270,8 +267,7 @@ class TestUpdatePlatformNavigation:
         ],
     )
     def test_invalid_items_are_rejected(self, platform, items, errors):
-        answer = platform.patch("/navigation", {"items": items})
-        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", errors)
+        assert platform.patch("/navigation", {"items": items}).validation_errors == errors
 
 
 class TestUpdatePlatformHome:
@@ -292,7 +288,7 @@ class TestUpdatePlatformHome:
             return platform.patch("/home", {"blocks": blocks})
 
         answer = patch(20_000)
-        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"": "too_large"})
+        assert answer.validation_errors == {"": "too_large"}
         excess = int(answer.text.partition("this one has ")[2].partition(".")[0]) - 65_536
         assert patch(20_000 - excess + 1).errors == {"": "too_large"}
         assert patch(20_000 - excess).status == 200

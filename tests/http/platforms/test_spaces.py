@@ -21,7 +21,7 @@ class TestCreateSpace:
     def test_a_key_cannot_create_a_private_space_that_it_would_not_see(self, api, organization, platform):
         body = {"platformId": platform.id, "name": "Office", "visibility": "private"}
         forbidden = api.post("/spaces", caller=create_api_key(api, organization, "write"), json=body)
-        assert (forbidden.status_and_code, set(forbidden.errors)) == ("403 insufficient_scope", {"/visibility"})
+        assert forbidden.problem_and_pointers == ("403 insufficient_scope", ["/visibility"])
         key = create_api_key(api, organization, "spaces:write")
         creation = api.post("/spaces", caller=key, json=body)
         assert api.get(creation.location, caller=key).json == creation.json
@@ -275,8 +275,7 @@ class TestBoth:
 def test_a_duplicate_capability_is_rejected(space):
     CAPABILITIES.post(space, "chat")
     duplicate = CAPABILITIES.post(space, "chat", settings={"a": 1})
-    assert duplicate.status_and_code == "409 already_exists"
-    assert duplicate.errors == {"/capabilityKey": "already_exists"}
+    assert duplicate.problem_and_errors == ("409 already_exists", {"/capabilityKey": "already_exists"})
     assert CAPABILITIES.post(space, "Chat").status == 201
 
 

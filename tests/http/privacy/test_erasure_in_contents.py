@@ -111,8 +111,7 @@ class TestSites:
         assert item["children"][0]["url"] == "mailto:…"
 
     def test_pages_of_an_erased_author_stay_without_their_author(self, api, site, edith, erase):
-        created = api.post(f"{site.path}/pages", caller=edith, json={"title": "Hers"})
-        assert created.status == 201
+        created = api.post(f"{site.path}/pages", caller=edith, json={"title": "Hers"}).expect(201)
         path = f"{site.path}/pages/{created.json['id']}"
         assert api.patch(path, caller=edith, json={"title": "Still hers"}).status == 200
         token = api.get(f"{path}/preview", caller=edith).json["token"]

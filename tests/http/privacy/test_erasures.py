@@ -54,7 +54,7 @@ class TestErasePerson:
     )
     def test_an_invalid_field_is_rejected(self, api, organization, name, value):
         response = post_erasure(api, organization, **{"email": SOPHIE_EMAIL, name: value})
-        assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", [f"/{name}"])
+        assert [*response.validation_errors] == [f"/{name}"]
         assert stored_erasures(organization) == []
 
     def test_neither_the_owner_nor_two_people_nor_an_api_key_can_be_erased(self, api, organization, ada, grace, mary):

@@ -83,7 +83,7 @@ class TestCurrencies:
     @pytest.mark.parametrize("country_code", ["CHE", "", "1"])
     def test_a_country_code_has_two_letters(self, cached_api, country_code):
         response = cached_api.get("/reference/currencies", query={"countryId": country_code})
-        assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", ["query/countryId"])
+        assert [*response.validation_errors] == ["query/countryId"]
 
     def test_a_currency_has_its_number_of_decimals_its_number_as_text_and_its_symbol(self, cached_api):
         codes = ("EUR", "JPY", "KWD", "CLF", "XAU", "all")
@@ -167,7 +167,7 @@ class TestTimezones:
             assert cached_api.get("/reference/timezones/Europe.Berlin", query={"at": at}).json["offset"] == offset, at
         for at in ("1999-12-31T23:59:59Z", "2038-01-01T00:00:00Z", "2026-03-29T01:00:00", "now"):
             response = cached_api.get("/reference/timezones/Europe.Berlin", query={"at": at})
-            assert (response.status_and_code, [*response.errors]) == ("422 validation_failed", ["query/at"])
+            assert [*response.validation_errors] == ["query/at"]
 
 
 class TestCities:
@@ -224,9 +224,7 @@ class TestEveryKind:
         assert without_times(examples[1]) == without_times(record)
 
     def test_records_are_unavailable_until_the_migrations_have_run_and_then_read_once(self, api, kind):
-        response = api.get(f"/reference/{kind}")
-        assert response.status_and_code == "503 unavailable"
-        assert "migrations" in response.json["detail"]
+        api.get(f"/reference/{kind}").expect_problem("503 unavailable", "migrations")
         load_small_dataset()
         cold, warm = get_first(api, kind)
         assert cold.calls.call_names == ["dynamodb:GetItem", "dynamodb:BatchGetItem"]

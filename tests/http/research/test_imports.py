@@ -97,15 +97,14 @@ class TestImport:
             research_client.workers.run_sweep()
         assert research_client.complete_job(job_answer)["counts"] == ALL_CREATED
 
-    def test_continues_after_the_last_stored_page(self, research_client, research_sources, clock):
+    def test_continues_after_the_last_stored_page(self, research_client, research_sources, run_tasks_after):
         research_sources.set_works(build_works(6), page_size=2)
         requests, third_reply = research_sources.receiver.requests, Reply(429, {"Retry-After": "60"})
         research_sources.reply_override = lambda _: third_reply if len(requests) == 3 else None
         job_answer = research_client.post_import()
         research_client.workers.deliver()
         assert len(research_client.list_records("artefacts")) == 8
-        clock.shift(seconds=61)
-        research_client.workers.run_until_idle()
+        run_tasks_after(seconds=61)
         assert research_client.complete_job(job_answer)["counts"] == job_counts(created=12)
         assert len(requests) == 5
 
@@ -169,14 +168,13 @@ class TestFailingSource:
         job = research_client.complete_job(job_answer)
         assert (job["status"], job["error"], job["counts"]) == ("failed", "source_unavailable", job_counts(created=3))
 
-    def test_times_out(self, research_client, reply_once_each, clock, monkeypatch):
+    def test_times_out(self, research_client, reply_once_each, run_tasks_after, monkeypatch):
         monkeypatch.setattr(source_client, "READ_SECONDS", 0.1)
         source_client.reset_connections()
         reply_once_each("/works?", NO_REPLY, NO_REPLY, NO_REPLY)
         job_answer = research_client.post_import()
         research_client.workers.deliver()
-        clock.shift(minutes=3)
-        research_client.workers.run_until_idle()
+        run_tasks_after(minutes=3)
         assert research_client.complete_job(job_answer)["counts"] == ALL_CREATED
 
     @pytest.mark.parametrize(

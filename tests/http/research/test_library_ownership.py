@@ -25,11 +25,10 @@ def organization_library(api, workers, organization):
 
 
 @pytest.fixture
-def purge_organization(api, workers, organization, clock):
+def purge_organization(api, organization, run_tasks_after):
     def purge_organization() -> None:
         assert api.delete(organization.path, caller=organization.owner).status == 204
-        clock.shift(days=RESTORABLE_DAYS, minutes=3)
-        workers.run_until_idle()
+        run_tasks_after(days=RESTORABLE_DAYS, minutes=3)
 
     return purge_organization
 

@@ -89,7 +89,7 @@ class TestPublishPage:
         pages.update("Looms", slug="weaving")
         other = pages.draft("New looms", slug="looms")
         response = api.post(f"{other.path}/publish", caller=site.owner)
-        assert (response.status_and_code, [*response.errors]) == ("409 slug_taken", ["/slug"])
+        assert response.problem_and_pointers == ("409 slug_taken", ["/slug"])
         pages.republish("Looms")
         pages.republish("New looms")
         assert pages.visit("/looms") == "New looms"
@@ -186,11 +186,10 @@ class TestSchedule:
         workers.run_until_idle()
         assert pages.visit("/looms") == "New looms"
 
-    def test_a_page_without_its_schedule_stays_a_draft(self, api, site, workers, clock, pages):
+    def test_a_page_without_its_schedule_stays_a_draft(self, api, site, run_tasks_after, pages):
         looms = pages.draft("Looms", publishAt="2099-01-01T00:00:00Z")
         assert pages.update("Looms", publishAt=None)["status"] == "draft"
-        clock.shift(days=27_000)
-        workers.run_until_idle()
+        run_tasks_after(days=27_000)
         assert api.get(looms.path, caller=site.owner).json["status"] == "draft"
 
 

@@ -135,14 +135,12 @@ class TestRevalidation:
             lambda: pages.republish("Welcome", blocks=[text_block("They don't.")]),
         ):
             change()
-            answer = get_html(api, home, *known_etags)
-            assert answer.status == 200
+            answer = get_html(api, home, *known_etags).expect(200)
             known_etags.add(answer.etag)
             pages.update("Looms", slug="weaving")
             assert get_html(api, home, *known_etags).status == 304
         api.patch(site.path, caller=owner, json={"status": "draft"})
-        draft_answer = api.get(f"{site.path}/pages/home", caller=owner, headers=HTML)
-        assert draft_answer.status == 200
+        draft_answer = api.get(f"{site.path}/pages/home", caller=owner, headers=HTML).expect(200)
         assert draft_answer.etag not in known_etags
 
 
@@ -212,8 +210,7 @@ class TestBlocksThatExceedTheLimits:
     def test_stored_ones_show_the_title_and_a_notice(self, api, home, workers, monkeypatch):
         remove_rendering(home, text_block(TABLE))
         for _ in range(2):
-            answer = get_html(api, home)
-            assert answer.status == 200
+            answer = get_html(api, home).expect(200)
             assert "<h1>Welcome</h1>" in answer.text
             assert "This page can't be shown" in answer.text
             assert "<table>" not in answer.text

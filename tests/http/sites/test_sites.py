@@ -35,7 +35,7 @@ class TestSitePlatform:
         site = create_site(api, organization, platformId=platform.id)
         body = {"name": "Another", "platformId": platform.id}
         second = api.post(f"{organization.path}/sites", caller=organization.owner, json=body)
-        assert (second.status_and_code, set(second.errors)) == ("409 already_exists", {"/platformId"})
+        assert second.problem_and_pointers == ("409 already_exists", ["/platformId"])
         foreign_platform = create_platform(api, create_organization(api, stranger, name="Mills"))
         answer = api.patch(site.path, caller=site.owner, json={"platformId": foreign_platform.id})
         assert answer.errors == {"/platformId": "unknown"}
@@ -90,9 +90,8 @@ class TestSiteOfAPlatform:
         set_member_role(api, platform, mary, "editor")
         for person in (edith, mary):
             for answer in request_both_changes(api, organization, platform, person):
-                assert answer.status_and_code == "403 insufficient_role"
+                answer.expect_problem("403 insufficient_role", "'admin' on that platform")
                 assert answer.errors == {"/platformId": "insufficient_role"}
-                assert "'admin' on that platform" in answer.json["detail"]
         set_member_role(api, platform, edith, "admin")
         for person in (edith, grace):
             assert request_both_changes(api, organization, platform, person)[0].status == 200
@@ -101,8 +100,7 @@ class TestSiteOfAPlatform:
         for scopes in (["write"], ["sites:write"], ["sites:write", "platforms:read"]):
             key = create_api_key(api, organization, *scopes)
             for answer in request_both_changes(api, organization, platform, key):
-                assert answer.status_and_code == "403 insufficient_scope"
-                assert answer.errors == {"/platformId": "insufficient_scope"}
+                assert answer.problem_and_errors == ("403 insufficient_scope", {"/platformId": "insufficient_scope"})
         for scopes in (["admin"], ["sites:write", "platforms:write"]):
             key = create_api_key(api, organization, *scopes)
             assert request_both_changes(api, organization, platform, key)[0].status == 200

@@ -122,8 +122,7 @@ def test_system_tags_of_the_same_slug_are_created_once_and_fail_if_a_term_gets_t
     assert (answer.status, answer.json["created"]) == (200, 1)
     assert sorted(nodes.list_paths(kind="system")) == ["featured", "hot", "pinned"]
     run_before_write(lambda: nodes.post("Term", slug="archived"))
-    answer = api.post(path, caller=owner, json={})
-    assert (answer.status_and_code, answer.errors) == ("409 slug_taken", {"/tags/3": "slug_taken"})
+    assert api.post(path, caller=owner, json={}).problem_and_errors == ("409 slug_taken", {"/tags/3": "slug_taken"})
 
 
 def test_a_path_that_becomes_a_former_one_during_its_resolution_is_resolved(api, platform, nodes, monkeypatch):

@@ -19,8 +19,7 @@ class TestCreateTaxonomyNode:
             expected = {"depth": depth, "path": "/".join(LEVELS[:depth]), "parentId": parent_id}
             assert node.record | expected == node.record
             parent_id = node.id
-        answer = nodes.post("Too deep", LEVELS[9])
-        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"/parentId": "too_deep"})
+        assert nodes.post("Too deep", LEVELS[9]).validation_errors == {"/parentId": "too_deep"}
 
     def test_is_placed_last_among_its_siblings(self, nodes):
         nodes.create("Root")
@@ -34,7 +33,7 @@ class TestCreateTaxonomyNode:
         nodes.create("Machines", "Mills")
         nodes.create("Machines/Parts", slug="parts")
         answer = nodes.post("Other parts", "Machines", slug="parts")
-        assert (answer.status_and_code, answer.errors) == ("409 slug_taken", {"/slug": "slug_taken"})
+        assert answer.problem_and_errors == ("409 slug_taken", {"/slug": "slug_taken"})
         assert nodes.create("Mills/Parts", slug="parts").record["path"] == "mills/parts"
         assert nodes.create("Machines/Parts").record["slug"].startswith("parts-")
         assert nodes.create("Machines/部品").record["slug"].startswith("taxonomy-")
@@ -44,8 +43,7 @@ class TestCreateTaxonomyNode:
         nodes.delete("Gone")
         other = create_node(api, create_platform(api, organization), "Other")
         for parent_id in (UNKNOWN_ID, other.id, deleted_node.id):
-            answer = nodes.post("Looms", parentId=parent_id)
-            assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"/parentId": "unknown"})
+            assert nodes.post("Looms", parentId=parent_id).validation_errors == {"/parentId": "unknown"}
 
     def test_labels_differ_in_more_than_case_and_accents(self, nodes):
         labels = ["Webstühle", "Métiers à tisser"]
@@ -125,8 +123,7 @@ class TestUpdateTaxonomyNode:
     def test_cannot_move_below_itself_or_a_descendant(self, nodes):
         nodes.create_chain("Machines", "Looms", "Jacquard")
         for parent in ("Machines", "Looms", "Jacquard"):
-            answer = nodes.move("Machines", parent)
-            assert (answer.status_and_code, answer.errors) == ("409 cycle", {"/parentId": "cycle"})
+            assert nodes.move("Machines", parent).problem_and_errors == ("409 cycle", {"/parentId": "cycle"})
         assert nodes.list_paths() == ["machines", "machines/looms", "machines/looms/jacquard"]
 
     def test_cannot_move_next_to_a_sibling_with_the_same_slug(self, nodes):
@@ -141,7 +138,7 @@ class TestUpdateTaxonomyNode:
         nodes.create_chain(*LEVELS[:8])
         nodes.create_chain("Branch", "Twig", "Bud", "Leaf")
         answer = nodes.move("Branch", LEVELS[6])
-        assert (answer.status_and_code, answer.errors) == ("422 validation_failed", {"/parentId": "too_deep"})
+        assert answer.validation_errors == {"/parentId": "too_deep"}
         assert "3 levels below" in answer.json["errors"][0]["detail"]
         assert nodes.move("Branch", LEVELS[5]).json["depth"] == 7
         assert nodes.post("Too deep", "Leaf").status_and_code == "422 validation_failed"
@@ -172,9 +169,8 @@ class TestDeleteTaxonomyNode:
     def test_with_children_is_rejected_and_they_are_counted(self, api, platform, nodes):
         nodes.create_chain("Machines", "Looms")
         attachments = [nodes.attach("Machines") for _ in range(2)]
-        answer = nodes.delete("Machines")
-        assert (answer.status_and_code, answer.errors) == ("409 not_empty", {"query/strategy": "not_empty"})
-        assert "1 child and 2 attachments" in answer.json["detail"]
+        answer = nodes.delete("Machines").expect_problem("409 not_empty", "1 child and 2 attachments")
+        assert answer.errors == {"query/strategy": "not_empty"}
         assert nodes.delete("Machines", "burn").errors == {"query/strategy": "not_one_of"}
         headers = {"If-Match": '"000000000000.9.0"'}  # A stale tag takes precedence over children.
         stale = api.delete(nodes["Machines"].path, caller=platform.owner, headers=headers)
@@ -273,9 +269,7 @@ class TestReparent:
             assert api.get(nodes["Looms"].path, caller=platform.owner).status_and_code == "404 not_found"
             assert api.get_items(f"{platform.path}/taxonomy-attachments", caller=platform.owner) == []
             workers.run_until_idle()
-        answer = nodes.delete("Machines")
-        assert answer.status_and_code == "409 not_empty"
-        assert "1 child and 0 attachments" in answer.json["detail"]
+        nodes.delete("Machines").expect_problem("409 not_empty", "1 child and 0 attachments")
         assert stored_node_count() == 3
 
     def test_children_of_a_root_become_roots(self, nodes, workers):
@@ -300,9 +294,7 @@ class TestReparent:
     def test_a_child_whose_slug_is_taken_prevents_the_deletion(self, nodes):
         nodes.create_chain(*CHAIN)
         nodes.create("Machines/Other", slug="jacquard")
-        rejected = nodes.delete("Looms", "reparent")
-        assert rejected.status_and_code == "409 slug_taken"
-        assert "'jacquard'" in rejected.json["detail"]
+        nodes.delete("Looms", "reparent").expect_problem("409 slug_taken", "'jacquard'")
 
     def test_at_most_25_children_are_reparented(self, nodes, workers):
         machines, _ = nodes.create_chain("Machines", "Looms")
@@ -310,7 +302,7 @@ class TestReparent:
         nodes.attach("Looms")
         assert nodes.patch("Looms", description="y" * 4000).status == 200
         answer = nodes.delete("Looms", "reparent")
-        assert (answer.status_and_code, answer.errors) == ("409 limit_exceeded", {"query/strategy": "limit_exceeded"})
+        assert answer.problem_and_errors == ("409 limit_exceeded", {"query/strategy": "limit_exceeded"})
         assert nodes.move("Child 0", None).status == 200
         assert nodes.delete("Looms", "reparent").status == 204
         workers.run_until_idle()

@@ -43,7 +43,7 @@ class TestCreateSystemTags:
             nodes.create("Term", slug=slug)
         answer = create_tags()
         errors = {"/tags/1": "slug_taken", "/tags/3": "slug_taken"}
-        assert (answer.status_and_code, answer.errors) == ("409 slug_taken", errors)
+        assert answer.problem_and_errors == ("409 slug_taken", errors)
         assert nodes.list_paths(kind="system") == []
         assert create_tags("featured").json["created"] == 1
 

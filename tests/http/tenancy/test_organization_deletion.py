@@ -146,7 +146,7 @@ class TestPurge:
         assert create_organization(api, stranger, slug="renamed").record["slug"] == "renamed"
 
     def test_a_restored_organization_is_not_purged_and_repeated_messages_purge_once(
-        self, api, organization, ada, workers, clock, restore, delete
+        self, api, organization, ada, workers, clock, run_tasks_after, restore, delete
     ):
         workers.run_until_idle()
         delete()
@@ -155,8 +155,7 @@ class TestPurge:
         assert any("organizations.purge" in body for body in queued_bodies("jobs"))
         clock.shift(minutes=-2)
         assert restore().status == 200
-        clock.shift(minutes=10)
-        workers.run_until_idle()
+        run_tasks_after(minutes=10)
         assert api.get(organization.path, caller=ada).status == 200
         delete()
         clock.shift(days=30, minutes=5)

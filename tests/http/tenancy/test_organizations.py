@@ -20,16 +20,11 @@ ALL_FIELDS = {
 }
 UUID_7 = r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 INVISIBLE_NAMES = ["", "   ", "\u200b", "\u00ad \u200d", "\u3164\ufe0f", "\u2800", "\U000e0020"]
+VISIBLE_NAMES = [f"{each}a{each}" for each in INVISIBLE_NAMES]
 LONGEST_NAMES = ["x" * 200, "  " + "x" * 200 + "  ", "é" * 200, "🚂" * 200]
 VALID_VALUES = {
-    "name": [
-        *LONGEST_NAMES,
-        "a",
-        "  Engines\t",
-        "<b>alert('\"1\"')</b> & Söhne",
-        *(f"{n}a{n}" for n in INVISIBLE_NAMES),
-    ],
-    "companyName": [f"{each}a{each}" for each in INVISIBLE_NAMES],
+    "name": [*LONGEST_NAMES, "a", "  Engines\t", "<b>alert('\"1\"')</b> & Söhne", *VISIBLE_NAMES],
+    "companyName": VISIBLE_NAMES,
     "slug": ["a", "0", "a-b", "x" * 63, "1-2-3", " engines\n"],
     "companyCountry": ["DE", "GB", "CW", "SS", "ZW", "AX"],
     "companyAddress": ["12 St James's Square\n\tLondon\r\n" + "x" * 3900, "x" * 4000],
@@ -45,7 +40,7 @@ INVALID_VALUES = {
 UNKNOWN_ID = "01939d3c-0000-7000-8000-00000000000a"
 MALFORMED_IDS = ["x", "1", "null", "%20", "..", "%2e%2e", "%00", "a" * 300, "%F0%9F%9A%82", UNKNOWN_ID + "0"]
 BY_SLUG = "/organizations/by-slug"
-INVALID, NOT_FOUND, SLUG_TAKEN = "422 validation_failed", "404 not_found", "409 slug_taken"
+NOT_FOUND, SLUG_TAKEN = "404 not_found", "409 slug_taken"
 
 
 @pytest.fixture
@@ -76,22 +71,21 @@ class TestCreateOrganization:
     def test_an_invalid_value_is_rejected_and_nothing_is_stored(self, api, ada, field, values):
         for value in values:
             answer = api.post("/organizations", caller=ada, json={"name": "Engines", field: value})
-            assert (answer.status_and_code, [*answer.errors]) == (INVALID, [f"/{field}"]), value
+            assert [*answer.validation_errors] == [f"/{field}"], value
         assert api.get_items("/organizations", caller=ada) == []
 
     @pytest.mark.parametrize("field", ["name", "companyName", "companyLegalName", "companyId"])
     def test_names_need_a_visible_character(self, api, ada, field):
         for value in INVISIBLE_NAMES:
             answer = api.post("/organizations", caller=ada, json={"name": "Engines", field: value})
-            assert (answer.status_and_code, answer.errors) == (INVALID, {f"/{field}": "too_short"}), value
+            assert answer.validation_errors == {f"/{field}": "too_short"}, value
 
     def test_all_errors_are_reported_together_each_with_its_pointer(self, api, ada, patch):
         body = {"name": "", "slug": "A--b", "companyCountry": "XX", "legalEmail": "x", "nickname": 1, "a/b~c": 2}
-        answer = api.post("/organizations", caller=ada, json=body | {"company_name": "x"})
-        assert answer.status_and_code == INVALID
+        errors = api.post("/organizations", caller=ada, json=body | {"company_name": "x"}).validation_errors
         unknown = {"/nickname", "/a~1b~0c", "/company_name"}
-        assert set(answer.errors) == {"/name", "/slug", "/companyCountry", "/legalEmail", *unknown}
-        assert {answer.errors[pointer] for pointer in unknown} == {"unknown_field"}
+        assert set(errors) == {"/name", "/slug", "/companyCountry", "/legalEmail", *unknown}
+        assert {errors[pointer] for pointer in unknown} == {"unknown_field"}
         assert api.post("/organizations", caller=ada, json={}).errors == {"/name": "required"}
         errors = patch({"id": "x", "colour": None, "name": None, "slug": None, "companyCountry": "XX"}).errors
         assert set(errors) == {"/id", "/colour", "/name", "/slug", "/companyCountry"}
@@ -216,7 +210,7 @@ class TestUpdateOrganization:
         answers = [patch({"name": "New", "slug": "taken"})]
         answers.append(api.post("/organizations", caller=organization.owner, json={"name": "Mine", "slug": "taken"}))
         for answer in answers:
-            assert (answer.status_and_code, [*answer.errors]) == (SLUG_TAKEN, ["/slug"])
+            assert answer.problem_and_pointers == (SLUG_TAKEN, ["/slug"])
         assert api.get_items("/organizations", caller=organization.owner) == [organization.record]
         assert list_entries(api, organization) == before
         assert patch({"slug": organization.record["slug"], "name": "New"}).status == 200
@@ -236,8 +230,7 @@ class TestUpdateOrganization:
     def test_computed_fields_and_the_status_are_read_only(self, api, organization, patch):
         values = [*(("version", version) for version in (9, "1", 1.5, True)), ("createdAt", None)]
         for field, value in (*values, ("status", "pending_deletion")):
-            answer = patch({"name": "New", field: value})
-            assert (answer.status_and_code, answer.errors) == (INVALID, {f"/{field}": "read_only"})
+            assert patch({"name": "New", field: value}).validation_errors == {f"/{field}": "read_only"}
         assert api.get(organization.path, caller=organization.owner).json == organization.record
 
     def test_the_body_is_json_or_a_merge_patch_and_the_last_of_duplicate_members_applies(self, patch):
