@@ -16,7 +16,6 @@ from typing import Any, Final
 from uuid import uuid4
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 from chalice.app import Chalice, ScheduledEventConfig, ScheduleExpression, SQSEventConfig
 from chalice.local import LambdaContext
 
@@ -45,7 +44,7 @@ _STOP_SECONDS: Final = 8
 _MEMORY_MB: Final = 512
 _REGION: Final = "us-east-1"
 
-_log = logging.getLogger("pump")
+_log = logging.getLogger("worker")
 
 
 @dataclass(frozen=True)
@@ -158,8 +157,8 @@ def _keep_polling(consumer: Consumer, stopped: Event) -> None:
     while not stopped.is_set():
         try:
             consumer.poll(_WAIT_SECONDS)
-        except (BotoCoreError, ClientError):
-            _log.exception("%s cannot reach its queue", consumer.name)
+        except Exception:  # noqa: BLE001 - as on Lambda, a queue is polled again after any exception
+            _log.exception("%s could not poll its queue", consumer.name)
             stopped.wait(_PAUSE_SECONDS)
 
 

@@ -35,7 +35,7 @@ _POLL_SECONDS: Final = 0.05
 READY_SECONDS: Final = 60
 _STOP_SECONDS: Final = 10
 _EMULATOR_STOP_SECONDS: Final = 60
-_RESTARTABLE: Final = ("pump", "service")
+_RESTARTABLE: Final = ("worker", "service")
 """Processes without state, which can be restarted."""
 
 
@@ -79,7 +79,7 @@ def run(port: int, *, fresh: bool, is_seeded: bool, restarts_processes: bool = F
         add_settings(settings_file, {"dns_nameservers": f"127.0.0.1:{dns_port}", **stood_in})
         children.append(_start("nameserver", ["local.server.dns_server", str(dns_port), str(zone_file(port))], folder))
         children.append(_start("sources", ["local.server.stub_sources", str(sources_port)], folder))
-        children.append(_start("pump", ["local.server.event_source_emulator"], folder))
+        children.append(_start("worker", ["local.server.event_source_emulator"], folder))
         children.append(_start("service", ["local.server.api", str(port)], folder))
         if is_seeded:
             receive = ["local", "receive", "--port", str(receiver_port(port))]

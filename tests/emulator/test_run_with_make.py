@@ -66,7 +66,7 @@ def test_data_survives_ctrl_c_and_a_stage_ends_and_names_a_process_that_died(sto
     create_organization_with_chalice_local(stage.emulator_url, tmp_path)
     os.kill(find_process(stage, "local.server.event_source_emulator"), signal.SIGKILL)
     assert stage.wait_for_exit() == 1
-    assert "The pump ended unexpectedly (exit code -9)" in stage.output
+    assert "The worker ended unexpectedly (exit code -9)" in stage.output
     assert stage.remaining_processes() == {}
 
 

@@ -146,7 +146,7 @@ def test_an_expression_that_is_not_a_rate_is_rejected_at_the_start(expression):
         list(schedules(app))
 
 
-def test_the_pump_runs_queues_and_schedules_until_it_is_stopped(urls, monkeypatch):
+def test_queues_and_schedules_run_until_they_are_stopped(urls, monkeypatch):
     monkeypatch.setattr(event_source_module, "SCHEDULE_SECONDS", 0.01)
     app, stopped, seen = Chalice("test"), Event(), set[str]()
 
@@ -175,7 +175,7 @@ def test_an_unreachable_queue_is_polled_again(urls, caplog, monkeypatch):
     caplog.set_level(logging.ERROR)
 
     def recreate_queue() -> None:
-        wait_until(lambda: "cannot reach its queue" in caplog.text)
+        wait_until(lambda: "could not poll its queue" in caplog.text)
         client("sqs").create_queue(QueueName="atrium-jobs")
         send(url, json.dumps({}))
 
@@ -185,4 +185,19 @@ def test_an_unreachable_queue_is_polled_again(urls, caplog, monkeypatch):
     recreator.start()
     run_event_sources(app, stopped)
     recreator.join()
-    assert "cannot reach its queue" in caplog.text
+    assert "could not poll its queue" in caplog.text
+
+
+def test_a_queue_is_polled_again_after_any_exception(caplog, monkeypatch):
+    monkeypatch.setattr(event_source_module, "_PAUSE_SECONDS", 0.01)
+    stopped = Event()
+
+    def fail_first(_wait_seconds: int) -> None:
+        if "could not poll its queue" in caplog.text:
+            stopped.set()
+        else:
+            raise RuntimeError("broken")
+
+    monkeypatch.setattr(event_source_module, "consumers", lambda _: [Mock(poll=fail_first, pollers=1)])
+    run_event_sources(Chalice("test"), stopped)
+    assert caplog.text.count("RuntimeError: broken") == 1
