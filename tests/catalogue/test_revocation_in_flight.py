@@ -95,7 +95,7 @@ def authorized_caller(operation: Operation, tenant: TenantFixture) -> Person:
     return tenant.people.owner if requires_owner else tenant.people.admin
 
 
-def demote(tenant: TenantFixture, person: Caller) -> ApiResponse:
+def demote_person(tenant: TenantFixture, person: Caller) -> ApiResponse:
     """Lower the role of a person: the owner becomes an admin, others become members."""
     path, people = tenant.organization.path, tenant.people
     if person is people.owner:
@@ -103,10 +103,10 @@ def demote(tenant: TenantFixture, person: Caller) -> ApiResponse:
     return tenant.api.patch(f"{path}/members/{person.id}", caller=people.owner, json={"role": "member"})
 
 
-def remove(tenant: TenantFixture, person: Caller) -> ApiResponse:
+def remove_person(tenant: TenantFixture, person: Caller) -> ApiResponse:
     remover = tenant.people.owner
     if person is remover:
-        assert demote(tenant, person).status == 200
+        assert demote_person(tenant, person).status == 200
         remover = tenant.people.admin
     return tenant.api.delete(f"{tenant.organization.path}/members/{person.id}", caller=remover)
 
@@ -124,9 +124,9 @@ def list_revocations(operation: Operation, tenant: TenantFixture) -> Iterator[tu
     yield delete_organization, get_caller(operation, tenant), "404 not_found"
     role = operation.access.role if isinstance(operation.access, RequireRole) else None
     if role:
-        yield remove, authorized_caller(operation, tenant), "404 not_found"
+        yield remove_person, authorized_caller(operation, tenant), "404 not_found"
     if role not in (None, Role.MEMBER):
-        yield demote, authorized_caller(operation, tenant), "403 insufficient_role"
+        yield demote_person, authorized_caller(operation, tenant), "403 insufficient_role"
     if operation.scope and isinstance(operation.access, RequireRole):
         yield revoke_key, tenant.create_api_key("admin"), "401 api_key_revoked"
 
@@ -151,7 +151,7 @@ def test_nothing_changes_if_the_caller_is_removed_during_a_batch_read(operation,
         if not shards:
             return items
         monkeypatch.setattr(table, "get_all", get_all)
-        assert remove(tenant, caller).status == 204
+        assert remove_person(tenant, caller).status == 204
         before.update(snapshots.items_by_key())
         return items | get_all(shards)
 

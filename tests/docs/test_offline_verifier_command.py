@@ -219,7 +219,7 @@ class Verifier:
         key_options = [option for key in public_keys for option in ("--public-key", key)]
         return main([*files, *key_options, *options]), self.capsys.readouterr().out
 
-    def prove(self, *options: str) -> str:
+    def run_successfully(self, *options: str) -> str:
         """Run the command, which must succeed, and return its output."""
         exit_code, output = self.run(*options)
         assert exit_code == 0
@@ -250,7 +250,7 @@ def test_an_inline_export_is_proven_up_to_the_checkpoint(verifier):
     size = verifier.save_checkpoint()
     verifier.log.rename("Later, and not in the tree yet")
     verifier.save_export()
-    output = verifier.prove()
+    output = verifier.run_successfully()
     assert output.startswith(f"atrium/{verifier.log.id}: {size} of {size} entries are proven")
     assert output.endswith(f" {size} unaltered, 0 erased; 1 younger than the checkpoint, not proven.\n")
 
@@ -261,8 +261,8 @@ def test_a_filtered_async_export_is_proven_by_its_record(verifier):
     (folder / "export").write_bytes(download_file(record))
     (folder / "checkpoint").write_text(record["checkpoint"])
     assert verifier.run()[0] == 1
-    output = verifier.prove("--evidence", str(folder / "record.json"))
-    assert verifier.prove("--checkpoint", str(folder / "record.json")) == output
+    output = verifier.run_successfully("--evidence", str(folder / "record.json"))
+    assert verifier.run_successfully("--checkpoint", str(folder / "record.json")) == output
     assert f": {record['entryCount']} of " in output
     assert output.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
 
@@ -283,10 +283,10 @@ def test_erased_entries_are_proven_also_by_an_older_checkpoint_and_no_other_can_
     verifier, erased_count
 ):
     verifier.save_export()
-    assert f" unaltered, {erased_count} erased; " in verifier.prove()
+    assert f" unaltered, {erased_count} erased; " in verifier.run_successfully()
     verifier.save_checkpoint()
     lines = verifier.save_export()
-    assert f" {erased_count} erased" in verifier.prove()
+    assert f" {erased_count} erased" in verifier.run_successfully()
     for number, line in enumerate(lines):
         entry = json.loads(line)
         kept_fields = {name: entry[name] for name in ("id", "type", "occurredAt", "organizationId")}
@@ -311,7 +311,7 @@ def test_a_log_is_proven_with_the_former_and_the_current_key(verifier, api, conf
     verifier.log.rename("Newer")
     verifier.save_checkpoint()
     verifier.save_export()
-    verifier.prove()
+    verifier.run_successfully()
     exit_code, output = verifier.run(keys=slice(-1))
     assert exit_code == 1
     assert "name that too, by one more --public-key" in output

@@ -25,9 +25,8 @@ from tests.harness.faults import ProcessDied
 def create_pending_entries(tenant: TenantFixture) -> None:
     """Create pending entries in both organizations' logs, without messages to the ledger."""
     for organization, address_length in ((tenant.organization, 3000), (tenant.rivals, 30)):
-        response = tenant.api.patch(
-            organization.path, caller=organization.owner, json={"companyAddress": "x" * address_length}
-        )
+        body = {"companyAddress": "x" * address_length}
+        response = tenant.api.patch(organization.path, caller=organization.owner, json=body)
         assert response.status == 200
 
 
@@ -44,7 +43,7 @@ def append(tenant: TenantFixture, _prepared: object) -> None:
     tenant.workers.try_deliver()
 
 
-def sweep(tenant: TenantFixture, _prepared: object) -> None:
+def start_sweep(tenant: TenantFixture, _prepared: object) -> None:
     """Run the schedule."""
     tenant.workers.run_sweep()
 
@@ -74,7 +73,7 @@ TASKS_WITH_OWN_TESTS: Final = ("audit_exports.run", "erasures.run")
 
 WORK_EXAMPLES: Final = {
     "append": WorkExample(create_pending_entries, {}, append),
-    "sweep": WorkExample(create_all_due_work, {"days": 2}, sweep),
+    "sweep": WorkExample(create_all_due_work, {"days": 2}, start_sweep),
     **{
         name: WorkExample.from_task(name, example)
         for name, example in task_examples.EXAMPLES.items()
