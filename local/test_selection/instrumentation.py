@@ -1,0 +1,137 @@
+"""Reports to the recorder what runs once in a process, and dependencies that no executed line shows.
+
+Cached functions, cached properties and scenarios that tests restore from a copy become steps. A test also depends on
+each file that it opens, and on the declaration of each operation that it calls.
+"""
+
+import builtins
+import functools
+import importlib
+import io
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from local.paths import ROOT
+from local.test_selection.recorder import Recorder
+from local.test_selection.source_files import CONTENT, is_code, list_files, path_of_module
+
+
+class Instrumentation:
+    """Replaces functions of this process. Functions that the service caches have to be imported afterwards."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._paths = {f"{ROOT}/{path}": path for path in list_files()}
+        self._property_patch = patch.object(functools, "cached_property", _property_class(recorder))
+
+    def start(self) -> None:
+        """Report opened files, cached functions and cached properties."""
+        for module in (builtins, io):  # An audit hook would release the lock that installing a trace function needs.
+            patch.object(module, "open", self._reporting_open(module.open)).start()
+        functools.lru_cache = self._reporting_lru_cache(functools.lru_cache)  # `functools.cache` calls it.
+        self._property_patch.start()
+
+    def import_service(self) -> None:
+        """Import all modules of the service, so that no test imports one on behalf of the others.
+
+        From then on, called operations and restored scenarios are reported.
+        """
+        importlib.import_module("app")
+        for found in pkgutil.walk_packages(importlib.import_module("chalicelib").__path__, "chalicelib."):
+            if not found.name.endswith(".__main__"):
+                importlib.import_module(found.name)
+        self._property_patch.stop()  # Other libraries compare classes with the original one.
+        for module_name, function, replaced in (
+            ("chalicelib.entrypoints.http", "load_operation", self._reporting_load_operation),
+            ("tests.harness.snapshots", "create_or_restore", self._reporting_create_or_restore),
+        ):
+            module = importlib.import_module(module_name)
+            patch.object(module, function, replaced(getattr(module, function))).start()
+
+    def _reporting_open(self, open_file: Callable[..., Any]) -> Callable[..., Any]:
+        def open_and_report(file: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(file, str | Path) and (path := self._paths.get(str(file))):
+                self._recorder.depend_on(path, CONTENT)
+            return open_file(file, *args, **kwargs)
+
+        return open_and_report
+
+    def _reporting_load_operation(self, load_operation: Callable[[str], Any]) -> Callable[[str], Any]:
+        def load_and_report(function_path: str) -> Any:
+            self._recorder.depend_on(path_of_module(function_path.partition(":")[0]))
+            return load_operation(function_path)
+
+        return load_and_report
+
+    def _reporting_create_or_restore(self, create_or_restore: Callable[..., Any]) -> Callable[..., Any]:
+        def create_or_restore_and_report(key: tuple[object, ...], create: Callable[[], Any]) -> Any:
+            name = f"scenario {key}"
+
+            def create_as_step() -> Any:
+                with self._recorder.step(name):
+                    return create()
+
+            self._recorder.use(name)
+            return create_or_restore(key, create_as_step)
+
+        return create_or_restore_and_report
+
+    def _reporting_lru_cache(self, lru_cache: Callable[..., Any]) -> Callable[..., Any]:
+        def lru_cache_and_report(maxsize: Any = 128, typed: Any = False) -> Any:  # noqa: FBT002 - as in functools
+            if callable(maxsize):
+                return lru_cache_and_report()(maxsize)
+
+            def decorate(function: Callable[..., Any]) -> Any:
+                decorator = lru_cache(maxsize, typed)
+                return self._reporting_cache(function, decorator) if _is_ours(function) else decorator(function)
+
+            return decorate
+
+        return lru_cache_and_report
+
+    def _reporting_cache(self, function: Callable[..., Any], decorator: Callable[..., Any]) -> Any:
+        step = _step_of(function)
+
+        @decorator
+        def cached(*args: Any, **kwargs: Any) -> Any:
+            with self._recorder.step(step):
+                return function(*args, **kwargs)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._recorder.use(step)
+            return cached(*args, **kwargs)
+
+        for name in ("cache_clear", "cache_info", "cache_parameters"):
+            setattr(call, name, getattr(cached, name))
+        return call
+
+
+def _property_class(recorder: Recorder) -> type:
+    class ReportingProperty(functools.cached_property[Any]):
+        """Reports each access. Without `__set__`, Python would not ask a property that has a value."""
+
+        def __get__(self, instance: object, owner: type | None = None) -> Any:
+            if instance is None or not _is_ours(self.func):
+                return super().__get__(instance, owner)
+            if self.func.__name__ in vars(instance):
+                recorder.use(_step_of(self.func))
+                return super().__get__(instance, owner)
+            with recorder.step(_step_of(self.func)):
+                return super().__get__(instance, owner)
+
+        def __set__(self, instance: object, value: object) -> None:
+            vars(instance)[self.func.__name__] = value
+
+    return ReportingProperty
+
+
+def _is_ours(function: Callable[..., Any]) -> bool:
+    return is_code(path_of_module(function.__module__))
+
+
+def _step_of(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

@@ -1,0 +1,138 @@
+"""A plugin of pytest that runs the affected tests, and records what they depend on.
+
+With pytest-xdist, each worker records its tests, and the controller stores the recordings of all workers.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from pydantic import TypeAdapter
+
+from local.paths import ROOT
+from local.test_selection.dependency_map import DependencyMap, Recording
+from local.test_selection.instrumentation import Instrumentation
+from local.test_selection.recorder import COLLECTION, Recorder
+from local.test_selection.source_files import path_of_module, read_files
+
+_XDIST_GROUP: Final = re.compile(r"@\w+$")
+"""What pytest-xdist appends to the name of a test in a group."""
+_RECORDING: Final = "test_dependencies"
+_ADAPTER: Final = TypeAdapter(Recording)
+
+recorder: Final = Recorder()
+instrumentation: Final = Instrumentation(recorder)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    """Start recording before `tests/conftest.py` imports the service."""
+    instrumentation.start()
+    recorder.start()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the hooks."""
+    config.pluginmanager.register(TestSelection(is_worker=hasattr(config, "workerinput")))
+
+
+class TestSelection:
+    """The hooks of one process."""
+
+    __test__ = False
+
+    def __init__(self, *, is_worker: bool) -> None:
+        self._is_worker = is_worker
+        self._map = DependencyMap.load()
+        self._files = read_files(self._map.files)
+        self._selection = self._map.select(self._files)
+        self._recordings: list[Recording] = []
+        self._shared_fixtures: set[tuple[str, str]] = set()
+
+    def pytest_collection(self) -> None:
+        """Import the service after the settings of the tests."""
+        instrumentation.import_service()
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Ignore the files whose tests are all known and not affected."""
+        path = str(collection_path.relative_to(ROOT))
+        is_unaffected = path in self._map.files and path not in self._selection.files
+        return True if is_unaffected and collection_path.name.startswith("test_") else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Record what the import of a file with tests executes."""
+        with recorder.step(_collection_step(collector)):
+            return (yield)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Exclude the known tests that are not affected."""
+        known = self._map.recording.tests.keys() - self._selection.tests
+        config.hook.pytest_deselected(items=[item for item in items if _name_of(item.nodeid) in known])
+        items[:] = [item for item in items if _name_of(item.nodeid) not in known]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        """Record a fixture that several tests share as a step."""
+        if fixturedef.scope == "function":
+            return (yield)
+        self._shared_fixtures.add((fixturedef.baseid, fixturedef.argname))
+        with recorder.step(_fixture_step(fixturedef.baseid, fixturedef.argname)):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
+        """Record a test."""
+        name = _name_of(item.nodeid)
+        with recorder.test(name):
+            recorder.use(_collection_step(item.getparent(pytest.Module)))
+            for path in _operation_files(item):
+                recorder.depend_on(path)
+            try:
+                return (yield)
+            finally:
+                for folder_or_file, fixture in self._shared_fixtures:
+                    if fixture in item.fixturenames and name.startswith(folder_or_file):
+                        recorder.use(_fixture_step(folder_or_file, fixture))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the result and the time of a test."""
+        recorder.note_result(_name_of(report.nodeid), has_passed=not report.failed, seconds=report.duration)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Store the recording, unless the run was interrupted."""
+        if self._is_worker:
+            session.config.workeroutput[_RECORDING] = _ADAPTER.dump_json(recorder.finish(self._files))  # type: ignore[attr-defined]
+        elif exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+            self._map.update(self._files, self._recordings or [recorder.finish(self._files)], self._selection)
+            self._map.save()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the recording of a worker. A worker that died has none, so its tests run again."""
+        if recording := getattr(node, "workeroutput", {}).get(_RECORDING):
+            self._recordings.append(_ADAPTER.validate_json(recording))
+
+
+def _name_of(nodeid: str) -> str:
+    return _XDIST_GROUP.sub("", nodeid)
+
+
+def _collection_step(collector: pytest.Collector | None) -> str:
+    return f"{COLLECTION}{collector.path.relative_to(ROOT)}" if collector else COLLECTION
+
+
+def _fixture_step(folder_or_file: str, name: str) -> str:
+    return f"fixture {name} of {folder_or_file}"
+
+
+def _operation_files(item: pytest.Function) -> list[str]:
+    """Return the file of each operation with which a test is parametrized."""
+    from chalicelib.kernel.operations.operation import Operation
+
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return [path_of_module(each.function.__module__) for each in parameters if isinstance(each, Operation)]
