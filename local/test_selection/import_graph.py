@@ -33,7 +33,7 @@ class ImportGraph:
                 remaining.extend(path for path, block in self._importers_by_path[path] if block == MODULE)
         return found
 
-    def find_readers_of_catalogue(self) -> set[str]:
+    def find_importers_of_catalogue(self) -> set[str]:
         """Return the files that list the operations, tasks or record types of all features when they are imported."""
         return {path for path, block in self.find_importers([_CATALOGUE]) if block == MODULE}
 

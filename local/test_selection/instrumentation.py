@@ -1,36 +1,42 @@
 """Reports to the recorder what runs once in a process, and dependencies that no executed line shows.
 
-Cached functions, cached properties and scenarios that tests restore from a copy become steps. A test also depends on
-each file that it opens, and on the declaration of each operation that it calls.
+Cached functions, cached properties of the service, and scenarios that tests restore from a copy become steps. A step is
+shared by all arguments of a function. A test also depends on each file that it opens, each folder that it lists, and
+the declaration of each operation that it calls.
 """
 
 import builtins
 import functools
 import importlib
 import io
+import os
 import pkgutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
 from local.paths import ROOT
 from local.test_selection.recorder import Recorder
-from local.test_selection.source_files import CONTENT, is_code, list_files, path_of_module
+from local.test_selection.source_files import CONTENT, MODULE, entries_by_folder, is_code, list_files, path_of_module
 
 
 class Instrumentation:
-    """Replaces functions of this process. Functions that the service caches have to be imported afterwards."""
+    """Patches functions of this process. Import modules that cache functions only after `start`."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._paths = {f"{ROOT}/{path}": path for path in list_files()}
+        files = list_files()
+        self._paths = {f"{ROOT}/{path}".rstrip("/"): path for path in [*files, *entries_by_folder(files)]}
         self._property_patch = patch.object(functools, "cached_property", _property_class(recorder))
 
     def start(self) -> None:
-        """Report opened files, cached functions and cached properties."""
-        for module in (builtins, io):  # An audit hook would release the lock that installing a trace function needs.
-            patch.object(module, "open", self._reporting_open(module.open)).start()
+        """Report read files and folders, cached functions and cached properties."""
+        # An audit hook would release the lock that installing a trace function needs.
+        for module, name in ((builtins, "open"), (io, "open"), (os, "scandir"), (os, "listdir")):
+            patch.object(module, name, self._reporting_read(getattr(module, name))).start()
         functools.lru_cache = self._reporting_lru_cache(functools.lru_cache)  # `functools.cache` calls it.
         self._property_patch.start()
 
@@ -51,17 +57,26 @@ class Instrumentation:
             module = importlib.import_module(module_name)
             patch.object(module, function, replaced(getattr(module, function))).start()
 
-    def _reporting_open(self, open_file: Callable[..., Any]) -> Callable[..., Any]:
-        def open_and_report(file: Any, *args: Any, **kwargs: Any) -> Any:
+    def _reporting_read(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def read_and_report(file: Any = ".", *args: Any, **kwargs: Any) -> Any:
             if isinstance(file, str | Path) and (path := self._paths.get(str(file))):
                 self._recorder.depend_on(path, CONTENT)
-            return open_file(file, *args, **kwargs)
+                if importer := self._importing_path_or_none():
+                    self._recorder.depend_at_import(path, importer)
+            return read(file, *args, **kwargs)
 
-        return open_and_report
+        return read_and_report
+
+    def _importing_path_or_none(self) -> str | None:
+        """Return the path of the module that is being imported."""
+        frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the documented way to a caller's frame
+        while frame and not (frame.f_code.co_name == "<module>" and frame.f_code.co_filename in self._paths):
+            frame = frame.f_back
+        return self._paths[frame.f_code.co_filename] if frame else None
 
     def _reporting_load_operation(self, load_operation: Callable[[str], Any]) -> Callable[[str], Any]:
         def load_and_report(function_path: str) -> Any:
-            self._recorder.depend_on(path_of_module(function_path.partition(":")[0]))
+            self._recorder.depend_on(path_of_module(function_path.partition(":")[0]), MODULE)
             return load_operation(function_path)
 
         return load_and_report
@@ -112,7 +127,7 @@ class Instrumentation:
 
 def _property_class(recorder: Recorder) -> type:
     class ReportingProperty(functools.cached_property[Any]):
-        """Reports each access. Without `__set__`, Python would not ask a property that has a value."""
+        """Reports each access. Without `__set__`, Python would not call `__get__` once there is a value."""
 
         def __get__(self, instance: object, owner: type | None = None) -> Any:
             if instance is None or not _is_ours(self.func):
@@ -125,6 +140,9 @@ def _property_class(recorder: Recorder) -> type:
 
         def __set__(self, instance: object, value: object) -> None:
             vars(instance)[self.func.__name__] = value
+
+        def __delete__(self, instance: object) -> None:
+            del vars(instance)[self.func.__name__]
 
     return ReportingProperty
 

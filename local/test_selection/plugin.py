@@ -15,7 +15,7 @@ from local.paths import ROOT
 from local.test_selection.dependency_map import DependencyMap, Recording
 from local.test_selection.instrumentation import Instrumentation
 from local.test_selection.recorder import COLLECTION, Recorder
-from local.test_selection.source_files import path_of_module, read_files
+from local.test_selection.source_files import MODULE, path_of_module, read_files
 
 _XDIST_GROUP: Final = re.compile(r"@\w+$")
 """What pytest-xdist appends to the name of a test in a group."""
@@ -49,16 +49,17 @@ class TestSelection:
         self._files = read_files(self._map.files)
         self._selection = self._map.select(self._files)
         self._recordings: list[Recording] = []
+        self._collected: set[str] = set()
         self._shared_fixtures: set[tuple[str, str]] = set()
 
     def pytest_collection(self) -> None:
-        """Import the service after the settings of the tests."""
+        """Import the service, after `tests/conftest.py` has set its environment."""
         instrumentation.import_service()
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Ignore the files whose tests are all known and not affected."""
         path = str(collection_path.relative_to(ROOT))
-        is_unaffected = path in self._map.files and path not in self._selection.files
+        is_unaffected = path in self._map.files and path not in self._selection.files_to_collect
         return True if is_unaffected and collection_path.name.startswith("test_") else None
 
     @pytest.hookimpl(wrapper=True)
@@ -70,9 +71,10 @@ class TestSelection:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Exclude the known tests that are not affected."""
-        known = self._map.recording.tests.keys() - self._selection.tests
-        config.hook.pytest_deselected(items=[item for item in items if _name_of(item.nodeid) in known])
-        items[:] = [item for item in items if _name_of(item.nodeid) not in known]
+        unaffected = self._map.recording.tests.keys() - self._selection.tests
+        config.hook.pytest_deselected(items=[item for item in items if _name_of(item.nodeid) in unaffected])
+        items[:] = [item for item in items if _name_of(item.nodeid) not in unaffected]
+        self._collected = {_name_of(item.nodeid) for item in items}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
@@ -90,7 +92,7 @@ class TestSelection:
         with recorder.test(name):
             recorder.use(_collection_step(item.getparent(pytest.Module)))
             for path in _operation_files(item):
-                recorder.depend_on(path)
+                recorder.depend_on(path, MODULE)
             try:
                 return (yield)
             finally:
@@ -104,16 +106,24 @@ class TestSelection:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Store the recording, unless the run was interrupted."""
+        """Store the recording, unless the run was interrupted or no worker has returned one."""
         if self._is_worker:
-            session.config.workeroutput[_RECORDING] = _ADAPTER.dump_json(recorder.finish(self._files))  # type: ignore[attr-defined]
+            session.config.workeroutput[_RECORDING] = _ADAPTER.dump_json(self._finish())  # type: ignore[attr-defined]
         elif exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
-            self._map.update(self._files, self._recordings or [recorder.finish(self._files)], self._selection)
-            self._map.save()
+            has_workers = session.config.pluginmanager.hasplugin("dsession")
+            recordings = self._recordings if has_workers else [self._finish()]
+            if recordings:
+                self._map.update(self._files, recordings, self._selection)
+                self._map.save()
+
+    def _finish(self) -> Recording:
+        recording = recorder.finish(self._files)
+        recording.collected = self._collected
+        return recording
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take the recording of a worker. A worker that died has none, so its tests run again."""
+        """Take the recording of a worker. A worker that died has none."""
         if recording := getattr(node, "workeroutput", {}).get(_RECORDING):
             self._recordings.append(_ADAPTER.validate_json(recording))
 

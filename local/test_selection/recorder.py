@@ -7,7 +7,7 @@ its own, and every test that uses the step depends on its code.
 import sqlite3
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,15 +18,15 @@ from coverage.numbits import numbits_to_nums
 
 from local.paths import ROOT
 from local.test_selection.dependency_map import RecordedTest, Recording
-from local.test_selection.source_files import CONTENT, FOLDERS_OF_CODE, MODULE, SourceFile, context_or_none, is_code
+from local.test_selection.source_files import CONTENT, FOLDERS_OF_CODE, MODULE, SourceFile, bounded_context_of, is_code
 
 IMPORT: Final = ""
 """The step before the tests. Other steps whose names begin with `COLLECTION` also import modules."""
 COLLECTION: Final = "collection "
 
 _MAX_RECORDED_CALLS: Final = 50
-_MIN_CONTEXTS: Final = 9
-"""Number of bounded contexts, of eleven, from which on a test or step counts as one that covers most features."""
+_MIN_SHARE_OF_CONTEXTS: Final = 0.8
+"""A test or step that executes code of at least this share of the bounded contexts counts as covering most features."""
 _EXECUTED_LINES: Final = """
 SELECT context.context, file.path, line_bits.numbits
 FROM line_bits JOIN context ON context.id = line_bits.context_id JOIN file ON file.id = line_bits.file_id
@@ -37,7 +37,7 @@ BlockSets = set[tuple[str, frozenset[str]]]
 
 
 class Recorder:
-    """Records this process. A process has one, because what functions cache is the process's, too."""
+    """Records this process. There is one recorder per process, because caches are per process."""
 
     def __init__(self) -> None:
         self._tests: dict[str, RecordedTest] = {}
@@ -53,6 +53,7 @@ class Recorder:
         self._calls = Counter[str]()
         self._used_steps = defaultdict[str, set[str]](set)
         self._block_sets = defaultdict[str, BlockSets](set)
+        self._importers_by_read_path = defaultdict[str, set[str]](set)
         self._thread = threading.get_ident()
 
     def start(self) -> None:
@@ -61,21 +62,25 @@ class Recorder:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Attribute what the block executes to a step. The step around it uses this step.
+        """Attribute the code in the `with` statement to a step, on which the enclosing step depends.
 
-        After many calls, those that are left execute the same code. They are attributed to the step around them.
+        Only the first calls are recorded. Later calls are attributed to the enclosing step.
         """
         self.use(name)
         self._calls[name] += 1
-        if self._calls[name] > _MAX_RECORDED_CALLS or threading.get_ident() != self._thread:
+        if threading.get_ident() != self._thread:  # Attributed to the enclosing step, like all code of other threads.
+            if self._calls[name] == 1:
+                self._used_steps[name].add(self._open_steps[-1])
             yield
-            return
-        with self._attribute_to(name):
+        elif self._calls[name] > _MAX_RECORDED_CALLS:
             yield
+        else:
+            with self._attribute_to(name):
+                yield
 
     @contextmanager
     def test(self, name: str) -> Iterator[None]:
-        """Record what the block executes as a test."""
+        """Attribute the code in the `with` statement to a test."""
         self._tests[name] = RecordedTest()
         with self._attribute_to(name):
             yield
@@ -104,18 +109,24 @@ class Recorder:
         """Let the current step depend on blocks of a file, and on what the file defines when it is imported."""
         self._block_sets[self._open_steps[-1]].add((path, frozenset(blocks)))
 
+    def depend_at_import(self, path: str, importer: str) -> None:
+        """Note that a module reads a file or folder when it is imported."""
+        self._importers_by_read_path[path].add(importer)
+
     def finish(self, files: Mapping[str, SourceFile]) -> Recording:
         """Stop recording, and return the tests with all that they depend on. `files`: as they were before the tests."""
         self._coverage.stop()
         self._coverage.save()
         self._add_executed_blocks(files)
-        recording = Recording()
+        recording = Recording(importers_by_read_path=dict(self._importers_by_read_path))
         indexes: dict[tuple[str, frozenset[str]], int] = {}
-        narrowed = {step: _without_features_if_most(block_sets) for step, block_sets in self._block_sets.items()}
+        min_contexts = _MIN_SHARE_OF_CONTEXTS * len(_contexts_of(files))
+        broad = {step for step, used in self._block_sets.items() if len(_contexts_of(dict(used))) >= min_contexts}
+        narrowed = {step: _without_features(used) if step in broad else used for step, used in self._block_sets.items()}
         for name, test in self._tests.items():
             used: BlockSets = set().union(*(narrowed.get(step, ()) for step in self._steps_of(name)))
-            test.covers_most_features = _covers_most_features(self._block_sets[name])
-            test.uses = sorted(indexes.setdefault(block_set, len(indexes)) for block_set in used)
+            test.covers_most_features = name in broad
+            test.block_set_indexes = sorted(indexes.setdefault(block_set, len(indexes)) for block_set in used)
             recording.tests[name] = test
         recording.block_sets = list(indexes)
         importing = [step for step in self._block_sets if step == IMPORT or step.startswith(COLLECTION)]
@@ -135,29 +146,26 @@ class Recorder:
 
     def _add_executed_blocks(self, files: Mapping[str, SourceFile]) -> None:
         names_by_path: dict[str, dict[int, str]] = {}
-        known: dict[tuple[str, bytes], tuple[str, frozenset[str]]] = {}
+        sets_by_lines: dict[tuple[str, bytes], tuple[str, frozenset[str]]] = {}
         with closing(sqlite3.connect(Path(self._folder.name) / "coverage")) as database:
             for step, executed_file, lines in database.execute(_EXECUTED_LINES):
                 path = executed_file.removeprefix(f"{ROOT}/")
                 if path in files:
                     if path not in names_by_path:
                         names_by_path[path] = _names_by_line(files[path])
-                    if (path, lines) not in known:
+                    if (path, lines) not in sets_by_lines:
                         otherwise = MODULE if is_code(path) else CONTENT  # Jinja runs templates as code.
                         blocks = {names_by_path[path].get(line, otherwise) for line in numbits_to_nums(lines)}
-                        known[path, lines] = path, frozenset(blocks)
-                    self._block_sets[step].add(known[path, lines])
+                        sets_by_lines[path, lines] = path, frozenset(blocks)
+                    self._block_sets[step].add(sets_by_lines[path, lines])
 
 
-def _covers_most_features(block_sets: BlockSets) -> bool:
-    return len({context_or_none(path) for path, _ in block_sets} - {None}) >= _MIN_CONTEXTS
+def _contexts_of(paths: Iterable[str]) -> set[str]:
+    return {context for path in paths if (context := bounded_context_of(path))}
 
 
-def _without_features_if_most(block_sets: BlockSets) -> BlockSets:
-    """Return the sets of a test or step. A change of any feature would affect those that execute most of them."""
-    if not _covers_most_features(block_sets):
-        return block_sets
-    return {(path, blocks) for path, blocks in block_sets if not context_or_none(path)}
+def _without_features(block_sets: BlockSets) -> BlockSets:
+    return {(path, blocks) for path, blocks in block_sets if not bounded_context_of(path)}
 
 
 def _names_by_line(file: SourceFile) -> dict[int, str]:

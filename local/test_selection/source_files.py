@@ -1,10 +1,10 @@
-"""The files of the project, divided into blocks of code whose changes are told apart."""
+"""The project's files, divided into blocks whose changes are tracked separately."""
 
 import ast
 import hashlib
 import subprocess
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,9 +42,9 @@ class SourceFile:
 
 def list_files() -> list[str]:
     """Return the paths of all files that Git tracks or does not ignore, except the generated ones."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return sorted(path for path in set(listed.splitlines()) - _GENERATED if (ROOT / path).is_file())
+    return sorted(path for path in set(listed.split("\0")) - _GENERATED if (ROOT / path).is_file())
 
 
 def is_code(path: str) -> bool:
@@ -52,7 +52,7 @@ def is_code(path: str) -> bool:
     return path.endswith(".py") and (path == "app.py" or path.partition("/")[0] in FOLDERS_OF_CODE)
 
 
-def context_or_none(path: str) -> str | None:
+def bounded_context_of(path: str) -> str | None:
     """Return the bounded context of a file, such as `tenancy`, if it belongs to a feature."""
     parts = path.split("/")
     return parts[2] if path.startswith("chalicelib/features/") and len(parts) > _PARTS_OF_CONTEXT else None
@@ -63,16 +63,32 @@ def path_of_module(name: str) -> str:
     return f"{name.replace('.', '/')}.py"
 
 
-def read_files(known: dict[str, SourceFile]) -> dict[str, SourceFile]:
-    """Return all files by path. Those that are known and have not changed are not parsed again."""
-    return {path: _read_file(path, known.get(path)) for path in list_files()}
+def read_files(previous: Mapping[str, SourceFile]) -> dict[str, SourceFile]:
+    """Return all files and folders by path. Files that are as in `previous` are not parsed again.
+
+    The path of a folder ends with a slash. Its content is the list of its entries.
+    """
+    files = {path: _read_file(path, previous.get(path)) for path in list_files()}
+    for folder, entries in entries_by_folder(files).items():
+        files[folder] = SourceFile({CONTENT: digest_of("/".join(sorted(entries)).encode())})
+    return files
 
 
-def _read_file(path: str, known: SourceFile | None) -> SourceFile:
+def entries_by_folder(paths: Iterable[str]) -> dict[str, set[str]]:
+    """Return the names of the entries of each folder that contains one of the files."""
+    entries = defaultdict[str, set[str]](set)
+    for path in paths:
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            entries["/".join([*parts[:depth], ""])].add(parts[depth])
+    return entries
+
+
+def _read_file(path: str, previous: SourceFile | None) -> SourceFile:
     content = (ROOT / path).read_bytes()
-    digest = _digest(content)
-    if known and known.digests[CONTENT] == digest:
-        return known
+    digest = digest_of(content)
+    if previous and previous.digests[CONTENT] == digest:
+        return previous
     file = SourceFile({CONTENT: digest})
     if is_code(path):
         try:
@@ -104,7 +120,7 @@ def _add_functions(file: SourceFile, statements: Iterable[ast.AST], prefix: str,
 
 
 def _add_block(file: SourceFile, name: str, nodes: Sequence[ast.AST]) -> None:
-    file.digests[name] = _digest("".join(map(ast.dump, nodes)).encode())
+    file.digests[name] = digest_of("".join(map(ast.dump, nodes)).encode())
     if imported := sorted({module for node in nodes for module in _imported_names(node)}):
         file.imports[name] = imported
 
@@ -122,5 +138,6 @@ def _imported_names(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _digest(content: bytes) -> str:
+def digest_of(content: bytes) -> str:
+    """Return a short digest that differs if the content differs."""
     return hashlib.blake2b(content, digest_size=8).hexdigest()

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from local.test_selection import source_files
-from local.test_selection.dependency_map import FILE, DependencyMap
+from local.test_selection.dependency_map import FILE, DependencyMap, RecordedTest, Recording
 from tests.harness.project_copies import copy_project, run_in_copy
 
 pytestmark = pytest.mark.exhaustive
@@ -32,6 +32,8 @@ CHANGES = {
     "a fixture of the session": (CODE, "in a fixture", "changed", {"test_fixture"}),
     "a cached function": (CODE, "in a cached function", "changed", {"test_cache"}),
     "a file": (f"{SAMPLE}/data.txt", "in a file", "changed", {"test_cache"}),
+    "a new file in a listed folder": (f"{SAMPLE}/new.txt", "", "new", {"test_cache"}),
+    "a file that is read at import": (f"{SAMPLE}/read_at_import.md", "Read", "Changed", TESTS),
     "a scenario": (CODE, "in a scenario", "changed", {"test_scenario"}),
     "code that runs at import": (CODE, "at import", "changed", TESTS),
     "a cached property": ("chalicelib/kernel/operations/operation.py", "is not NoneType", "is NoneType", REQUEST),
@@ -67,12 +69,21 @@ def test_a_change_selects_the_tests_that_depend_on_it_and_those_that_failed(
 ):
     monkeypatch.setattr(source_files, "ROOT", project)
     recorded = DependencyMap.load(project / FILE.name)
-    content = (project / path).read_text()
+    file = project / path
+    content = file.read_text() if file.exists() else ""
     assert old in content
-    (project / path).write_text(content.replace(old, new, 1))
+    file.write_text(content.replace(old, new, 1))
     try:
         selection = recorded.select(source_files.read_files(recorded.files))
     finally:
-        (project / path).write_text(content)
+        file.write_text(content) if content else file.unlink()
     functions = {name: re.split(r"::|\[", name)[1] for name in recorded.recording.tests}
     assert selection.tests == {name for name, each in functions.items() if each in selected | {"test_failing"}}
+
+
+def test_a_test_whose_process_died_runs_again_and_one_that_was_removed_is_forgotten():
+    recorded = DependencyMap()
+    for collected in ({"finished", "unfinished"}, {"finished"}):
+        recording = Recording(tests={"finished": RecordedTest()}, collected=collected)
+        recorded.update({}, [recording], recorded.select({}))
+        assert recorded.select({}).tests == collected - {"finished"}

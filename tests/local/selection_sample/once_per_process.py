@@ -3,6 +3,8 @@
 from functools import cache
 from pathlib import Path
 
+FOLDER = Path(__file__).parent
+
 
 def called_by_one_test() -> str:
     return "in one test"
@@ -14,7 +16,7 @@ def called_by_fixture() -> str:
 
 @cache
 def cached_function() -> str:
-    return called_by_cached_function() + Path(__file__).with_name("data.txt").read_text()
+    return called_by_cached_function() + "".join(file.read_text() for file in FOLDER.glob("*.txt"))
 
 
 def called_by_cached_function() -> str:
@@ -29,4 +31,4 @@ def called_at_import() -> str:
     return "at import"
 
 
-VALUE = called_at_import()
+VALUE = called_at_import() + (FOLDER / "read_at_import.md").read_text()
