@@ -58,12 +58,13 @@ class Instrumentation:
             patch.object(module, function, replaced(getattr(module, function))).start()
 
     def _reporting_read(self, read: Callable[..., Any]) -> Callable[..., Any]:
-        def read_and_report(file: Any = ".", *args: Any, **kwargs: Any) -> Any:
+        def read_and_report(*args: Any, **kwargs: Any) -> Any:
+            file = args[0] if args else None
             if isinstance(file, str | Path) and (path := self._paths.get(str(file))):
                 self._recorder.depend_on(path, CONTENT)
                 if importer := self._importing_path_or_none():
                     self._recorder.depend_at_import(path, importer)
-            return read(file, *args, **kwargs)
+            return read(*args, **kwargs)
 
         return read_and_report
 
