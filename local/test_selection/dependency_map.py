@@ -57,8 +57,8 @@ class Recording:
             used = (recording.block_sets[index] for index in test.block_set_indexes)
             return replace(test, block_set_indexes=[indexes.setdefault(each, len(indexes)) for each in used])
 
-        kept = {name: test for name, test in self.tests.items() if name not in other.tests}
-        self.tests = {name: translate(self, test) for name, test in kept.items()}
+        retained = {name: test for name, test in self.tests.items() if name not in other.tests}
+        self.tests = {name: translate(self, test) for name, test in retained.items()}
         self.tests |= {name: translate(other, test) for name, test in other.tests.items()}
         self.block_sets = list(indexes)
         for mine, others in (
