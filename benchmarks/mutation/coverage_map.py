@@ -23,14 +23,12 @@ from coverage.numbits import numbits_to_nums
 
 from benchmarks.mutation.mutants import Placement
 from local.paths import ROOT
+from local.test_selection.xdist_names import remove_xdist_group
 
 MAX_CASES_PER_FUNCTION: Final = 3
 """How many cases of one test function are chosen before those of other functions."""
 
 _FOLDER: Final = "COVERAGE_MAP"
-_XDIST_GROUP: Final = re.compile(r"@\w+$")
-"""What pytest-xdist appends to the name of a test in a group."""
-
 _DECLARATION_TESTS: Final = (
     "tests/entrypoints/test_openapi.py::test_the_committed_document_equals_the_generated_one",
     "tests/docs/test_table.py::test_the_committed_file_equals_the_generated_one",
@@ -127,7 +125,7 @@ class CoverageMap:
         for file in self._databases:
             recorded = json.loads(file.with_name(f"{file.name}.json").read_text())
             self.seconds |= {
-                _XDIST_GROUP.sub("", test): seconds for test, seconds in recorded.items() if seconds < float("inf")
+                remove_xdist_group(test): seconds for test, seconds in recorded.items() if seconds < float("inf")
             }
             self._breadth |= Counter(dict(_query(file, _COUNT_FILES)))
         self._tests_by_file: dict[Path, list[str]] = defaultdict(list)
@@ -220,4 +218,4 @@ def _in_rounds(tests: Iterable[str], group: Callable[[str], Hashable]) -> list[t
 def _query(file: Path, statement: str, *parameters: str) -> list[tuple[str, Any]]:
     # `coverage.CoverageData` would erase the file if a forked process used it.
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
-        return [(_XDIST_GROUP.sub("", test), value) for test, value in database.execute(statement, parameters)]
+        return [(remove_xdist_group(test), value) for test, value in database.execute(statement, parameters)]

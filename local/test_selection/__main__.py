@@ -23,7 +23,7 @@ def main() -> int:
     if not recorded_tests:
         print("Nothing is recorded yet. All tests run, and what they depend on is recorded.")
         return _run_tests(in_processes=True)
-    selection = recorded.select(read_files(recorded.files))
+    selection = recorded.select_tests(read_files(recorded.files))
     changed = selection.changed_files
     listed = ", ".join(changed) if len(changed) <= _MAX_LISTED_FILES else f"{len(changed):,}"
     print(f"Changed files since the last run: {listed or 'none'}.")

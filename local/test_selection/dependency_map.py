@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from local.paths import ROOT
+from local.paths import ROOT, write_private
 from local.test_selection.import_graph import ImportGraph
 from local.test_selection.source_files import MODULE, SourceFile, bounded_context_of, digest_of
 
@@ -49,7 +49,7 @@ class Recording:
     importers_by_read_path: dict[str, set[str]] = field(default_factory=dict)
     collected: set[str] = field(default_factory=set)
 
-    def add(self, other: "Recording") -> None:
+    def add_tests(self, other: "Recording") -> None:
         """Add the tests of another recording, and replace those that are in both."""
         indexes: dict[tuple[str, frozenset[str]], int] = {}
 
@@ -104,13 +104,11 @@ class DependencyMap:
             return empty
         return stored if stored.recorded_by == empty.recorded_by else empty
 
-    def save(self, file: Path = FILE) -> None:
+    def save(self) -> None:
         """Replace the stored map."""
-        draft = file.with_suffix(".draft")
-        draft.write_bytes(_ADAPTER.dump_json(self))
-        draft.replace(file)
+        write_private(FILE, _ADAPTER.dump_json(self).decode())
 
-    def select(self, files: Mapping[str, SourceFile]) -> Selection:
+    def select_tests(self, files: Mapping[str, SourceFile]) -> Selection:
         """Return the tests that depend on a difference between these files and those of the map."""
         changed = _changed_blocks(self.files, files)
         all_files = {**self.files, **files}
@@ -129,7 +127,7 @@ class DependencyMap:
         listing_tests = graph.find_importers_of_catalogue() if any(map(bounded_context_of, modules)) else set()
         return Selection(tests, frozenset(test_files | modules | listing_tests), tuple(changed))
 
-    def update(self, files: dict[str, SourceFile], recordings: list[Recording], selection: Selection) -> None:
+    def update_tests(self, files: dict[str, SourceFile], recordings: list[Recording], selection: Selection) -> None:
         """Replace the files and the tests that have run.
 
         A selected test that was not collected does not exist any more. One that was collected but has not run, because
@@ -141,7 +139,7 @@ class DependencyMap:
         for name in selection.tests - collected:
             del self.recording.tests[name]
         for recording in recordings:
-            self.recording.add(recording)
+            self.recording.add_tests(recording)
         for name in collected - finished:
             self.recording.tests[name] = RecordedTest(has_passed=False)
 
@@ -170,7 +168,7 @@ class DependencyMap:
 def _changed_blocks(old: Mapping[str, SourceFile], new: Mapping[str, SourceFile]) -> BlocksByPath:
     changed = BlocksByPath()
     for path in sorted(old.keys() | new.keys()):
-        before, after = (dict(files[path].digests) if path in files else {} for files in (old, new))
+        before, after = (files[path].digests if path in files else {} for files in (old, new))
         if before != after:
             changed[path] = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     return changed

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from local.paths import ROOT, module_name
 from local.test_selection.source_files import MODULE, SourceFile, is_code
 
 _CATALOGUE: Final = "chalicelib/entrypoints/catalogue.py"
@@ -15,7 +16,7 @@ class ImportGraph:
     """The imports of all files. `files`: by path."""
 
     def __init__(self, files: Mapping[str, SourceFile]) -> None:
-        self._paths_by_module = {_module_name(path): path for path in files if is_code(path)}
+        self._paths_by_module = {module_name(ROOT / path): path for path in files if is_code(path)}
         self._importers_by_path = defaultdict[str, set[tuple[str, str]]](set)
         for path, file in files.items():
             for block in file.digests:
@@ -51,7 +52,3 @@ class ImportGraph:
 def _with_packages(module: str) -> Iterable[str]:
     parts = module.split(".")
     return (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-
-
-def _module_name(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -61,7 +61,7 @@ class Instrumentation:
         def read_and_report(*args: Any, **kwargs: Any) -> Any:
             file = args[0] if args else None
             if isinstance(file, str | Path) and (path := self._paths.get(str(file))):
-                self._recorder.depend_on(path, CONTENT)
+                self._recorder.depend_on_block(path, CONTENT)
                 if importer := self._importing_path_or_none():
                     self._recorder.depend_at_import(path, importer)
             return read(*args, **kwargs)
@@ -77,7 +77,7 @@ class Instrumentation:
 
     def _reporting_load_operation(self, load_operation: Callable[[str], Any]) -> Callable[[str], Any]:
         def load_and_report(function_path: str) -> Any:
-            self._recorder.depend_on(path_of_module(function_path.partition(":")[0]), MODULE)
+            self._recorder.depend_on_block(path_of_module(function_path.partition(":")[0]), MODULE)
             return load_operation(function_path)
 
         return load_and_report
@@ -87,10 +87,10 @@ class Instrumentation:
             name = f"scenario {key}"
 
             def create_as_step() -> Any:
-                with self._recorder.step(name):
+                with self._recorder.record_step(name):
                     return create()
 
-            self._recorder.use(name)
+            self._recorder.depend_on_step(name)
             return create_or_restore(key, create_as_step)
 
         return create_or_restore_and_report
@@ -100,11 +100,11 @@ class Instrumentation:
             if callable(maxsize):
                 return lru_cache_and_report()(maxsize)
 
-            def decorate(function: Callable[..., Any]) -> Any:
+            def decorate_function(function: Callable[..., Any]) -> Any:
                 decorator = lru_cache(maxsize, typed)
                 return self._reporting_cache(function, decorator) if _is_ours(function) else decorator(function)
 
-            return decorate
+            return decorate_function
 
         return lru_cache_and_report
 
@@ -113,31 +113,34 @@ class Instrumentation:
 
         @decorator
         def cached(*args: Any, **kwargs: Any) -> Any:
-            with self._recorder.step(step):
+            with self._recorder.record_step(step):
                 return function(*args, **kwargs)
 
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self._recorder.use(step)
+        def call_cached(*args: Any, **kwargs: Any) -> Any:
+            self._recorder.depend_on_step(step)
             return cached(*args, **kwargs)
 
         for name in ("cache_clear", "cache_info", "cache_parameters"):
-            setattr(call, name, getattr(cached, name))
-        return call
+            setattr(call_cached, name, getattr(cached, name))
+        return call_cached
 
 
 def _property_class(recorder: Recorder) -> type:
     class ReportingProperty(functools.cached_property[Any]):
         """Reports each access. Without `__set__`, Python would not call `__get__` once there is a value."""
 
+        def __init__(self, func: Callable[[Any], Any]) -> None:
+            super().__init__(func)
+            self._step = _step_of(func) if _is_ours(func) else None
+
         def __get__(self, instance: object, owner: type | None = None) -> Any:
-            if instance is None or not _is_ours(self.func):
-                return super().__get__(instance, owner)
-            if self.func.__name__ in vars(instance):
-                recorder.use(_step_of(self.func))
-                return super().__get__(instance, owner)
-            with recorder.step(_step_of(self.func)):
-                return super().__get__(instance, owner)
+            if instance is not None and self._step:
+                if self.func.__name__ not in vars(instance):
+                    with recorder.record_step(self._step):
+                        return super().__get__(instance, owner)
+                recorder.depend_on_step(self._step)
+            return super().__get__(instance, owner)
 
         def __set__(self, instance: object, value: object) -> None:
             vars(instance)[self.func.__name__] = value

@@ -3,7 +3,6 @@
 With pytest-xdist, each worker records its tests, and the controller stores the recordings of all workers.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +15,8 @@ from local.test_selection.dependency_map import DependencyMap, Recording
 from local.test_selection.instrumentation import Instrumentation
 from local.test_selection.recorder import COLLECTION, Recorder
 from local.test_selection.source_files import MODULE, path_of_module, read_files
+from local.test_selection.xdist_names import remove_xdist_group
 
-_XDIST_GROUP: Final = re.compile(r"@\w+$")
-"""What pytest-xdist appends to the name of a test in a group."""
 _RECORDING: Final = "test_dependencies"
 _ADAPTER: Final = TypeAdapter(Recording)
 
@@ -47,7 +45,7 @@ class TestSelection:
         self._is_worker = is_worker
         self._map = DependencyMap.load()
         self._files = read_files(self._map.files)
-        self._selection = self._map.select(self._files)
+        self._selection = self._map.select_tests(self._files)
         self._recordings: list[Recording] = []
         self._collected: set[str] = set()
         self._shared_fixtures: set[tuple[str, str]] = set()
@@ -65,16 +63,16 @@ class TestSelection:
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
         """Record what the import of a file with tests executes."""
-        with recorder.step(_collection_step(collector)):
+        with recorder.record_step(_collection_step(collector)):
             return (yield)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Exclude the known tests that are not affected."""
         unaffected = self._map.recording.tests.keys() - self._selection.tests
-        config.hook.pytest_deselected(items=[item for item in items if _name_of(item.nodeid) in unaffected])
-        items[:] = [item for item in items if _name_of(item.nodeid) not in unaffected]
-        self._collected = {_name_of(item.nodeid) for item in items}
+        config.hook.pytest_deselected(items=[item for item in items if remove_xdist_group(item.nodeid) in unaffected])
+        items[:] = [item for item in items if remove_xdist_group(item.nodeid) not in unaffected]
+        self._collected = {remove_xdist_group(item.nodeid) for item in items}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
@@ -82,42 +80,42 @@ class TestSelection:
         if fixturedef.scope == "function":
             return (yield)
         self._shared_fixtures.add((fixturedef.baseid, fixturedef.argname))
-        with recorder.step(_fixture_step(fixturedef.baseid, fixturedef.argname)):
+        with recorder.record_step(_fixture_step(fixturedef.baseid, fixturedef.argname)):
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
         """Record a test."""
-        name = _name_of(item.nodeid)
-        with recorder.test(name):
-            recorder.use(_collection_step(item.getparent(pytest.Module)))
+        name = remove_xdist_group(item.nodeid)
+        with recorder.record_test(name):
+            recorder.depend_on_step(_collection_step(item.getparent(pytest.Module)))
             for path in _operation_files(item):
-                recorder.depend_on(path, MODULE)
+                recorder.depend_on_block(path, MODULE)
             try:
                 return (yield)
             finally:
                 for folder_or_file, fixture in self._shared_fixtures:
                     if fixture in item.fixturenames and name.startswith(folder_or_file):
-                        recorder.use(_fixture_step(folder_or_file, fixture))
+                        recorder.depend_on_step(_fixture_step(folder_or_file, fixture))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the result and the time of a test."""
-        recorder.note_result(_name_of(report.nodeid), has_passed=not report.failed, seconds=report.duration)
+        recorder.note_result(remove_xdist_group(report.nodeid), has_passed=not report.failed, seconds=report.duration)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Store the recording, unless the run was interrupted or no worker has returned one."""
         if self._is_worker:
-            session.config.workeroutput[_RECORDING] = _ADAPTER.dump_json(self._finish())  # type: ignore[attr-defined]
+            session.config.workeroutput[_RECORDING] = _ADAPTER.dump_json(self._finish_recording())  # type: ignore[attr-defined]
         elif exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
             has_workers = session.config.pluginmanager.hasplugin("dsession")
-            recordings = self._recordings if has_workers else [self._finish()]
+            recordings = self._recordings if has_workers else [self._finish_recording()]
             if recordings:
-                self._map.update(self._files, recordings, self._selection)
+                self._map.update_tests(self._files, recordings, self._selection)
                 self._map.save()
 
-    def _finish(self) -> Recording:
-        recording = recorder.finish(self._files)
+    def _finish_recording(self) -> Recording:
+        recording = recorder.finish_recording(self._files)
         recording.collected = self._collected
         return recording
 
@@ -126,10 +124,6 @@ class TestSelection:
         """Take the recording of a worker. A worker that died has none."""
         if recording := getattr(node, "workeroutput", {}).get(_RECORDING):
             self._recordings.append(_ADAPTER.validate_json(recording))
-
-
-def _name_of(nodeid: str) -> str:
-    return _XDIST_GROUP.sub("", nodeid)
 
 
 def _collection_step(collector: pytest.Collector | None) -> str:

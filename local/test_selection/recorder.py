@@ -61,12 +61,12 @@ class Recorder:
         self._coverage.start()
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def record_step(self, name: str) -> Iterator[None]:
         """Attribute the code in the `with` statement to a step, on which the enclosing step depends.
 
         Only the first calls are recorded. Later calls are attributed to the enclosing step.
         """
-        self.use(name)
+        self.depend_on_step(name)
         self._calls[name] += 1
         if threading.get_ident() != self._thread:  # Attributed to the enclosing step, like all code of other threads.
             if self._calls[name] == 1:
@@ -79,7 +79,7 @@ class Recorder:
                 yield
 
     @contextmanager
-    def test(self, name: str) -> Iterator[None]:
+    def record_test(self, name: str) -> Iterator[None]:
         """Attribute the code in the `with` statement to a test."""
         self._tests[name] = RecordedTest()
         with self._attribute_to(name):
@@ -101,24 +101,24 @@ class Recorder:
             self._tests[test].has_passed &= has_passed
             self._tests[test].seconds += seconds
 
-    def use(self, step: str) -> None:
+    def depend_on_step(self, step: str) -> None:
         """Let the current step depend on another one."""
         self._used_steps[self._open_steps[-1]].add(step)
 
-    def depend_on(self, path: str, *blocks: str) -> None:
-        """Let the current step depend on blocks of a file, and on what the file defines when it is imported."""
-        self._block_sets[self._open_steps[-1]].add((path, frozenset(blocks)))
+    def depend_on_block(self, path: str, block: str) -> None:
+        """Let the current step depend on a block of a file, and on what the file defines when it is imported."""
+        self._block_sets[self._open_steps[-1]].add((path, frozenset({block})))
 
     def depend_at_import(self, path: str, importer: str) -> None:
         """Note that a module reads a file or folder when it is imported."""
         self._importers_by_read_path[path].add(importer)
 
-    def finish(self, files: Mapping[str, SourceFile]) -> Recording:
+    def finish_recording(self, files: Mapping[str, SourceFile]) -> Recording:
         """Stop recording, and return the tests with all that they depend on. `files`: as they were before the tests."""
         self._coverage.stop()
         self._coverage.save()
         self._add_executed_blocks(files)
-        recording = Recording(importers_by_read_path=dict(self._importers_by_read_path))
+        recording = Recording(tests=self._tests, importers_by_read_path=dict(self._importers_by_read_path))
         indexes: dict[tuple[str, frozenset[str]], int] = {}
         min_contexts = _MIN_SHARE_OF_CONTEXTS * len(_contexts_of(files))
         broad = {step for step, used in self._block_sets.items() if len(_contexts_of(dict(used))) >= min_contexts}
@@ -127,7 +127,6 @@ class Recorder:
             used: BlockSets = set().union(*(narrowed.get(step, ()) for step in self._steps_of(name)))
             test.covers_most_features = name in broad
             test.block_set_indexes = sorted(indexes.setdefault(block_set, len(indexes)) for block_set in used)
-            recording.tests[name] = test
         recording.block_sets = list(indexes)
         importing = [step for step in self._block_sets if step == IMPORT or step.startswith(COLLECTION)]
         for imported in {each for step in importing for each in self._steps_of(step)}:

@@ -55,7 +55,7 @@ def project(tmp_path_factory):
     """A copy of the project with the tests of the sample, and the recording of these."""
     folder = tmp_path_factory.mktemp("project")
     (folder / SAMPLE).parent.mkdir(parents=True)
-    copy_project([*PROJECT, ".gitignore", SAMPLE], folder)
+    copy_project([*PROJECT, SAMPLE], folder)
     (folder / SAMPLE / "sample_tests.py").rename(folder / SAMPLE / "test_sample.py")
     run_in_copy(["git", "init"], folder)
     output = run_in_copy(["bash", "-c", f"{sys.executable} -m local.test_selection 2>&1 || true"], folder)
@@ -74,7 +74,7 @@ def test_a_change_selects_the_tests_that_depend_on_it_and_those_that_failed(
     assert old in content
     file.write_text(content.replace(old, new, 1))
     try:
-        selection = recorded.select(source_files.read_files(recorded.files))
+        selection = recorded.select_tests(source_files.read_files(recorded.files))
     finally:
         file.write_text(content) if content else file.unlink()
     functions = {name: re.split(r"::|\[", name)[1] for name in recorded.recording.tests}
@@ -85,5 +85,5 @@ def test_a_test_whose_process_died_runs_again_and_one_that_was_removed_is_forgot
     recorded = DependencyMap()
     for collected in ({"finished", "unfinished"}, {"finished"}):
         recording = Recording(tests={"finished": RecordedTest()}, collected=collected)
-        recorded.update({}, [recording], recorded.select({}))
-        assert recorded.select({}).tests == collected - {"finished"}
+        recorded.update_tests({}, [recording], recorded.select_tests({}))
+        assert recorded.select_tests({}).tests == collected - {"finished"}
