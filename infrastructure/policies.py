@@ -73,6 +73,7 @@ _API_PREFIXES: Final = (
     "SUPPRESSED#",
     "U#",
     "USER#",
+    "USERINFO#",
     "V#",
     "W#",
     "Y#",

@@ -3,7 +3,7 @@
 import base64
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,8 @@ import pytest
 
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution import pipeline
+from chalicelib.kernel.identity import userinfo
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.permissions import access_epochs
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
@@ -159,6 +161,26 @@ def configure(_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator["Settings
     """A function that changes settings for the duration of the test."""
     yield SettingsOverride(monkeypatch)
     settings.cache_clear()
+
+
+@pytest.fixture
+def userinfo_profile(
+    configure: "SettingsOverride", monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Profile], list[userinfo.TokenOwner]]:
+    """A function that lets the userinfo endpoint describe everybody by a profile, and returns who is looked up."""
+
+    def set_profile(profile: Profile) -> list[userinfo.TokenOwner]:
+        requested: list[userinfo.TokenOwner] = []
+
+        def respond(owner: userinfo.TokenOwner) -> userinfo.UserinfoResponse:
+            requested.append(owner)
+            return userinfo.UserinfoResponse(profile)
+
+        monkeypatch.setattr(userinfo, "_request", respond)
+        configure(auth_userinfo="1")
+        return requested
+
+    return set_profile
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from chalicelib.kernel.audit_log import ledger, quarantine
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
 from chalicelib.kernel.audit_log.mac_chains import chain_key
 from chalicelib.kernel.authorization import ancestor_cache
-from chalicelib.kernel.identity import auth
+from chalicelib.kernel.identity import auth, userinfo
 from chalicelib.kernel.permissions.access_epochs import organization_partition
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey, Quota
@@ -232,6 +232,11 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             "stored response",
             ("I#{principal}#{sha256 of the key}", "#"),
             "the response for an `Idempotency-Key`, for a day",
+        ),
+        (
+            "userinfo response",
+            userinfo.userinfo_key("{sha256 of issuer, subject and token}"),
+            "what the issuer's userinfo endpoint says about a user, encrypted, for an hour at most",
         ),
         ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
         (

@@ -9,6 +9,7 @@ from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
@@ -17,6 +18,7 @@ from local.generators.table_document import GUARD
 from local.paths import ROOT
 from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
+from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
 from tests.harness.invitations import create_invitation
 from tests.harness.platforms import create_platform
@@ -37,7 +39,7 @@ def test_the_committed_file_equals_the_generated_one(file):
 
 
 @pytest.fixture
-def items(api, organization, ada, configure):
+def items(api, organization, ada, configure, userinfo_profile, issuer):
     """Items of every kind: those of the recorded walk through the API, and those of what it leaves out."""
     platform = create_platform(api, organization)
     set_domain_state(platform, "verified", next_check_at=now())
@@ -60,6 +62,8 @@ def items(api, organization, ada, configure):
     for path, caller, status in (*requests, ("/public/leads/statuses", api_key_format.generate_api_key(), 401)):
         for _ in range(request_quota.BATCH_SIZE):  # Enough requests of the caller to store their count.
             api.get(path, caller=caller).expect(status)
+    userinfo_profile(Profile("zoe"))
+    api.post("/organizations", caller=Caller("", issuer.issue_token(sub="zoe")), json={"name": "Looms"}).expect(201)
     recorded = {str(item): item_from_dynamodb_json(item) for item in stored_forms.load().items()}
     return [*recorded.values(), *memory_aws.all_items()]
 

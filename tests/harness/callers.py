@@ -11,6 +11,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwt import User
 
 ISSUER: Final = "https://issuer.example"
@@ -36,7 +37,7 @@ class Person(Caller):
 
     def to_user(self) -> User:
         """Return the user that the service derives from the verified token."""
-        return User(self.id, self.username, self.name, self.email, email_verified=True, is_operator=False)
+        return User(self.id, Profile(self.username, self.name, self.email, email_verified=True))
 
 
 class Issuer:

@@ -19,7 +19,7 @@ from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
-from chalicelib.kernel.identity import auth, last_used
+from chalicelib.kernel.identity import auth, last_used, userinfo
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
 from local.server.provisioning import provision
@@ -63,6 +63,7 @@ def reset() -> None:
         bucket.multiparts.clear()
     auth._records_by_digest.clear()  # noqa: SLF001
     auth._accepted_keys.clear()  # noqa: SLF001
+    userinfo.reset_userinfo()
     ancestor_cache.reset()
     email_hashes.cache_hash_key(bytes(32))
     request_quota.reset()

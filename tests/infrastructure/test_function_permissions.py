@@ -22,6 +22,7 @@ from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.notifications.logic.retry_schedule import JITTER_FRACTION, RETRY_SECONDS
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.storage import files
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -145,6 +146,13 @@ def test_the_api_may_count_requests(tenant, configure):
     for _ in range(20):
         tenant.api.get(tenant.organization.path, caller=tenant.people.owner)
     assert "dynamodb:UpdateItem" in CALL_NAMES
+
+
+def test_the_api_may_store_what_the_userinfo_endpoint_says(tenant, userinfo_profile):
+    userinfo_profile(Profile("zoe"))
+    zoe = replace(tenant.people.owner, credential=tenant.people.issuer.issue_token(sub="zoe"))
+    tenant.api.post("/organizations", caller=zoe, json={"name": "Looms"}).expect(201)
+    assert any(item["pk"].startswith("USERINFO#") for item in memory_aws.all_items())
 
 
 def test_the_workers_may_process_an_organization_from_its_creation_to_its_purge(tenant, workers, clock):

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwks import get_issuer_keys
 from chalicelib.kernel.identity.jwt import User, verify_token
 from local.tools.node import find_node
@@ -103,7 +104,7 @@ def test_access_token_identifies_its_user(provider):
     token = provider.sign_in("ada")["access_token"]
     assert jwt.get_unverified_header(token)["typ"] == "at+jwt"
     user_id = str(uuid5(uuid5(NAMESPACE_URL, provider.issuer), "ada"))
-    assert verify_token(token) == User(user_id, None, None, "ada@example.com", email_verified=True, is_operator=False)
+    assert verify_token(token) == User(user_id, Profile(email="ada@example.com", email_verified=True))
 
 
 def test_id_token_and_token_of_another_audience_are_rejected_unless_id_tokens_are_enabled(provider, monkeypatch):

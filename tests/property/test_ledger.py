@@ -19,6 +19,7 @@ from chalicelib.kernel.audit_log.mac_chains import ChainEnd, Link, LinkWithMac
 from chalicelib.kernel.audit_log.signed_statements import MAX_GAPS, MissingLinks, Statement
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
@@ -31,7 +32,7 @@ from tests.harness import memory_aws, rfc6962, snapshots
 from tests.harness.faults import ProcessDied
 from tests.harness.stored_records import new_id_and_time_fields, system_origin
 
-OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, is_operator=False)
+OWNER: Final = User("4c1a2b5e-0000-4000-8000-000000000001", Profile("ada", "Ada"))
 _BATCH: Final = 2
 """So small that two workers can hold different entries, because a late clock inserts entries between others."""
 

@@ -39,6 +39,13 @@ _REQUIRED_WHEN_DEPLOYED: Final = (
     "auth_audience",
 )
 _KEY_SETTINGS: Final = ("audit_signing_key", "seal_key", "entry_key", "data_key", "token_key")
+_CLAIM_SETTINGS: Final = (
+    "auth_claim_email",
+    "auth_claim_email_verified",
+    "auth_claim_username",
+    "auth_claim_name",
+    "auth_claim_groups",
+)
 URL_PREFIX: Final = re.compile(r"https?://[^/?#]+")
 """Beginning of an http or https URL with a host."""
 
@@ -52,6 +59,11 @@ WRAPPED_KEY_PREFIX: Final = "kms:"
 
 class SettingsError(Exception):
     """The service cannot start. The message names the invalid settings and the reasons."""
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """Return the elements of a setting that lists several, separated by commas."""
+    return tuple(element.strip() for element in text.split(","))
 
 
 class SettingsSection(BaseModel):
@@ -111,13 +123,47 @@ class Settings(SettingsSection):
     auth_jwks: str = Field("", description="JSON Web Key Set of the token issuer: an https URL or a file.")
     auth_issuer: str = Field("", description="Required `iss` of users' tokens.")
     auth_audience: str = Field(
-        "", description="Required `aud` of users' tokens, or `client_id` of tokens without `aud`."
+        "",
+        description=(
+            "Required `aud` of users' tokens, or `client_id` of tokens without `aud`. Several are separated by commas."
+        ),
     )
     auth_accept_id_tokens: bool = Field(
         default=False,
         description=(
             "Accept ID tokens in addition to access tokens. For issuers whose access tokens lack claims, such as the"
             " e-mail address in Cognito's."
+        ),
+    )
+    auth_claim_email: str = Field(
+        "email",
+        description=(
+            "Name of the claim with the user's e-mail address. The names of claims are plain, or URLs such as"
+            " `https://example.com/email`. Of several, separated by commas, the first that a token has counts."
+        ),
+    )
+    auth_claim_email_verified: str = Field(
+        "email_verified",
+        description=(
+            "Name of the claim that says whether the address is verified. Without it, no address is verified. Entra"
+            " ID: `xms_edov`."
+        ),
+    )
+    auth_claim_username: str = Field(
+        "preferred_username,cognito:username", description="Name of the claim with the username."
+    )
+    auth_claim_name: str = Field("name", description="Name of the claim with the full name.")
+    auth_claim_groups: str = Field(
+        "groups,cognito:groups", description="Name of the claim with the user's groups or roles."
+    )
+    auth_operator_group: str = Field(
+        "operators", description="The group whose members are operators of the service. Empty: nobody is an operator."
+    )
+    auth_userinfo: bool = Field(
+        default=False,
+        description=(
+            "Request names and e-mail address from the issuer's userinfo endpoint if a request needs them and the"
+            " access token lacks them."
         ),
     )
 
@@ -213,6 +259,14 @@ class Settings(SettingsSection):
     def _validate_dns_servers(cls, value: str) -> str:
         parse_dns_server_endpoints(value)
         return value
+
+    @field_validator("auth_audience", *_CLAIM_SETTINGS)
+    @classmethod
+    def _normalize_list(cls, value: str, info: ValidationInfo) -> str:
+        names = split_list(value)
+        if not all(names) and (value or info.field_name in _CLAIM_SETTINGS):
+            raise ValueError("must be one or more names, separated by commas")
+        return ",".join(names)
 
     @field_validator("auth_jwks")
     @classmethod

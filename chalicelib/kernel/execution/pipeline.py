@@ -22,7 +22,6 @@ from chalicelib.kernel.http import validation
 from chalicelib.kernel.http.models import Output, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity import last_used
-from chalicelib.kernel.identity.auth import UnverifiedApiKey
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
 from chalicelib.kernel.rate_limits.buckets import RateLimitBucket, RateLimitState, Scope, with_joined_rate_limit_headers
@@ -49,7 +48,7 @@ def execute_or_raise_problem(operation: Operation, request: Request) -> Response
     """
     _reject_unknown_api_version(request)
     usage = RateLimitUsage.authenticate_and_count_request(request)
-    add_fields(principal="api_key" if isinstance(usage.caller, UnverifiedApiKey) else usage.caller.actor["type"])
+    add_fields(principal=usage.caller.actor_type)
     try:
         response = _authorize_and_run_with_retries(operation, request, usage)
     except Problem as problem:

@@ -3,7 +3,7 @@
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -34,6 +34,7 @@ class UnverifiedApiKey:
     record_key: ItemKey
     digest: str
     is_accepted: bool | None = None
+    actor_type: ClassVar[str] = "api_key"
 
     def was_accepted_before(self, ip: str) -> bool:
         """Return whether this process accepted the same secret from the same address before."""
@@ -73,6 +74,7 @@ class Anonymous:
     """An unauthenticated caller with an IP address."""
 
     ip: str
+    actor_type: ClassVar[str] = "anonymous"
 
     @property
     def id(self) -> str:
@@ -82,7 +84,7 @@ class Anonymous:
     @property
     def actor(self) -> dict[str, str | None]:
         """Return the actor for log entries."""
-        return {"type": "anonymous", "id": None, "name": None}
+        return {"type": self.actor_type, "id": None, "name": None}
 
 
 Principal = User | ApiKeyPrincipal | Anonymous

@@ -34,6 +34,9 @@ MAX_REFETCHES: Final = 5
 
 REFETCH_WINDOW_MS: Final = 300_000
 
+KEY_SET_ERRORS: Final = (OSError, HTTPException, ValueError, RecursionError)
+"""Exceptions of `load_issuer_keys`."""
+
 _FRESH_MS: Final = 600_000
 _PAUSE_MS: Final = 60_000
 _FIRST_PAUSE_MS: Final = 1_000
@@ -100,9 +103,9 @@ class IssuerKeys:
 
     def _try_replace_cached_keys(self) -> None:
         try:
-            self._keys = _parse_usable_keys_or_raise(_load_key_set_bytes(self._source))
+            self._keys = load_issuer_keys(self._source)
             self._next_fetch = now_ms() + _FRESH_MS
-        except (OSError, HTTPException, ValueError, RecursionError) as error:
+        except KEY_SET_ERRORS as error:
             log.warning("AUTH_JWKS could not be read; %d cached keys stay in use: %s", len(self._keys), error)
             self._next_fetch = now_ms() + (_PAUSE_MS if self._keys else _FIRST_PAUSE_MS)
         finally:
@@ -118,6 +121,11 @@ def list_token_algorithms(key: "PyJWK") -> tuple[str, ...]:
 def get_issuer_keys(source: str) -> IssuerKeys:
     """Return this process's keys of the issuer."""
     return IssuerKeys(source)
+
+
+def load_issuer_keys(source: str) -> "tuple[PyJWK, ...]":
+    """Return the usable keys of a key set, from its URL or file. Raises one of `KEY_SET_ERRORS`."""
+    return _parse_usable_keys_or_raise(_load_key_set_bytes(source))
 
 
 def _load_key_set_bytes(source: str) -> bytes:

@@ -1,68 +1,34 @@
 """Verification of JSON Web Tokens (RFC 7519) from an OpenID Connect issuer."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-)
+from pydantic import ValidationError
 
-from chalicelib.kernel.core.case_folding import ascii_lower, email_from_claim
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import unauthenticated
-from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.http.fields import UUID_PATTERN, require_visible_character
+from chalicelib.kernel.core.settings import settings, split_list
+from chalicelib.kernel.http.fields import UUID_PATTERN
+from chalicelib.kernel.identity.claims import Profile, is_operator_by_claims, profile_from_claims
 from chalicelib.kernel.identity.jwks import ALGORITHMS, get_issuer_keys, list_token_algorithms
+from chalicelib.kernel.identity.token_claims import TokenClaims, VerifiedClaims
+from chalicelib.kernel.identity.userinfo import TokenOwner, Userinfo
 
 if TYPE_CHECKING:
     from jwt import PyJWK
 
 MAX_TOKEN_CHARACTERS: Final = 10_240
 SKEW_SECONDS: Final = 60
-OPERATORS_GROUP: Final = "operators"
 _MAX_CACHED_TOKENS: Final = 512
 """Verified tokens that a process caches. Verifying one takes a quarter of a read's processor time."""
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-
-MAX_LABEL_CHARACTERS: Final = 255
-"""Maximum length of a stored name."""
-_NumericDate = int | Annotated[float, Field(allow_inf_nan=False)]
-
-
-def _validated_or_none(value: object, validate: ValidatorFunctionWrapHandler) -> object:
-    """Return the valid value, or None. An optional claim cannot make a token invalid."""
-    try:
-        return validate(value)
-    except ValidationError:
-        return None
-
-
-def _truncate(value: object) -> object:
-    return value[:MAX_LABEL_CHARACTERS] if isinstance(value, str) else value
-
-
-def _is_true(value: object) -> bool:
-    # Amazon Cognito and others send text.
-    return value is True or value == "true"
-
-
-_Optional = WrapValidator(_validated_or_none)
-# The length constraint also rejects invalid Unicode, such as a lone surrogate.
-_VisibleText = Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible_character)]
-_Label = Annotated[_VisibleText | None, BeforeValidator(_truncate), _Optional]
-_Groups = Annotated[str | list[Any] | None, _Optional]
-_Text = Annotated[str | None, _Optional]
+_MAX_SHOWN_CHARACTERS: Final = 200
 
 TOKEN_TYPES: Final = ("jwt", "at+jwt")
 """Accepted values of the header `typ`, in lower case and without `application/` (RFC 7515, section 4.1.9; RFC 9068)."""
@@ -70,80 +36,93 @@ TOKEN_TYPES: Final = ("jwt", "at+jwt")
 
 @dataclass(frozen=True)
 class User:
-    """A user as the issuer describes them. `id` is a UUID in lower case, `email` is in lower case."""
+    """A user as the issuer describes them. `id` is a UUID in lower case.
+
+    `token_profile`: the profile in the token. `userinfo`: what the issuer's userinfo endpoint adds, or None if it is
+    not used. The endpoint is asked when a property is read whose value the token lacks.
+    """
 
     id: str
-    username: str | None
-    name: str | None
-    email: str | None
-    email_verified: bool
-    is_operator: bool
+    token_profile: Profile
+    is_operator: bool = False
+    userinfo: Userinfo | None = field(default=None, compare=False, repr=False)
+    actor_type: ClassVar[str] = "user"
+
+    @property
+    def username(self) -> str | None:
+        """Return the username."""
+        return self.token_profile.username or self._userinfo_profile.username
+
+    @property
+    def name(self) -> str | None:
+        """Return the full name."""
+        return self.token_profile.name or self._userinfo_profile.name
+
+    @property
+    def email(self) -> str | None:
+        """Return the e-mail address in the form for comparisons, whether it is verified or not."""
+        return self.token_profile.email or self._userinfo_profile.email
+
+    @property
+    def email_verified(self) -> bool:
+        """Return whether the address is verified, as far as is known: False if the userinfo endpoint fails."""
+        added = self._userinfo_profile if self._lacks_verified_email else Profile()
+        return self._profile_with_email(added).has_verified_email
+
+    @property
+    def verified_email_or_none(self) -> str | None:
+        """Return the e-mail address if it is verified. Every decision that depends on the address uses this value.
+
+        Raises Problem `unavailable` if the userinfo endpoint is needed and fails.
+        """
+        added = self.userinfo.response().profile if self.userinfo and self._lacks_verified_email else Profile()
+        profile = self._profile_with_email(added)
+        return profile.email if profile.has_verified_email else None
 
     @property
     def actor(self) -> dict[str, str | None]:
         """Return the actor for log entries."""
-        return {"type": "user", "id": self.id, "name": self.name or self.username or self.email}
+        return {"type": self.actor_type, "id": self.id, "name": self.name or self.username or self.email}
 
+    def explain_unverified_email(self) -> str:
+        """Return why `verified_email_or_none` is None, and what changes that.
 
-class _Claims(BaseModel):
-    """The claims that are used (RFC 7519, OpenID Connect Core 1.0). Invalid optional claims are ignored."""
-
-    model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
-
-    iss: str
-    sub: str = Field(min_length=1, max_length=MAX_LABEL_CHARACTERS)
-    exp: _NumericDate
-    nbf: _NumericDate | None = None
-    aud: str | list[str] | None = None
-    client_id: _Text = None
-    azp: _Text = None
-    scope: Any = None
-    scp: Any = None
-    typ: _Text = None
-    token_use: _Text = None
-    nonce: Any = None
-    at_hash: Any = None
-    c_hash: Any = None
-    cnf: Any = None
-    events: Any = None
-    gty: _Text = None
-    idtyp: _Text = None
-    email: Annotated[str | None, Field(max_length=254), _Optional] = None
-    email_verified: Annotated[bool, BeforeValidator(_is_true)] = False
-    name: _Label = None
-    preferred_username: _Label = None
-    cognito_username: _Label = Field(None, alias="cognito:username")
-    groups: _Groups = None
-    cognito_groups: _Groups = Field(None, alias="cognito:groups")
-
-    def is_in_group(self, group: str) -> bool:
-        """Return whether the issuer lists the user in a group. A single group can be a string."""
-        return any(
-            group == groups or (isinstance(groups, list) and group in groups)
-            for groups in (self.groups, self.cognito_groups)
-        )
-
-    @property
-    def is_id_token(self) -> bool:
-        """Return whether it is an ID token (OpenID Connect Core 1.0, section 2) and not an access token."""
-        is_marked = "id" in (self.token_use, ascii_lower(self.typ or ""))
-        has_hash = self.at_hash is not None or self.c_hash is not None
-        return is_marked or has_hash or (self.nonce is not None and self.scope is None and self.scp is None)
-
-    @property
-    def is_client_credentials(self) -> bool:
-        """Return whether a program obtained it for itself by client credentials (RFC 6749, section 4.4).
-
-        RFC 9068 puts the client's id in `sub`. Auth0 uses `gty` and an id that ends in `@clients`, Entra ID `idtyp`,
-        Keycloak the name of the client's service account.
+        Raises Problem `unavailable` as that property does.
         """
-        client_ids = {client_id for client_id in (self.client_id, self.azp) if client_id}
-        is_marked = self.gty == "client-credentials" or self.idtyp == "app"
-        client_subjects = client_ids | {f"{client_id}@clients" for client_id in client_ids}
-        service_accounts = {ascii_lower(f"service-account-{client_id}") for client_id in client_ids}
-        return (
-            is_marked or self.sub in client_subjects or ascii_lower(self.preferred_username or "") in service_accounts
-        )
+        answer = self.userinfo.response() if self.userinfo and self._lacks_verified_email else None
+        profile = self._profile_with_email(answer.profile if answer else Profile())
+        sources = "the token and the userinfo response of its issuer" if answer else "the token"
+        if profile.email is None:
+            setting, names = "AUTH_CLAIM_EMAIL", settings().auth_claim_email
+            reason = f"{sources} contain{'' if answer else 's'} no claim {quote_names(names)} ({setting})."
+        else:
+            setting, names = "AUTH_CLAIM_EMAIL_VERIFIED", settings().auth_claim_email_verified
+            reason = f"no claim {quote_names(names)} ({setting}) of {sources} says that it is verified."
+        if profile.email_verified is not None:
+            reason = f"the claim {quote_names(names)} ({setting}) is not true."
+            advice = "Verify the address where you sign in, then send a new token."
+        else:
+            advice = f"The operator of this service can make the issuer add the claim, or name another in {setting}"
+            advice += "." if self.userinfo else ", or set AUTH_USERINFO=1 to ask the issuer's userinfo endpoint."
+        obstacle = f" The userinfo endpoint says nothing. {answer.obstacle}" if answer and answer.obstacle else ""
+        return f"Your token has no verified e-mail address: {reason}{obstacle} {advice}"
+
+    @property
+    def _userinfo_profile(self) -> Profile:
+        return self.userinfo.profile_or_empty() if self.userinfo else Profile()
+
+    @property
+    def _lacks_verified_email(self) -> bool:
+        return self.token_profile.email is None or self.token_profile.email_verified is None
+
+    def _profile_with_email(self, added: Profile) -> Profile:
+        """Return the profile whose address counts, together with its own verification: the token's, or the added one.
+
+        An address in the token is verified by the userinfo response only if that contains the same address.
+        """
+        in_token = self.token_profile
+        is_same = in_token.email_verified is None and in_token.email == added.email
+        return added if in_token.email is None or is_same else in_token
 
 
 def verify_token(token: str) -> User:
@@ -159,23 +138,35 @@ def verify_token(token: str) -> User:
     are accepted only with the setting AUTH_ACCEPT_ID_TOKENS. Tokens of programs, security event and logout tokens (RFC
     8417), and tokens bound to a key (`cnf`, RFC 7800) are rejected, since no proof of possession is verified.
     """
+    require_issuer_settings()
+    claims = verify_signature_and_issuer(token, find_signing_key(token))
+    for check in CLAIM_CHECKS.values():
+        check(claims.token)
+    return user_from_claims(token, claims)
+
+
+def require_issuer_settings() -> None:
+    """Raise Problem unless the settings name an issuer whose tokens are accepted."""
     if not (settings().auth_jwks and settings().auth_issuer and settings().auth_audience):
         raise unauthenticated(
             "Tokens of users are not accepted here: AUTH_JWKS, AUTH_ISSUER and AUTH_AUDIENCE are not set."
         )
-    kid, algorithm = _parse_key_id_and_algorithm(token)
+
+
+def find_signing_key(token: str) -> "PyJWK":
+    """Return the issuer's key that the header of a token names. Raises Problem if there is none that fits."""
+    kid, algorithm = parse_key_id_and_algorithm(token)
     key = get_issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
-        raise unauthenticated("The token is not signed with a key of the issuer that fits its algorithm.")
-    claims = _verified_claims(token, key, settings().auth_issuer)
-    _require_valid_time(claims)
-    _require_audience_of_service(claims)
-    _require_user_token_type(claims)
-    return _to_user(claims)
+        raise unauthenticated(
+            "The token is not signed with a key of the issuer that fits its algorithm: the key set (AUTH_JWKS) has no"
+            f" {algorithm} key with the `kid` of the token."
+        )
+    return key
 
 
 @lru_cache(_MAX_CACHED_TOKENS)
-def _parse_key_id_and_algorithm(token: str) -> tuple[str | None, str]:
+def parse_key_id_and_algorithm(token: str) -> tuple[str | None, str]:
     """Return the token's key id and algorithm, which are not verified yet."""
     from jwt import PyJWTError, get_unverified_header
 
@@ -197,8 +188,13 @@ def _parse_key_id_and_algorithm(token: str) -> tuple[str | None, str]:
     return header.get("kid"), header["alg"]
 
 
+def verify_signature_and_issuer(token: str, key: "PyJWK") -> VerifiedClaims:
+    """Return the claims of a token that the issuer signed with a key. Raises Problem `unauthenticated`."""
+    return _verified_claims(token, key, settings().auth_issuer)
+
+
 @lru_cache(_MAX_CACHED_TOKENS)
-def _verified_claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
+def _verified_claims(token: str, key: "PyJWK", issuer: str) -> VerifiedClaims:
     """Return the signed claims. The result is cached, since it does not change while the key is valid."""
     import jwt
 
@@ -209,24 +205,32 @@ def _verified_claims(token: str, key: "PyJWK", issuer: str) -> _Claims:
             token,
             key.key,
             algorithms=list_token_algorithms(key),
-            issuer=issuer,
             options={
                 "verify_aud": False,
                 "verify_exp": False,
                 "verify_iat": False,
+                "verify_iss": False,
                 "verify_jti": False,
                 "verify_nbf": False,
+                "verify_sub": False,
             },
         )
-        return _Claims.model_validate(claims)
-    except jwt.PyJWTError as error:
-        raise unauthenticated(_describe_error(error)) from None
+        if claims.get("iss") != issuer:
+            raise unauthenticated(
+                f"The token is not from the trusted issuer: its `iss` is {_shorten(claims.get('iss'))}, and AUTH_ISSUER"
+                f" is {_shorten(issuer)}."
+            )
+        return VerifiedClaims(TokenClaims.model_validate(claims), claims)
+    except jwt.InvalidSignatureError:
+        raise unauthenticated("The token's signature is invalid.") from None
+    except jwt.PyJWTError:
+        raise unauthenticated("The token's claims are not valid.") from None
     except ValidationError as error:
         invalid_names = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
         raise unauthenticated(f"The token has claims that are missing or not valid: {invalid_names}.") from None
 
 
-def _require_valid_time(claims: _Claims) -> None:
+def _require_valid_time(claims: TokenClaims) -> None:
     now_seconds = datetime.now(UTC).timestamp()
     if claims.exp <= now_seconds - SKEW_SECONDS:
         raise unauthenticated("The token has expired. Sign in again for a new one.", "token_expired")
@@ -234,30 +238,49 @@ def _require_valid_time(claims: _Claims) -> None:
         raise unauthenticated("The token is not valid yet.")
 
 
-def _require_audience_of_service(claims: _Claims) -> None:
-    """Raise Problem unless the token is for this service. Access tokens of Amazon Cognito lack `aud`."""
-    audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
-    if audiences is None:
-        audiences = [claims.client_id] if claims.client_id else []
-    if settings().auth_audience not in audiences:
-        raise unauthenticated("The token is for another service: it has another audience.")
+def _require_audience_of_service(claims: TokenClaims) -> None:
+    accepted = split_list(settings().auth_audience)
+    if set(accepted).isdisjoint(claims.audiences):
+        name = "aud" if claims.aud is not None else "client_id"
+        received = f"its `{name}` is {_shorten(claims.audiences)}" if claims.audiences else "it has no `aud`"
+        raise unauthenticated(
+            f"The token is for another service: {received}, and AUTH_AUDIENCE is {_shorten(', '.join(accepted))}."
+        )
 
 
-def _require_user_token_type(claims: _Claims) -> None:
-    """Raise Problem unless it is a token with which a person's client can call the service."""
+def _require_bearer_token(claims: TokenClaims) -> None:
     if claims.cnf is not None:
         raise unauthenticated(
             "The token is bound to a key (`cnf`), and proofs of possession are not supported. Ask the issuer for a "
             "plain bearer token."
         )
-    if claims.events is not None:
-        raise unauthenticated("The token is a security event token (RFC 8417), not an access token.")
+
+
+def _require_token_of_person(claims: TokenClaims) -> None:
     if claims.is_client_credentials:
         raise unauthenticated(
             "The token belongs to a program (client credentials), not to a person. Programs use an API key."
         )
+
+
+def _require_access_token(claims: TokenClaims) -> None:
+    if claims.events is not None:
+        raise unauthenticated("The token is a security event token (RFC 8417), not an access token.")
     if claims.is_id_token and not settings().auth_accept_id_tokens:
-        raise unauthenticated("The token is an ID token, which is meant for the client. Send the access token.")
+        raise unauthenticated(
+            "The token is an ID token, which is meant for the client. Send the access token, unless the operator of"
+            " this service sets AUTH_ACCEPT_ID_TOKENS=1."
+        )
+
+
+CLAIM_CHECKS: Final[Mapping[str, Callable[[TokenClaims], None]]] = {
+    "time": _require_valid_time,
+    "audience": _require_audience_of_service,
+    "bearer token": _require_bearer_token,
+    "person": _require_token_of_person,
+    "access token": _require_access_token,
+}
+"""The checks of the claims of a token, by what they are about. Each raises Problem."""
 
 
 @lru_cache(maxsize=1)
@@ -269,28 +292,30 @@ def _register_ed25519() -> None:
     register_algorithm("Ed25519", OKPAlgorithm())
 
 
-def _describe_error(error: Exception) -> str:
-    import jwt
-
-    match error:
-        case jwt.InvalidSignatureError():
-            return "The token's signature is invalid."
-        case jwt.InvalidIssuerError() | jwt.MissingRequiredClaimError():
-            return "The token is not from the trusted issuer."
-        case _:
-            return "The token's claims are not valid."
-
-
-def _to_user(claims: _Claims) -> User:
+def user_from_claims(token: str, claims: VerifiedClaims) -> User:
+    """Return the user whom the claims of a token identify."""
+    verified = claims.token
+    owner = TokenOwner(verified.iss, verified.sub, token, verified.exp)
     return User(
-        id=ascii_lower(claims.sub) if re.fullmatch(UUID_PATTERN, ascii_lower(claims.sub)) else _derive_user_id(claims),
-        username=claims.preferred_username or claims.cognito_username or None,
-        name=claims.name or None,
-        email=email_from_claim(claims.email) if claims.email else None,
-        email_verified=bool(claims.email) and claims.email_verified,
-        is_operator=claims.is_in_group(OPERATORS_GROUP),
+        id=user_id_from_subject(verified.iss, verified.sub),
+        token_profile=profile_from_claims(claims.all),
+        is_operator=is_operator_by_claims(claims.all),
+        userinfo=Userinfo(owner) if settings().auth_userinfo else None,
     )
 
 
-def _derive_user_id(claims: _Claims) -> str:
-    return str(uuid5(uuid5(NAMESPACE_URL, claims.iss), claims.sub))
+def user_id_from_subject(issuer: str, subject: str) -> str:
+    """Return the id of the user whom an issuer calls `subject`."""
+    is_uuid = re.fullmatch(UUID_PATTERN, ascii_lower(subject))
+    return ascii_lower(subject) if is_uuid else str(uuid5(uuid5(NAMESPACE_URL, issuer), subject))
+
+
+def quote_names(names: str) -> str:
+    """Return the names of claims in a setting for a message."""
+    return " or ".join(f"`{name}`" for name in split_list(names))
+
+
+def _shorten(value: object) -> str:
+    """Return a claim's value for a message, without the rest of a long one."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"

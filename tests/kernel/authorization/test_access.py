@@ -4,13 +4,14 @@ from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization.access import Access
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view_keys
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
 from chalicelib.kernel.permissions.roles import Role
 from tests.harness.stored_records import new_id_and_time_fields
 
 TIMESTAMP = "2026-11-20T09:30:00.000Z"
-USER = User("4c1a2b5e-0000-4000-8000-000000000001", "ada", "Ada", None, email_verified=True, is_operator=False)
+USER = User("4c1a2b5e-0000-4000-8000-000000000001", Profile("ada", "Ada"))
 
 
 def create_organization(name):

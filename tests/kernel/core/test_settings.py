@@ -106,6 +106,8 @@ LOOPBACK_URL = "http://127.0.0.1:9000/restapis/id/dev"
             ({}, "DNS_NAMESERVERS", servers, servers)
             for servers in ("", "192.0.2.7", "127.0.0.1:5353, [2001:db8::7]:53")
         ),
+        ({}, "AUTH_AUDIENCE", "web , https://api.example", "web,https://api.example"),
+        ({}, "AUTH_CLAIM_EMAIL", "https://x.example/email , email", "https://x.example/email,email"),
         ({}, "PLATFORMS_DOMAIN", "Atrium.Example.", "atrium.example"),
         ({}, "PLATFORMS_ADDRESSES", "", ""),
         ({}, "PLATFORMS_ADDRESSES", "192.0.2.7", "192.0.2.7"),
@@ -131,6 +133,8 @@ ADDRESSES = "must be addresses separated by commas"
         (DEPLOYED, "AUTH_JWKS", HTTPS, ["http://issuer.example/jwks"]),
         ({}, "MAIL_FROM", E_MAIL, ["Atrium", "mail@", "@example.com", "Atrium <mail>", "a@b.example, c@d.example"]),
         ({}, "DNS_NAMESERVERS", DNS, ["dns.example"]),
+        ({}, "AUTH_AUDIENCE", "must be one or more names", ["web,", ",", "web,,api"]),
+        ({}, "AUTH_CLAIM_NAME", "must be one or more names", ["", " ", "name,"]),
         ({}, "PLATFORMS_DOMAIN", DOMAIN, ["", "atrium", "https://atrium.example", "atrium.example:80", "192.0.2.7"]),
         ({}, "PLATFORMS_DOMAIN", DOMAIN, [f"{'a' * 180}.example"]),
         (DEPLOYED, "PLATFORMS_DOMAIN", "must be set on a deployed stage", ["atrium.localhost"]),

@@ -14,6 +14,7 @@ from jwt import PyJWK
 
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import jwt
+from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwks import IssuerKeys
 from chalicelib.kernel.identity.jwt import User, verify_token
 from tests.kernel.identity.conftest import (
@@ -34,7 +35,7 @@ from tests.kernel.identity.conftest import (
 
 pytestmark = pytest.mark.usefixtures("token_issuer")
 
-NAMELESS_USER = User(SUBJECT.lower(), None, None, None, email_verified=False, is_operator=False)
+NAMELESS_USER = User(SUBJECT.lower(), Profile())
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +74,8 @@ def test_ed25519_is_rejected_with_another_key():
 def test_a_user_has_the_values_of_the_claims():
     claims = {"preferred_username": "zoe", "name": "Zoë", "email": "Zoë@Example.COM", "email_verified": True}
     user = verify_token(build_token(**claims, groups=["operators"]))
-    assert user == User(SUBJECT.lower(), "zoe", "Zoë", "zoë@example.com", email_verified=True, is_operator=True)
+    profile = Profile("zoe", "Zoë", "zoë@example.com", email_verified=True)
+    assert user == User(SUBJECT.lower(), profile, is_operator=True)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,87 @@ def test_the_claims_of_amazon_cognito_are_supported():
     cognito_claims = {"client_id": AUDIENCE, "cognito:username": "zoe", "cognito:groups": ["operators"]}
     user = verify_token(build_token(**cognito_claims, aud=...))
     assert (user.username, user.is_operator) == ("zoe", True)
+
+
+@pytest.mark.parametrize(
+    ("names", "claims", "profile"),
+    [
+        ({}, {"https://x.example/email": "zoe@example.com"}, Profile()),
+        (
+            {"EMAIL": "https://x.example/email"},
+            {"https://x.example/email": "zoe@example.com"},
+            ("zoe@example.com", None),
+        ),
+        ({"EMAIL": "mail, email"}, {"mail": 7, "email": "zoe@example.com"}, ("zoe@example.com", None)),
+        ({"EMAIL": "mail,email"}, {"mail": "a@example.com", "email": "b@example.com"}, ("a@example.com", None)),
+        ({"EMAIL_VERIFIED": "a,b"}, {"email": "zoe@example.com", "a": False, "b": True}, ("zoe@example.com", False)),
+        ({"EMAIL_VERIFIED": "a,b"}, {"email": "zoe@example.com", "b": True}, ("zoe@example.com", True)),
+        *(
+            (
+                {"EMAIL_VERIFIED": "xms_edov"},
+                {"email": "zoe@example.com", "xms_edov": value},
+                ("zoe@example.com", verified),
+            )
+            for value, verified in ((True, True), ("1", True), ("true", True), ("0", False), (1, False), ([1], False))
+        ),
+        (
+            {"EMAIL_VERIFIED": "xms_edov"},
+            {"email": "zoe@example.com", "email_verified": True},
+            ("zoe@example.com", None),
+        ),
+        ({"USERNAME": "nickname", "NAME": "display"}, {"nickname": "zoe", "display": "Zoë"}, Profile("zoe", "Zoë")),
+        ({"USERNAME": "sub"}, {}, Profile(SUBJECT)),
+    ],
+)
+def test_settings_name_the_claims(names, claims, profile, monkeypatch):
+    for name, value in names.items():
+        monkeypatch.setenv(f"AUTH_CLAIM_{name}", value)
+    settings.cache_clear()
+    expected = profile if isinstance(profile, Profile) else Profile(None, None, *profile)
+    assert verify_token(build_token(**claims)).token_profile == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "group", "groups", "is_operator"),
+    [
+        ("https://x.example/roles", "Atrium.Operator", ["Atrium.Operator"], True),
+        ("https://x.example/roles", "Atrium.Operator", ["operators"], False),
+        ("groups", "", [""], False),
+        ("groups", "", "", False),
+    ],
+)
+def test_settings_name_the_operators_group(claim, group, groups, is_operator, monkeypatch):
+    monkeypatch.setenv("AUTH_CLAIM_GROUPS", claim)
+    monkeypatch.setenv("AUTH_OPERATOR_GROUP", group)
+    settings.cache_clear()
+    assert verify_token(build_token(**{claim: groups})).is_operator is is_operator
+    assert not verify_token(build_token(**{"cognito:groups": groups})).is_operator
+
+
+def test_any_of_several_audiences_is_accepted(monkeypatch):
+    monkeypatch.setenv("AUTH_AUDIENCE", f"https://api.example, {AUDIENCE}")
+    settings.cache_clear()
+    assert is_accepted(build_token())
+    assert is_accepted(build_token(aud=["https://api.example", "elsewhere"]))
+    assert is_accepted(build_token(aud=..., client_id="https://api.example"))
+    assert is_rejected(build_token(aud=f"https://api.example,{AUDIENCE}"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "texts"),
+    [
+        ({"iss": "https://elsewhere.example"}, ("'https://elsewhere.example'", f"AUTH_ISSUER is '{ISSUER}'")),
+        ({"iss": "x" * 5000}, ("…", "AUTH_ISSUER")),
+        ({"aud": "elsewhere"}, ("`aud` is ['elsewhere']", f"AUTH_AUDIENCE is '{AUDIENCE}'")),
+        ({"aud": ..., "client_id": "web"}, ("`client_id` is ['web']", "AUTH_AUDIENCE")),
+        ({"aud": ...}, ("it has no `aud`", "AUTH_AUDIENCE")),
+        ({"nonce": "n-0S6_WzA2Mj"}, ("ID token", "AUTH_ACCEPT_ID_TOKENS=1")),
+    ],
+)
+def test_an_error_says_what_was_received_and_which_setting_decides(changes, texts):
+    detail = rejection(build_token(**changes)).detail
+    assert len(detail) < 700
+    assert all(text in detail for text in texts)
 
 
 OTHER_GROUPS = [

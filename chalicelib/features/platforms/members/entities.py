@@ -8,7 +8,7 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember, RevocationMarker
 from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.kernel.core.case_folding import casefold_without_new_ascii
-from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
+from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey

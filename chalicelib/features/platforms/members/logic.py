@@ -18,9 +18,10 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 def invitation_guard_prefetch_keys(request: Request, user: User) -> list[ItemKey]:
     """Return the key of the item that reserves the caller's address among the platform's pending invitations."""
-    if not (user.email and user.email_verified):
+    email = user.verified_email_or_none
+    if email is None:
         return []
-    values = {"platform_id": request.parameters["platform_id"], "email": user.email}
+    values = {"platform_id": request.parameters["platform_id"], "email": email}
     return [guard_key(PlatformInvitation.by_address, values)]
 
 

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.kernel.http.fields import Timestamp, Uuid, pattern_validator_and_schema, require_visible_character
 from chalicelib.kernel.http.models import Input, Output, Patch, Query, RecordOutput
-from chalicelib.kernel.identity.jwt import MAX_LABEL_CHARACTERS
+from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.roles import Role
 
 Username = Annotated[str, *pattern_validator_and_schema(r"^[\s\S]{1,255}$", "must be 1 to 255 characters")]

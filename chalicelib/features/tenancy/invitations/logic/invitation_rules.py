@@ -150,11 +150,11 @@ def reject_revoked_or_expired(invitation: Invitation, token: str, inviter_member
 
 
 def reject_other_user(invitation: Invitation, user: User) -> None:
-    """Raise Problem `email_mismatch` unless the user's token proves that they own the invited address."""
-    if not (user.email and user.email_verified):
-        detail = "Your credential has no verified e-mail address. Verify it where you sign in, then send a new one."
-        raise Problem("email_mismatch", detail)
-    if user.email != invitation.email:
+    """Raise Problem `email_mismatch` unless the token's issuer says that the user owns the invited address."""
+    email = user.verified_email_or_none
+    if email is None:
+        raise Problem("email_mismatch", user.explain_unverified_email())
+    if email != invitation.email:
         raise Problem("email_mismatch", "It was sent to another address. Sign in as the person who was invited.")
 
 

@@ -99,6 +99,8 @@ class ResolvedInvitation:
             if not self.validate_response_and_detect_repeat(user, "accept") and self.member:
                 reject_role_upgrade(self.invitation, self.member)
         except Problem as problem:
+            if problem.code == "unavailable":
+                raise
             return cast("Obstacle", problem.code)
         return None
 

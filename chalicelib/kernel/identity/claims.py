@@ -1,0 +1,97 @@
+"""The claims about a person, in a token or in a userinfo response, under the names that the settings give them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic_core import PydanticKnownError
+
+from chalicelib.kernel.core.case_folding import email_from_claim
+from chalicelib.kernel.core.settings import settings, split_list
+from chalicelib.kernel.http.fields import require_visible_character
+
+MAX_LABEL_CHARACTERS: Final = 255
+"""Maximum length of a stored name. Longer names are truncated."""
+
+_MAX_EMAIL_CHARACTERS: Final = 254
+_TRUE_VALUES: Final = (True, "true")
+"""Values of a claim that mean true. Amazon Cognito and others send text."""
+
+_FURTHER_TRUE_VALUES: Final[Mapping[str, str]] = {"xms_edov": "1"}
+"""Text that also means true in one claim. Entra ID documents `xms_edov` as a Boolean, but also sends `"1"`."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What an issuer says about a person. `email` is in the form for comparisons.
+
+    `email_verified`: whether the issuer has verified the address, or None if no claim says so.
+    """
+
+    username: str | None = None
+    name: str | None = None
+    email: str | None = None
+    email_verified: bool | None = None
+
+    @property
+    def has_verified_email(self) -> bool:
+        """Return whether there is an address that the issuer has verified."""
+        return bool(self.email and self.email_verified)
+
+
+def profile_from_claims(claims: Mapping[str, Any]) -> Profile:
+    """Return the profile in the claims that AUTH_CLAIM_USERNAME, _NAME, _EMAIL and _EMAIL_VERIFIED name.
+
+    A claim with an invalid value is ignored, because an optional claim cannot make a token invalid.
+    """
+    email = next(_emails(claims), None)
+    return Profile(
+        username=next(_labels(claims, settings().auth_claim_username), None),
+        name=next(_labels(claims, settings().auth_claim_name), None),
+        email=email,
+        email_verified=next(_verifications(claims), None) if email else None,
+    )
+
+
+def is_operator_by_claims(claims: Mapping[str, Any]) -> bool:
+    """Return whether the first claim of AUTH_CLAIM_GROUPS contains AUTH_OPERATOR_GROUP. A single group can be text."""
+    groups = next(groups_from_claims(claims), [])
+    group = settings().auth_operator_group
+    return bool(group) and (groups == group or (isinstance(groups, list) and group in groups))
+
+
+def groups_from_claims(claims: Mapping[str, Any]) -> Iterator[str | list[Any]]:
+    """Yield the value of each claim of AUTH_CLAIM_GROUPS that is a text or a list."""
+    return (value for _, value in _present(claims, settings().auth_claim_groups) if isinstance(value, str | list))
+
+
+def _present(claims: Mapping[str, Any], names: str) -> Iterator[tuple[str, Any]]:
+    return ((name, claims[name]) for name in split_list(names) if claims.get(name) is not None)
+
+
+def _labels(claims: Mapping[str, Any], names: str) -> Iterator[str]:
+    for _, value in _present(claims, names):
+        if isinstance(value, str) and _is_storable(label := value[:MAX_LABEL_CHARACTERS]):
+            yield label
+
+
+def _emails(claims: Mapping[str, Any]) -> Iterator[str]:
+    for _, value in _present(claims, settings().auth_claim_email):
+        is_text = isinstance(value, str) and len(value) <= _MAX_EMAIL_CHARACTERS and _is_storable(value)
+        if is_text and (email := email_from_claim(value)):
+            yield email
+
+
+def _verifications(claims: Mapping[str, Any]) -> Iterator[bool]:
+    for name, value in _present(claims, settings().auth_claim_email_verified):
+        is_boolean = isinstance(value, bool | str)
+        yield is_boolean and (value in _TRUE_VALUES or value == _FURTHER_TRUE_VALUES.get(name))
+
+
+def _is_storable(text: str) -> bool:
+    """Return whether a text has a visible character and no lone surrogates, which cannot be encoded."""
+    try:
+        require_visible_character(text).encode()
+    except (PydanticKnownError, UnicodeEncodeError):
+        return False
+    return True
