@@ -64,6 +64,9 @@ def _add_bootstrap(bootstrap: argparse.ArgumentParser) -> None:
     bootstrap.add_argument("--jwks", type=_text, help="URL of the issuer's key set (default: from OpenID discovery)")
     bootstrap.add_argument("--table", type=_text, help="name of a restored table (default: the stack's table)")
     bootstrap.add_argument("--anchors", type=_text, help="name of a restored anchors bucket (default: the stack's)")
+    bootstrap.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="another setting; can be repeated"
+    )
     bootstrap.set_defaults(command=_bootstrap)
 
 
@@ -98,8 +101,8 @@ def _bootstrap(chosen: argparse.Namespace) -> int:
 
     given = {name: value for name in ARGUMENTS if (value := getattr(chosen, name))}
     if primary_stage_name(chosen.stage) == chosen.stage:
-        bootstrap(chosen.stage, given, alarms_to=chosen.alarms_to)
-    elif given or chosen.alarms_to:
+        bootstrap(chosen.stage, given, further_settings=chosen.set, alarms_to=chosen.alarms_to)
+    elif given or chosen.set or chosen.alarms_to:
         raise CommandError(
             f"{chosen.stage} uses the settings of {primary_stage_name(chosen.stage)}. Pass the arguments to it."
         )

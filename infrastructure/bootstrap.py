@@ -1,12 +1,12 @@
 """The command `make bootstrap`: create a stage's data resources, and write its settings and policies."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.core.settings import EMAIL_PATTERN, parse_settings
+from chalicelib.kernel.core.settings import EMAIL_PATTERN, parse_settings, settings_model
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.discovery import discover_jwks_url
@@ -26,6 +26,9 @@ ARGUMENTS: Final = {
 }
 """The setting for each argument."""
 
+_MANAGED_SETTINGS: Final = frozenset({*ARGUMENTS.values(), *secrets.SECRETS.values(), "STAGE", "AWS_ENDPOINT_URL"})
+"""Settings that have an argument of their own, or that the commands set."""
+
 _REQUIRED_ARGUMENTS: Final = {
     "AUTH_ISSUER": "ISSUER=https://...  the `iss` of your users' tokens",
     "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` of your users' tokens",
@@ -39,14 +42,16 @@ _PLACEHOLDER_SECRETS: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90I
 }
 
 
-def bootstrap(name: str, arguments: Mapping[str, str], *, alarms_to: str | None = None) -> None:
+def bootstrap(
+    name: str, arguments: Mapping[str, str], *, further_settings: Sequence[str] = (), alarms_to: str | None = None
+) -> None:
     """Create or update a stage's data resources, and write its settings and policies.
 
-    `arguments`: values of ARGUMENTS. Omitted arguments keep their stored values. Raises CommandError, and SettingsError
-    if a setting would be invalid; then nothing was created.
+    `arguments`: values of ARGUMENTS. `further_settings`: other settings as `NAME=value`. What is omitted keeps its
+    stored value. Raises CommandError, and SettingsError if a setting would be invalid; then nothing was created.
     """
     stored = configuration.environment_variables(name)
-    requested = {ARGUMENTS[argument]: value for argument, value in arguments.items()}
+    requested = requested_settings(arguments, further_settings)
     _require_arguments({**stored, **requested})
     _check_arguments(requested.get("AUTH_JWKS"), alarms_to)
     if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
@@ -58,6 +63,21 @@ def bootstrap(name: str, arguments: Mapping[str, str], *, alarms_to: str | None 
     _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored))
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
+
+
+def requested_settings(arguments: Mapping[str, str], further_settings: Sequence[str]) -> dict[str, str]:
+    """Return the settings that a call of `bootstrap` changes. Raises CommandError for one that SET cannot change."""
+    requested = {ARGUMENTS[argument]: value for argument, value in arguments.items()}
+    for text in further_settings:
+        name, _, value = text.partition("=")
+        if name.lower() not in settings_model().model_fields or name != name.upper():
+            raise CommandError(f"SET: there is no setting {name}. docs/reference/settings.md lists all.")
+        if name in _MANAGED_SETTINGS:
+            raise CommandError(f"SET: {name} cannot be set so. An argument or a command sets it.")
+        if not value:
+            raise CommandError(f"SET: {name} needs a value, as in SET='{name}=value'.")
+        requested[name] = value
+    return requested
 
 
 def bootstrap_secondary(name: str) -> None:

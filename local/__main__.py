@@ -1,4 +1,4 @@
-"""Command line `python -m local`: run, seed, token, mail, dns, receive, tick, migrate, redrive, verify and more."""
+"""Command line `python -m local`: run, seed, token, mail, dns, receive, tick, migrate, doctor, verify and more."""
 
 import argparse
 import sys
@@ -84,6 +84,10 @@ def _parser() -> argparse.ArgumentParser:
         "--endpoint", default="http://127.0.0.1:4566", help="URL of the emulator (default: %(default)s)"
     )
     provision.set_defaults(command=_provision)
+
+    doctor = commands.add_parser("doctor", help="check the issuer and a token from stdin, of a run or a stage")
+    _add_stage_or_run(doctor)
+    doctor.set_defaults(command=_doctor)
 
     routes = commands.add_parser("routes", help="list the operations with file and line")
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
@@ -335,6 +339,21 @@ def _provision(chosen: argparse.Namespace) -> int:
         return 1
     print("Ready for `.venv/bin/chalice local --stage local`.")
     return 0
+
+
+def _doctor(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.core.settings import SettingsError
+    from local.server.configuration import use_stage_or_run
+    from local.tools.doctor import diagnose, read_token_or_none
+
+    try:
+        use_stage_or_run(chosen.stage, chosen.port)
+        return diagnose(read_token_or_none())
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 def _routes(chosen: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ from tests.infrastructure.simulated_account import PROD, Account
 BOOTSTRAP = (
     *("bootstrap", "--stage", "prod", "--issuer", "https://login.example.com", "--audience", "atrium"),
     *("--jwks", "https://login.example.com/keys.json", "--domain", "atrium.example.com"),
+    *("--set", "AUTH_OPERATOR_GROUP=staff", "--set", "AUTH_CLAIM_EMAIL=https://x.example/email,email"),
 )
 ENTRIES_UNTIL = "UNAUTHENTICATED_ENTRIES_UNTIL"
 SEALS_UNTIL = "SIGNING_KEY_SEALS_UNTIL"
@@ -40,6 +41,8 @@ def account(tmp_path_factory):
 @pytest.fixture(scope="module")
 def bootstrapped(account):
     account.run_checked(*BOOTSTRAP)
+    further = {"AUTH_OPERATOR_GROUP": "staff", "AUTH_CLAIM_EMAIL": "https://x.example/email,email"}
+    assert further.items() <= account.variables().items()
     return account
 
 
@@ -59,6 +62,11 @@ def deployed(bootstrapped):
         (("--jwks", "http://login.example.com/keys"), {}, "JWKS must be an https URL"),
         (("--public-url", "api.example.com"), {}, "PUBLIC_URL: must be an https URL"),
         (("--alarms-to", "ops"), {}, "ALARMS_TO must be an e-mail address"),
+        (("--set", "AUTH_CLAIMS=email"), {}, "SET: there is no setting AUTH_CLAIMS"),
+        (("--set", "DATA_KEY=x"), {}, "SET: DATA_KEY cannot be set so"),
+        (("--set", "AUTH_AUDIENCE=x"), {}, "SET: AUTH_AUDIENCE cannot be set so"),
+        (("--set", "AUTH_USERINFO"), {}, "SET: AUTH_USERINFO needs a value"),
+        (("--set", "AUTH_USERINFO=perhaps"), {}, "AUTH_USERINFO: Input should be a valid boolean"),
         ((), {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "No AWS credentials were found"),
         ((), {"AWS_REGION": "", "AWS_DEFAULT_REGION": ""}, "No region was found"),
         ((), {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "Check AWS_REGION and the network"),

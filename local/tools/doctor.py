@@ -1,0 +1,43 @@
+"""Checks the configuration of a run or a stage step by step: `make doctor`.
+
+Each check is a function in `CHECKS`, which yields findings.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from local.tools import issuer_checks, token_checks
+from local.tools.findings import Finding, Outcome
+
+TOKEN_VARIABLE: Final = "TOKEN"  # noqa: S105 - the name of a variable
+_MAX_INPUT_CHARACTERS: Final = 100_000
+
+CHECKS: Final[Sequence[Callable[[str | None], Iterable[Finding]]]] = (
+    issuer_checks.check_issuer,
+    token_checks.check_token,
+)
+"""The checks in their order. Each gets the token to check, or None."""
+
+
+def diagnose(token: str | None) -> int:
+    """Print the findings of all checks, and return the exit code: 1 if a step rejects the token or the settings."""
+    has_rejection = False
+    for check in CHECKS:
+        for finding in check(token):
+            print(finding.to_text(), flush=True)
+            has_rejection = has_rejection or finding.outcome is Outcome.REJECTED
+    return 1 if has_rejection else 0
+
+
+def read_token_or_none() -> str | None:
+    """Return the token from the variable TOKEN, or from stdin unless that is a terminal, or None.
+
+    `Bearer` before the token is ignored. The variable is removed, so that no other process inherits the token.
+    """
+    text = os.environ.pop(TOKEN_VARIABLE, "")
+    if not text and not sys.stdin.isatty():
+        text = sys.stdin.read(_MAX_INPUT_CHARACTERS)
+    words = text.split()
+    return words[-1] if words else None

@@ -1,0 +1,146 @@
+"""Checks a token with the functions of the service, step by step, as a part of `make doctor`.
+
+Neither the token nor a part of it is printed, but the claims that matter are.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity import jwt
+from chalicelib.kernel.identity.claims import groups_from_claims
+from chalicelib.kernel.identity.jwt import CLAIM_CHECKS, User, quote_names
+from chalicelib.kernel.identity.token_claims import TokenClaims, VerifiedClaims
+from chalicelib.kernel.identity.userinfo import Userinfo, request_userinfo
+from local.tools.findings import Finding, Outcome
+
+T = TypeVar("T")
+
+_REMEDIES: Final[Mapping[str, str]] = {
+    "format": (
+        "Send the JSON Web Token in three parts, without `Bearer`. An issuer that sends opaque tokens has to be asked"
+        " for tokens of this API, by its audience or resource. It has to sign with one of the algorithms."
+    ),
+    "key": "AUTH_JWKS must be the key set of the token's issuer. `jwks_uri` of its discovery document names it.",
+    "signature and issuer": ("AUTH_ISSUER must equal the `iss` of the token exactly, including a slash at the end."),
+    "time": "Get a new token. If it is new, compare the clocks of the issuer and of this machine.",
+    "audience": (
+        "Add the audience to AUTH_AUDIENCE if the token is meant for this service. Otherwise let the client ask the"
+        " issuer for this service's audience; some issuers add it by a mapper or a template."
+    ),
+    "bearer token": "Let the issuer issue bearer tokens to this client, without DPoP or certificates.",
+    "person": "Send the token of a person who signed in. Programs use an API key of an organization.",
+    "access token": "Send the access token, or set AUTH_ACCEPT_ID_TOKENS=1 if access tokens of the issuer lack claims.",
+}
+_ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
+    "time": "The token is valid now.",
+    "bearer token": "The token is not bound to a key.",
+    "person": "The token is a person's, not a program's.",
+    "access token": "The type of the token is accepted.",
+}
+
+
+def check_token(token: str | None) -> Iterator[Finding]:
+    """Yield findings about the token, if there is one. The steps after a broken signature are omitted."""
+    if token is None:
+        yield Finding("token", Outcome.MISSING, "No token was passed.", "Send one to stdin to check it.")
+        return
+    try:
+        _, algorithm = _call("format", lambda: jwt.parse_key_id_and_algorithm(token))
+        yield Finding("format", Outcome.ACCEPTED, f"The token is a JSON Web Token, signed with {algorithm}.")
+        key = _call("key", lambda: jwt.find_signing_key(token))
+        yield Finding("key", Outcome.ACCEPTED, "The key set has the key of the token.")
+        claims = _call("signature and issuer", lambda: jwt.verify_signature_and_issuer(token, key))
+    except _Rejected as rejected:
+        yield rejected.finding
+        return
+    yield Finding("signature and issuer", Outcome.ACCEPTED, f"The token is from {claims.token.iss}.")
+    for step, check in CLAIM_CHECKS.items():
+        yield _check_claims(step, check, claims.token)
+    yield from _check_user(token, claims)
+
+
+class _Rejected(Exception):
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.text)
+        self.finding = finding
+
+
+def _call(step: str, function: Callable[[], T]) -> T:
+    try:
+        return function()
+    except Problem as problem:
+        raise _Rejected(Finding(step, Outcome.REJECTED, problem.detail, _REMEDIES[step])) from None
+
+
+def _check_claims(step: str, check: Callable[[TokenClaims], None], claims: TokenClaims) -> Finding:
+    try:
+        _call(step, lambda: check(claims))
+    except _Rejected as rejected:
+        return rejected.finding
+    return Finding(
+        step, Outcome.ACCEPTED, _ACCEPTED_TEXTS.get(step) or f"The token is for {', '.join(claims.audiences)}."
+    )
+
+
+def _check_user(token: str, claims: VerifiedClaims) -> Iterator[Finding]:
+    user = jwt.user_from_claims(token, claims)
+    if user.userinfo:
+        user = replace(user, userinfo=Userinfo(user.userinfo.owner, request_userinfo))
+    yield Finding("user id", Outcome.ACCEPTED, f"{user.id}, derived from `sub` {claims.token.sub!r}.")
+    yield from _check_userinfo(user)
+    for step, value, names, setting in (
+        ("username", user.username, settings().auth_claim_username, "AUTH_CLAIM_USERNAME"),
+        ("name", user.name, settings().auth_claim_name, "AUTH_CLAIM_NAME"),
+        ("e-mail address", user.email, settings().auth_claim_email, "AUTH_CLAIM_EMAIL"),
+    ):
+        yield _finding_of_value(user, step, value, names, setting)
+    yield _check_verified_email(user)
+    yield _check_operator(user, claims)
+
+
+def _check_userinfo(user: User) -> Iterator[Finding]:
+    if user.userinfo is None:
+        return
+    try:
+        response = user.userinfo.response()
+    except Problem as problem:
+        yield Finding("userinfo", Outcome.REJECTED, problem.detail, "Without it, invitations cannot be accepted.")
+        return
+    text = response.obstacle or "The endpoint describes the person of the token."
+    yield Finding("userinfo", Outcome.MISSING if response.obstacle else Outcome.ACCEPTED, text)
+
+
+def _finding_of_value(user: User, step: str, value: str | None, names: str, setting: str) -> Finding:
+    if value:
+        return Finding(step, Outcome.ACCEPTED, value)
+    sources = "Neither the token nor the userinfo response has" if user.userinfo else "The token does not have"
+    remedy = f"Let the issuer add it to the token, or name another claim in {setting}"
+    return Finding(
+        step,
+        Outcome.MISSING,
+        f"{sources} the claim {quote_names(names)} ({setting}).",
+        f"{remedy}." if user.userinfo else f"{remedy}, or set AUTH_USERINFO=1.",
+    )
+
+
+def _check_verified_email(user: User) -> Finding:
+    step = "verified e-mail address"
+    try:
+        if user.verified_email_or_none:
+            return Finding(step, Outcome.ACCEPTED, "The issuer says that the address is verified.")
+        return Finding(step, Outcome.MISSING, user.explain_unverified_email(), "Invitations need a verified address.")
+    except Problem:
+        return Finding(step, Outcome.MISSING, "It is unknown, because the userinfo endpoint failed.")
+
+
+def _check_operator(user: User, claims: VerifiedClaims) -> Finding:
+    if user.is_operator:
+        return Finding("operator", Outcome.ACCEPTED, "The user is an operator of the service.")
+    groups = next(groups_from_claims(claims.all), None)
+    found = f"The token has {groups!r}" if groups else "The token does not have it"
+    text = f"The user is not an operator: {found} in {quote_names(settings().auth_claim_groups)} (AUTH_CLAIM_GROUPS)."
+    remedy = f"Operators are in the group {settings().auth_operator_group!r} (AUTH_OPERATOR_GROUP)."
+    return Finding("operator", Outcome.ACCEPTED, text, remedy)

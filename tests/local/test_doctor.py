@@ -1,0 +1,194 @@
+"""`make doctor` says step by step what is accepted, what is missing and why, and never prints the token."""
+
+import io
+import json
+import os
+import sys
+import time
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.identity import userinfo
+from chalicelib.kernel.identity.jwks import get_issuer_keys
+from infrastructure import configuration
+from local.__main__ import main
+from local.tools import doctor, issuer_checks
+from tests.conftest import SettingsOverride
+from tests.harness.configured_stages import configure_stage
+from tests.harness.receiver import Reply
+from tests.harness.userinfo import DISCOVERY_PATH, UserinfoIssuer, json_reply
+from tests.local.conftest import write_settings
+
+PROFILE = {"preferred_username": "zoe", "name": "Zoë", "email": "zoe@example.com", "email_verified": True}
+STEPS = ["format", "key", "signature and issuer", "time", "audience", "bearer token", "person", "access token"]
+
+
+@pytest.fixture
+def configure(issuer, monkeypatch):
+    """A function that changes settings. The issuer is trusted."""
+    monkeypatch.setenv("AUTH_ACCEPT_ID_TOKENS", "0")
+    get_issuer_keys.cache_clear()
+    userinfo.reset_userinfo()
+    override = SettingsOverride(monkeypatch)
+    override(**{name.lower(): value for name, value in issuer.settings().items()})
+    yield override
+    settings.cache_clear()
+    get_issuer_keys.cache_clear()
+
+
+@pytest.fixture
+def provider(issuer, receiver, configure):
+    """An issuer on the loopback interface, with discovery and a userinfo endpoint."""
+    configure(auth_issuer=receiver.url.rstrip("/"), webhook_allow_private="1")
+    return UserinfoIssuer(issuer, receiver)
+
+
+@pytest.fixture
+def diagnose(configure, capsys):
+    """A function that checks a token and returns the exit code and the output, in which the token must not be."""
+
+    def run(token: str | None) -> tuple[int, str]:
+        code, output = doctor.diagnose(token), capsys.readouterr().out
+        assert not any(part in output for part in (token or "").split(".") if len(part) > 20)
+        return code, output
+
+    return run
+
+
+def steps(output, outcome):
+    return [line[10:].partition(":")[0] for line in output.splitlines() if line.startswith(outcome.ljust(10))]
+
+
+def test_every_step_of_a_complete_token_is_accepted(diagnose, issuer):
+    code, output = diagnose(issuer.issue_token(sub="zoe", groups=["operators"], **PROFILE))
+    assert (code, steps(output, "missing"), steps(output, "REJECTED")) == (0, [], [])
+    told = ["user id", "username", "name", "e-mail address", "verified e-mail address", "operator"]
+    assert steps(output, "ok") == ["settings", "keys", *STEPS, *told]
+    assert all(text in output for text in ("'zoe'", "Zoë", "zoe@example.com", "is an operator"))
+
+
+@pytest.mark.parametrize(
+    ("claims", "step", "texts"),
+    [
+        ({"iss": "https://elsewhere.example"}, "signature and issuer", ("https://elsewhere.example", "AUTH_ISSUER")),
+        ({"exp": 1}, "time", ("expired", "new token")),
+        ({"nbf": time.time() + 900}, "time", ("not valid yet", "clocks")),
+        ({"aud": "web"}, "audience", ("['web']", "AUTH_AUDIENCE")),
+        ({"cnf": {"jkt": "x"}}, "bearer token", ("`cnf`", "DPoP")),
+        ({"sub": "web@clients", "azp": "web"}, "person", ("client credentials", "API key")),
+        ({"token_use": "id"}, "access token", ("ID token", "AUTH_ACCEPT_ID_TOKENS=1")),
+        ({"events": {}}, "access token", ("security event", "Send the access token")),
+    ],
+)
+def test_a_rejected_step_names_the_reason_and_the_remedy_and_others_are_checked_too(
+    claims, step, texts, diagnose, issuer
+):
+    code, output = diagnose(issuer.issue_token(**{"sub": "zoe", **claims}))
+    assert (code, steps(output, "REJECTED")) == (1, [step])
+    assert all(text in output for text in texts)
+    assert steps(output, "ok")[-1] == ("key" if step == "signature and issuer" else "operator")
+
+
+@pytest.mark.parametrize(("token", "step"), [("x", "format"), ("atr_x", "format"), ("a.b.c", "format")])
+def test_other_credentials_are_no_tokens(token, step, diagnose):
+    code, output = diagnose(token)
+    assert (code, steps(output, "REJECTED")) == (1, [step])
+
+
+def test_a_token_without_names_is_accepted_and_each_missing_claim_is_named_with_its_setting(
+    diagnose, issuer, configure
+):
+    configure(auth_claim_email="https://x.example/email,email")
+    code, output = diagnose(issuer.issue_token(sub="auth0|zoe", groups=["staff"]))
+    assert (code, steps(output, "missing")) == (0, ["username", "name", "e-mail address", "verified e-mail address"])
+    for text in (
+        "`https://x.example/email` or `email` (AUTH_CLAIM_EMAIL)",
+        "AUTH_USERINFO=1",
+        "['staff']",
+        "'operators'",
+    ):
+        assert text in output
+    code, output = diagnose(issuer.issue_token(sub="auth0|zoe", email="zoe@example.com"))
+    assert "`email_verified` (AUTH_CLAIM_EMAIL_VERIFIED)" in output
+
+
+def test_the_userinfo_endpoint_fills_in_what_is_missing_or_its_failure_is_explained(diagnose, provider, configure):
+    configure(auth_userinfo="1", auth_jwks=provider.issuer.settings()["AUTH_JWKS"])
+    zoe = provider.create_caller()
+    provider.set_claims(zoe, **PROFILE)
+    code, output = diagnose(zoe.credential)
+    assert (code, steps(output, "missing")) == (0, [])
+    assert "Zoë" in output
+    provider.set_reply(Reply(403))
+    code, output = diagnose(zoe.credential)
+    assert (code, steps(output, "missing")[0]) == (0, "userinfo")
+    assert "scopes openid" in output
+    provider.set_reply(Reply(500))
+    assert diagnose(zoe.credential)[0] == 1
+
+
+def test_without_a_token_the_settings_and_the_documents_of_the_issuer_are_checked(
+    diagnose, provider, configure, tmp_path
+):
+    key_set = json.loads((tmp_path / provider.issuer.settings()["AUTH_JWKS"]).read_text())
+    provider.receiver.replies_by_path["/keys"] = json_reply(key_set)
+    configure(auth_jwks=f"{provider.url}/keys", auth_userinfo="1")
+    provider.set_discovery(jwks_uri=f"{provider.url}/keys")
+    code, output = diagnose(None)
+    assert (code, steps(output, "ok"), steps(output, "missing")) == (
+        *(0, ["settings", "keys", "discovery", "userinfo"]),
+        ["token"],
+    )
+    provider.set_discovery(jwks_uri=f"{provider.url}/others")
+    assert steps(diagnose(None)[1], "missing") == ["discovery", "token"]
+    provider.set_discovery(jwks_uri=f"{provider.url}/keys", id_token_signing_alg_values_supported=["HS256", "PS256"])
+    assert steps(diagnose(None)[1], "REJECTED") == ["discovery"]
+    userinfo.reset_userinfo()
+    provider.receiver.replies_by_path[DISCOVERY_PATH] = Reply(404)
+    code, output = diagnose(None)
+    assert (code, steps(output, "REJECTED")) == (1, ["discovery", "userinfo"])
+    configure(auth_userinfo="0", auth_jwks=f"{provider.url}/gone")
+    assert steps(diagnose(None)[1], "REJECTED") == ["keys"]
+    configure(auth_issuer="")
+    code, output = diagnose(None)
+    assert (code, steps(output, "REJECTED")) == (1, ["settings"])
+
+
+@pytest.mark.usefixtures("configure")
+def test_the_command_reads_the_token_from_stdin_or_a_variable_and_uses_a_run(local_state, issuer, monkeypatch, capsys):
+    keys = dict.fromkeys(("audit_signing_key", "audit_public_keys", "seal_key", "entry_key", "data_key", "token_key"))
+    values = {name.lower(): value for name, value in issuer.settings().items()}
+    write_settings(local_state, **values, **dict.fromkeys(keys, "A" * 43 + "="))
+    token = issuer.issue_token(sub="zoe", **PROFILE)
+    for text, variable in ((f"Bearer {token}\n", None), ("", token)):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        if variable:
+            monkeypatch.setenv("TOKEN", variable)
+        assert main(["doctor"]) == 0
+        assert "zoe@example.com" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.StringIO(issuer.issue_token(sub="zoe", aud="web")))
+    assert main(["doctor"]) == 1
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert main(["doctor"]) == 0
+    assert "No token was passed" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("configure", "local_state")
+def test_the_command_checks_the_settings_of_a_stage_as_bootstrap_stored_them(tmp_path, monkeypatch, capsys):
+    config = tmp_path / "project/.chalice/config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(configuration.CONFIG_FILE.read_text())
+    configure_stage(tmp_path / "project")
+    monkeypatch.setattr(configuration, "CONFIG_FILE", config)
+    monkeypatch.setattr(issuer_checks, "load_issuer_keys", lambda _: ())
+    monkeypatch.setattr(
+        issuer_checks, "fetch_discovery_document", lambda *_: {"jwks_uri": "https://login.example.com/keys.json"}
+    )
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    with patch.dict(os.environ):
+        assert main(["doctor", "--stage", "dev"]) == 0
+        assert "AUTH_ISSUER is https://login.example.com, AUTH_AUDIENCE is atrium." in capsys.readouterr().out
+        assert main(["doctor", "--stage", "prod"]) == 1
+        assert "make bootstrap STAGE=prod" in capsys.readouterr().err
