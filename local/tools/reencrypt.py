@@ -1,7 +1,7 @@
 """Encrypts with the current DATA_KEY what a former one encrypted, so that it can be removed: `python -m local reseal`.
 
 This concerns the secrets of webhooks, the URLs of channels and the key that hashes e-mail addresses. Stored responses
-of an `Idempotency-Key` expire by themselves.
+of an `Idempotency-Key` and of the userinfo endpoint expire by themselves.
 """
 
 from collections.abc import Iterator

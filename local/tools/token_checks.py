@@ -104,13 +104,15 @@ def _check_user(token: str, claims: VerifiedClaims) -> Iterator[Finding]:
 def _check_userinfo(user: User) -> Iterator[Finding]:
     if user.userinfo is None:
         return
+    step = "userinfo response"
     try:
         response = user.userinfo.response()
     except Problem as problem:
-        yield Finding("userinfo", Outcome.REJECTED, problem.detail, "Without it, invitations cannot be accepted.")
+        remedy = "Until it succeeds, names stay unknown and invitations cannot be accepted."
+        yield Finding(step, Outcome.REJECTED, str(problem.__cause__), remedy)
         return
     text = response.obstacle or "The endpoint describes the person of the token."
-    yield Finding("userinfo", Outcome.MISSING if response.obstacle else Outcome.ACCEPTED, text)
+    yield Finding(step, Outcome.MISSING if response.obstacle else Outcome.ACCEPTED, text)
 
 
 def _finding_of_value(user: User, step: str, value: str | None, names: str, setting: str) -> Finding:

@@ -1,5 +1,7 @@
 // An OpenID Connect provider for tests: oidc-provider with its own login pages, on a port of its choice.
 // It prints its URL when it listens. POST /rotate makes it sign with a new key and still publish the former one.
+// Its access tokens for the resource in the first argument have an e-mail address. Those for other resources have none.
+// It accepts them at its userinfo endpoint if the resource ends in "+userinfo", as Auth0, Cognito and Keycloak do.
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
@@ -39,13 +41,21 @@ const provider = (issuer, keys) => {
     },
     // Without this, an access token of this provider identifies a person only by `sub`.
     extraTokenClaims: async (_, token) =>
-      token.accountId ? { email: `${token.accountId}@example.com`, email_verified: true } : {},
+      token.accountId && token.aud === resource ? { email: `${token.accountId}@example.com`, email_verified: true } : {},
     findAccount: (_, id) => ({
       accountId: id,
       claims: () => ({ sub: id, preferred_username: id, email: `${id}@example.com`, email_verified: true }),
     }),
     pkce: { required: () => false },
   });
+  // oidc-provider does not store access tokens that are JWTs, and its userinfo endpoint rejects tokens with an `aud`.
+  const issued = new Map();
+  created.on("access_token.issued", (token) => issued.set(token.jti, token));
+  created.AccessToken.find = async (value) => {
+    const token = issued.get(JSON.parse(Buffer.from(value.split(".")[1], "base64url")).jti);
+    if (token.aud?.endsWith("+userinfo")) token.aud = undefined;
+    return token;
+  };
   return created.callback();
 };
 

@@ -1,10 +1,10 @@
 """Tokens of a certified OpenID Connect provider (npm's oidc-provider), obtained over HTTP."""
 
+import re
 import subprocess
 import time
 from html import unescape
 from pathlib import Path
-from re import search
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -19,10 +19,16 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity.claims import Profile
 from chalicelib.kernel.identity.jwks import get_issuer_keys
 from chalicelib.kernel.identity.jwt import User, verify_token
+from local.tools.doctor import diagnose
 from local.tools.node import find_node
 
 HERE: Final = Path(__file__).parent
+GUIDE: Final = HERE.parents[1] / "docs/guides/issuers/openid-provider.md"
 AUDIENCE: Final = "https://api.atrium.example"
+WITH_USERINFO: Final = "https://api.atrium.example/+userinfo"
+WITHOUT_USERINFO: Final = "https://lean.atrium.example"
+"""Resources whose access tokens name nobody. The userinfo endpoint accepts only those of the first."""
+
 CALLBACK: Final = "http://127.0.0.1/callback"
 
 
@@ -32,16 +38,16 @@ class Provider:
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
 
-    def sign_in(self, person: str) -> dict[str, Any]:
+    def sign_in(self, person: str, resource: str = AUDIENCE) -> dict[str, Any]:
         """Sign a person in by the code flow and return the client's tokens (OpenID Connect Core, section 3.1)."""
         parameters = {"client_id": "web", "response_type": "code", "redirect_uri": CALLBACK, "nonce": "n-0S6_WzA2Mj"}
-        parameters |= {"resource": AUDIENCE, "scope": "openid email profile"}
+        parameters |= {"resource": resource, "scope": "openid email profile"}
         with httpx.Client(base_url=self.issuer) as browser:
             page = browser.get("/auth", params=parameters)
             while not page.headers.get("location", "").startswith(CALLBACK):
                 page = self._submit_page(browser, page, person)
             code = parse_qs(urlsplit(page.headers["location"]).query)["code"][0]
-        return self._tokens("web", grant_type="authorization_code", code=code, redirect_uri=CALLBACK)
+        return self._tokens("web", resource=resource, grant_type="authorization_code", code=code, redirect_uri=CALLBACK)
 
     def client_token(self, **headers: str) -> str:
         """Return a token of the client credentials grant (RFC 6749, section 4.4)."""
@@ -51,14 +57,14 @@ class Provider:
         if page.is_redirect:
             return browser.get(page.headers["location"])
         page.raise_for_status()
-        form = search(r'<form[^>]+action="([^"]+)"', page.text)
-        prompt = search(r'name="prompt" value="(\w+)"', page.text)
+        form = re.search(r'<form[^>]+action="([^"]+)"', page.text)
+        prompt = re.search(r'name="prompt" value="(\w+)"', page.text)
         assert form, page.text
         assert prompt, page.text
         return browser.post(unescape(form[1]), data={"prompt": prompt[1], "login": person, "password": "any"})
 
     def _tokens(self, client: str, headers: dict[str, str] | None = None, **form: str) -> dict[str, Any]:
-        data, credentials = {**form, "resource": AUDIENCE}, (client, f"secret-of-{client}")
+        data, credentials = {"resource": AUDIENCE, **form}, (client, f"secret-of-{client}")
         response = httpx.post(f"{self.issuer}/token", data=data, auth=credentials, headers=headers)
         assert response.is_success, response.text
         tokens: dict[str, Any] = response.json()
@@ -92,6 +98,14 @@ def configure(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
     settings.cache_clear()
 
 
+def use_guide_settings(monkeypatch: pytest.MonkeyPatch, provider: Provider, **changes: str) -> None:
+    """Set what the guide exports for a local run, for this provider."""
+    exported = dict(re.findall(r"^    export (\w+)=(\S+)$", GUIDE.read_text(), re.MULTILINE))
+    exported = {name: value.replace(exported["AUTH_ISSUER"], provider.issuer) for name, value in exported.items()}
+    assert exported["AUTH_JWKS"] == f"{provider.issuer}/jwks"
+    configure(monkeypatch, **{**exported, **changes})
+
+
 def rejection_detail(token):
     """Return why the service rejects a token."""
     with pytest.raises(Problem) as raised:
@@ -115,6 +129,31 @@ def test_id_token_and_token_of_another_audience_are_rejected_unless_id_tokens_ar
     assert "another service" in rejection_detail(tokens["access_token"])
     configure(monkeypatch, AUTH_ACCEPT_ID_TOKENS="1")
     assert verify_token(tokens["id_token"]).username == "ada"
+
+
+def test_the_userinfo_endpoint_names_the_person_of_an_access_token_without_claims(provider, monkeypatch, aws, capsys):
+    assert aws is None
+    token = provider.sign_in("grace", WITH_USERINFO)["access_token"]
+    assert "email" not in jwt.decode(token, options={"verify_signature": False})
+    use_guide_settings(monkeypatch, provider, AUTH_AUDIENCE=f"{AUDIENCE}, {WITH_USERINFO}")
+    user = verify_token(token)
+    assert user.token_profile == Profile()
+    assert (user.username, user.verified_email_or_none) == ("grace", "grace@example.com")
+    assert diagnose(token) == 0
+    output = capsys.readouterr().out
+    assert "The endpoint describes the person of the token." in output
+    assert "grace@example.com" in output
+
+
+def test_an_endpoint_that_rejects_the_tokens_of_the_api_is_explained(provider, monkeypatch, aws, capsys):
+    assert aws is None
+    token = provider.sign_in("grace", WITHOUT_USERINFO)["access_token"]
+    use_guide_settings(monkeypatch, provider, AUTH_AUDIENCE=WITHOUT_USERINFO)
+    user = verify_token(token)
+    assert (user.name, user.verified_email_or_none) == (None, None)
+    assert "rejects the token with status 401" in user.explain_unverified_email()
+    assert diagnose(token) == 0
+    assert "rejects the token with status 401" in capsys.readouterr().out
 
 
 def test_client_credentials_and_dpop_bound_tokens_are_rejected(provider):

@@ -123,10 +123,12 @@ def test_the_userinfo_endpoint_fills_in_what_is_missing_or_its_failure_is_explai
     assert "Zoë" in output
     provider.set_reply(Reply(403))
     code, output = diagnose(zoe.credential)
-    assert (code, steps(output, "missing")[0]) == (0, "userinfo")
+    assert (code, steps(output, "missing")[0]) == (0, "userinfo response")
     assert "scopes openid" in output
     provider.set_reply(Reply(500))
-    assert diagnose(zoe.credential)[0] == 1
+    code, output = diagnose(zoe.credential)
+    assert (code, steps(output, "REJECTED")) == (1, ["userinfo response"])
+    assert "status 500" in output
 
 
 def test_without_a_token_the_settings_and_the_documents_of_the_issuer_are_checked(

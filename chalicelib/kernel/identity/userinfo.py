@@ -78,14 +78,14 @@ class Userinfo:
         return response.profile if isinstance(response, UserinfoResponse) else Profile()
 
     def response(self) -> UserinfoResponse:
-        """Return the response. Raises Problem `unavailable` if the endpoint fails."""
+        """Return the response. Raises Problem `unavailable` if the endpoint fails, with the failure as its cause."""
         response = self._response_or_failure
         if isinstance(response, UserinfoResponse):
             return response
         raise unavailable(
             "Your e-mail address is needed, and the token does not say whether it is verified. The userinfo endpoint of"
             f" the token's issuer (AUTH_USERINFO) could not be asked: {response}"
-        )
+        ) from response
 
     @cached_property
     def _response_or_failure(self) -> UserinfoResponse | Exception:
