@@ -4,6 +4,7 @@ The sources of the shapes are the pages that the guides cite.
 """
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -19,6 +20,7 @@ from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.claims import Profile, profile_from_claims
 from chalicelib.kernel.identity.jwks import get_issuer_keys
 from chalicelib.kernel.identity.jwt import verify_token
+from infrastructure.__main__ import _parser
 from infrastructure.bootstrap import ARGUMENTS, requested_settings
 from local.paths import ROOT
 from local.tools.node import find_node
@@ -36,12 +38,17 @@ HEADER: Final = {"alg": "RS256", "kid": "RS256", "typ": "JWT"}
 OIDC_CLAIMS: Final = {"preferred_username": "zoe", "name": "Zoë Example", "email": EMAIL, "email_verified": True}
 
 
+@cache
 def settings_of(guide: str, number: int = 0) -> dict[str, str]:
-    """Return the settings that a `make bootstrap` command of a guide stores, without DOMAIN."""
-    text = COMMAND.findall(GUIDES[guide])[number].replace("\\\n", " ")
-    values = dict(word.split("=", 1) for word in shlex.split(text))
-    given = {name: values[name.upper()] for name in ARGUMENTS if name.upper() in values and name != "domain"}
-    return requested_settings(given, values.get("SET", "").split())
+    """Return the settings that a `make bootstrap` command of a guide stores, without DOMAIN, by a dry run of make."""
+    command = f"make --dry-run --old-file .venv/installed bootstrap {COMMAND.findall(GUIDES[guide])[number]}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    dry_run = ["bash", "-c", command]
+    output = subprocess.run(dry_run, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    arguments = shlex.split(output.replace("\\\n", " ").partition("-m infrastructure ")[2])
+    chosen = _parser().parse_args(arguments)
+    given = {name: value for name in ARGUMENTS if name != "domain" and (value := getattr(chosen, name))}
+    return requested_settings(given, chosen.set)
 
 
 @cache
