@@ -53,6 +53,12 @@ def profile_from_claims(claims: Mapping[str, Any]) -> Profile:
     )
 
 
+def claim_names() -> tuple[str, ...]:
+    """Return the settings on which `profile_from_claims` depends."""
+    names = settings()
+    return names.auth_claim_username, names.auth_claim_name, names.auth_claim_email, names.auth_claim_email_verified
+
+
 def is_operator_by_claims(claims: Mapping[str, Any]) -> bool:
     """Return whether the first claim of AUTH_CLAIM_GROUPS contains AUTH_OPERATOR_GROUP. A single group can be text."""
     groups = next(groups_from_claims(claims), [])

@@ -17,7 +17,7 @@ from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.crypto.encryption import DecryptionError
-from chalicelib.kernel.identity.claims import Profile, profile_from_claims
+from chalicelib.kernel.identity.claims import Profile, claim_names, profile_from_claims
 from chalicelib.kernel.identity.discovery import fetch_discovery_document, require_https_unless_local
 from chalicelib.kernel.outbound.circuit_breaker import CircuitBreaker, CircuitOpen
 from chalicelib.kernel.outbound.json_client import JsonNotReceived, get_json_object
@@ -58,8 +58,9 @@ class TokenOwner:
 
     @property
     def key(self) -> ItemKey:
-        """Return the key of the item with the response for this token."""
-        return userinfo_key(hashlib.sha256(json.dumps([self.issuer, self.subject, self.token]).encode()).hexdigest())
+        """Return the key of the item with the response for this token, as the settings name the claims now."""
+        parts = [self.issuer, self.subject, self.token, *claim_names()]
+        return userinfo_key(hashlib.sha256(json.dumps(parts).encode()).hexdigest())
 
 
 class Userinfo:
@@ -113,7 +114,7 @@ def reset_userinfo() -> None:
 
 
 def userinfo_key(digest: str) -> ItemKey:
-    """Return the key of the item with a userinfo response. `digest`: the SHA-256 of issuer, subject and token."""
+    """Return the key of the item with a userinfo response. `digest`: the SHA-256 in `TokenOwner.key`."""
     return f"USERINFO#{digest}", "#"
 
 

@@ -90,6 +90,12 @@ def test_the_endpoint_is_asked_once_for_a_token_across_processes_and_not_after_a
     assert {item["ttl"] - int(time.time()) for item in memory_aws.all_items() if "sealed" in item} >= {90}
 
 
+def test_changed_names_of_claims_apply_at_once(provider, zoe, configure):
+    assert verify_token(zoe.credential).name == "Zoë"
+    configure(auth_claim_name="preferred_username")
+    assert verify_token(zoe.credential).name == "zoe"
+
+
 def test_a_response_that_a_removed_key_encrypted_is_requested_again(api, provider, zoe, configure):
     create_organization(api, zoe)
     userinfo.reset_userinfo()
