@@ -26,7 +26,14 @@ ARGUMENTS: Final = {
 }
 """The setting for each argument."""
 
-_MANAGED_SETTINGS: Final = frozenset({*ARGUMENTS.values(), *secrets.SECRETS.values(), "STAGE", "AWS_ENDPOINT_URL"})
+_MANAGED_SETTINGS: Final = frozenset(
+    {
+        *ARGUMENTS.values(),
+        *secrets.SECRETS.values(),
+        *(queue_setting(queue).upper() for queue in QUEUES),
+        *("STAGE", "AWS_ENDPOINT_URL", "EXPORTS_BUCKET", "AUDIT_PUBLIC_KEYS", "AUDIT_FORMER_PUBLIC_KEYS"),
+    }
+)
 """Settings that have an argument of their own, or that the commands set."""
 
 _REQUIRED_ARGUMENTS: Final = {

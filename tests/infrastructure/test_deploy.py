@@ -65,6 +65,7 @@ def deployed(bootstrapped):
         (("--set", "AUTH_CLAIMS=email"), {}, "SET: there is no setting AUTH_CLAIMS"),
         (("--set", "DATA_KEY=x"), {}, "SET: DATA_KEY cannot be set so"),
         (("--set", "AUTH_AUDIENCE=x"), {}, "SET: AUTH_AUDIENCE cannot be set so"),
+        (("--set", "JOBS_QUEUE_URL=x"), {}, "SET: JOBS_QUEUE_URL cannot be set so"),
         (("--set", "AUTH_USERINFO"), {}, "SET: AUTH_USERINFO needs a value"),
         (("--set", "AUTH_USERINFO=perhaps"), {}, "AUTH_USERINFO: Input should be a valid boolean"),
         ((), {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "No AWS credentials were found"),
