@@ -18,13 +18,18 @@ from chalicelib.kernel.core.problems import Problem, internal_error
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.execution.pipeline import execute_or_raise_problem
+from chalicelib.kernel.http.client_address import client_address, without_edge_secret
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.request import EXPOSED_HEADERS, Request, Response
 
 _ALLOWED_REQUEST_HEADERS: Final = (
     "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
 )
+_PATHS_WITH_HEAD: Final = ("/sites/resolve",)
+"""Paths whose GET operation also accepts HEAD. A CDN forwards the method with which a visitor requests a page."""
+
 _NO_CONTENT: Final = 204
+_UNKNOWN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - a placeholder, no address to listen on
 
 
 def create_blueprints() -> Iterable[Blueprint]:
@@ -33,7 +38,8 @@ def create_blueprints() -> Iterable[Blueprint]:
     methods: dict[str, list[str]] = {}
     for group, method, path, target in ROUTES:
         blueprint = groups.setdefault(group, Blueprint(f"chalicelib.entrypoints.http.{group}"))
-        blueprint.route(path, methods=[method], content_types=["*/*"], name=target.rpartition(":")[2])(
+        accepted = [method, "HEAD"] if method == "GET" and path in _PATHS_WITH_HEAD else [method]
+        blueprint.route(path, methods=accepted, content_types=["*/*"], name=target.rpartition(":")[2])(
             _build_view_function(blueprint, target)
         )
         methods.setdefault(path, []).append(method)
@@ -45,7 +51,10 @@ def create_blueprints() -> Iterable[Blueprint]:
 
 def _build_view_function(blueprint: Blueprint, function_path: str) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
-        return _handle_request(_from_chalice_request(blueprint.current_request), function_path)
+        response = _handle_request(_from_chalice_request(blueprint.current_request), function_path)
+        if blueprint.current_request.method == "HEAD":
+            response.body = ""  # The response to GET without its content (RFC 9110, section 9.3.2).
+        return response
 
     return view
 
@@ -91,15 +100,17 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
     }
     path = re.sub(r"{(\w+)}", lambda match: raw_parameters[match[1]], request.path)
     full_path = (request.context.get("path") or path).rstrip("/")  # The gateway ignores a trailing slash.
+    headers = {ascii_lower(name): value for name, value in request.headers.items()}
+    connection_address = request.context.get("identity", {}).get("sourceIp") or _UNKNOWN_ADDRESS
     return Request(
-        method=request.method,
+        method="GET" if request.method == "HEAD" else request.method,
         path=path,
         parameters=parameters,
         query=request.query_params._dict if request.query_params else {},  # noqa: SLF001 - MultiDict has no public accessor for it
-        headers={ascii_lower(name): value for name, value in request.headers.items()},
+        headers=without_edge_secret(headers),
         body=body if isinstance(body := request.raw_body, bytes) else body.encode(),
         id=request.context.get("requestId") or str(uuid7()),
-        ip=request.context.get("identity", {}).get("sourceIp") or "0.0.0.0",  # noqa: S104 - placeholder for an unknown address
+        ip=client_address(headers, connection_address),
         base=full_path.removesuffix(path) if full_path.endswith(path) else "",
     )
 

@@ -60,7 +60,8 @@ def test_every_path_rejects_other_methods_and_responds_to_preflight_requests(api
         for method in {*METHODS} - own_methods:
             response = api.request(method, url)
             assert response.status_and_code == "405 method_not_allowed", (method, path)
-            assert split_header(response.headers["Allow"]) == own_methods, (method, path)
+            head = {"HEAD"} if path == "/sites/resolve" else set()  # Which a CDN forwards from visitors.
+            assert split_header(response.headers["Allow"]) == own_methods | head, (method, path)
         headers = {"Origin": "https://app.example", "Access-Control-Request-Method": operations[0].method}
         answer = api.request("OPTIONS", url, headers=headers)
         assert answer.status == 204, path

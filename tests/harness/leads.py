@@ -1,5 +1,6 @@
 """Leads, created by anonymous visitors and processed by operators."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
@@ -31,11 +32,19 @@ class CreatedLead(CreatedRecord):
         return {"Lead-Token": self.token}
 
 
-def post_lead(api: ApiClient, email: str = EMAIL_ADDRESS, *, ip: str = "", **fields: Any) -> ApiResponse:
+def post_lead(
+    api: ApiClient,
+    email: str = EMAIL_ADDRESS,
+    *,
+    ip: str = "",
+    headers: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> ApiResponse:
     """Send a lead, by default from a new IP address each time, and return the response."""
     number = next(_hosts)
     body = {"contactName": "Charles Babbage", "contactEmail": email, **fields}
-    return api.post("/public/leads", json=body, ip=ip or f"198.51.{number // 250 % 250}.{number % 250}")
+    address = ip or f"198.51.{number // 250 % 250}.{number % 250}"
+    return api.post("/public/leads", json=body, ip=address, headers=headers)
 
 
 def create_lead(api: ApiClient, email: str = EMAIL_ADDRESS, **fields: Any) -> CreatedLead:

@@ -49,6 +49,7 @@ _CLAIM_SETTINGS: Final = (
 URL_PREFIX: Final = re.compile(r"https?://[^/?#]+")
 """Beginning of an http or https URL with a host."""
 
+_SHA256_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LOOPBACK_URL: Final = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/]|$)")
 EMAIL_PATTERN: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 """Pattern of an operator's e-mail address."""
@@ -103,6 +104,13 @@ class Settings(SettingsSection):
         description=(
             "Requests per minute without a valid credential from each client network (an IPv4 address or a 64-bit IPv6"
             " network). 0: unlimited."
+        ),
+    )
+    edge_secret_digests: str = Field(
+        "",
+        description=(
+            "SHA-256 digests, in hexadecimal and separated by commas, of the secrets with which an edge such as"
+            " CloudFront proves that it may state the visitor's address. Empty: no edge may."
         ),
     )
     cors_origins: str = Field("*", description="Origins of browser clients, separated by commas. *: any.")
@@ -213,6 +221,14 @@ class Settings(SettingsSection):
         if not (URL_PREFIX.match(value) and safe):
             raise ValueError("must be an https URL such as https://api.example.com")
         return value.rstrip("/")
+
+    @field_validator("edge_secret_digests")
+    @classmethod
+    def _require_sha256_digests(cls, value: str) -> str:
+        digests = [digest.strip() for digest in value.split(",") if value]
+        if not all(_SHA256_DIGEST.fullmatch(digest) for digest in digests):
+            raise ValueError("must be SHA-256 digests of 64 hexadecimal digits in lower case, separated by commas")
+        return ",".join(digests)
 
     @field_validator(*_REQUIRED_WHEN_DEPLOYED)
     @classmethod

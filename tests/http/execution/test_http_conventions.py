@@ -300,3 +300,12 @@ class TestConditionalRequests:
         record = api.get(path, caller=ada).json
         assert (statuses, record["version"]) == ([200] * 5, 6)
         assert [record[field] for field in fields] == ["set"] * 5
+
+
+class TestHead:
+    @pytest.mark.usefixtures("home_page")
+    def test_a_visit_by_head_is_answered_like_one_by_get_but_without_a_body(self, api, site):
+        options = {"query": {"host": site.record["host"]}}
+        get, head = (api.request(method, "/sites/resolve", **options).expect(200) for method in ("GET", "HEAD"))
+        assert head.comparable_content == (*get.comparable_content[:2], "")
+        assert api.request("HEAD", "/sites/resolve", **options, headers={"If-None-Match": get.etag}).status == 304
