@@ -164,6 +164,15 @@ template: .venv/installed ## write a CloudFormation template of a stage's functi
 delete: .venv/installed ## remove a stage's functions, roles and API, but not its data (STAGE=prod)
 	@$(BIN)/python -m infrastructure delete $(STAGED)
 
+.PHONY: edge
+edge: .venv/installed ## create or update CloudFront in front of a stage's API, for its sites (STAGE=prod HOSTS= CERTIFICATE= CUSTOM_DOMAINS=1)
+	@$(BIN)/python -m infrastructure edge $(STAGED) --hosts '$(HOSTS)' --certificate '$(CERTIFICATE)' \
+		$(if $(filter-out 0,$(CUSTOM_DOMAINS)),--custom-domains)
+
+.PHONY: edge-secret
+edge-secret: .venv/installed ## print the secret that an edge of your own sends to a stage's API (STAGE=prod)
+	@$(BIN)/python -m infrastructure edge-secret $(STAGED)
+
 .PHONY: renew-seals
 renew-seals: .venv/installed ## replace the seals of log entries after a rotation of SEAL_KEY (STAGE=prod)
 	@$(BIN)/python -m local renew-seals $(STAGED)

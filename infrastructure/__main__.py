@@ -1,11 +1,14 @@
-"""Command line `python -m infrastructure`: bootstrap, package, deploy, template, rotate, delete."""
+"""Command line `python -m infrastructure`: bootstrap, package, deploy, template, edge, rotate, delete."""
 
 import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from infrastructure.names import parse_stage_name, primary_stage_name
+
+_ROTATABLE_SECRETS: Final = ("audit-signing-key", "seal-key", "entry-key", "data-key", "token-key", "edge-secret")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,6 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_stage(template)
     template.set_defaults(command=_template)
 
+    _add_edge(commands.add_parser("edge", help="create or update CloudFront in front of the API, for published sites"))
+
+    edge_secret = commands.add_parser("edge-secret", help="print the secret that an edge of your own sends to the API")
+    _add_stage(edge_secret)
+    edge_secret.set_defaults(command=_edge_secret)
+
     _add_rotate(commands.add_parser("rotate", help="replace a secret by a new key, in three steps"))
 
     delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
@@ -70,9 +79,17 @@ def _add_bootstrap(bootstrap: argparse.ArgumentParser) -> None:
     bootstrap.set_defaults(command=_bootstrap)
 
 
+def _add_edge(edge: argparse.ArgumentParser) -> None:
+    _add_stage(edge)
+    edge.add_argument("--hosts", type=_text, help="hosts of sites, separated by commas (default: *.sites.DOMAIN)")
+    edge.add_argument("--certificate", type=_text, help="ARN of a certificate in us-east-1 (default: request one)")
+    edge.add_argument("--custom-domains", action="store_true", help="also serve custom domains of tenants")
+    edge.set_defaults(command=_edge)
+
+
 def _add_rotate(rotate: argparse.ArgumentParser) -> None:
     _add_stage(rotate)
-    rotate.add_argument("secret", choices=("audit-signing-key", "seal-key", "entry-key", "data-key", "token-key"))
+    rotate.add_argument("secret", choices=_ROTATABLE_SECRETS)
     rotate.add_argument("step", choices=("begin", "switch", "finish", "return"), help="deploy after each step")
     rotate.add_argument("--at-once", action="store_true", help="do not wait until the previous key's data expires")
     rotate.set_defaults(command=_rotate)
@@ -122,6 +139,22 @@ def _template(chosen: argparse.Namespace) -> int:
     from infrastructure.deploy import package
 
     package(chosen.stage)
+    return 0
+
+
+def _edge(chosen: argparse.Namespace) -> int:
+    from infrastructure.edge import create_or_update_edge
+
+    create_or_update_edge(
+        chosen.stage, hosts=chosen.hosts, certificate=chosen.certificate, custom_domains=chosen.custom_domains
+    )
+    return 0
+
+
+def _edge_secret(chosen: argparse.Namespace) -> int:
+    from infrastructure.edge import print_edge_secret
+
+    print_edge_secret(chosen.stage)
     return 0
 
 

@@ -30,10 +30,10 @@ class CommandError(Exception):
 
 
 @cache
-def client(service: str) -> Any:
-    """Return the client of a service. It retries throttled calls with increasing delays."""
+def client(service: str, region: str | None = None) -> Any:
+    """Return the client of a service, by default in the command's region. It retries throttled calls after delays."""
     config = Config(retries={"mode": "adaptive", "total_max_attempts": 10}, connect_timeout=10)
-    return _session().client(service, config=config)
+    return _session().client(service, region, config=config)
 
 
 @cache

@@ -170,7 +170,11 @@ def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> di
             print(f"Created the secret {secret}.")
         access_log.enable_logging(stage)
         found = secrets.read_settings(stage)
-        return {**found, "AUDIT_PUBLIC_KEYS": secrets.public_keys_setting(found["AUDIT_SIGNING_KEY"])}
+        return {
+            **found,
+            "AUDIT_PUBLIC_KEYS": secrets.public_keys_setting(found["AUDIT_SIGNING_KEY"]),
+            "EDGE_SECRET_DIGESTS": secrets.edge_secret_digests_setting(secrets.read_edge_secrets(stage)),
+        }
 
 
 def _former_seals_setting(known: Mapping[str, str]) -> dict[str, str]:

@@ -13,17 +13,20 @@ _FAILED: Final = ("CREATE_FAILED", "UPDATE_FAILED", "DELETE_FAILED")
 _UNFINISHED: Final = ("CREATE_FAILED", "UPDATE_FAILED")
 
 
-def create_or_update_stack(name: str, template: str, parameters: Mapping[str, str]) -> Mapping[str, str]:
+def create_or_update_stack(
+    name: str, template: str, parameters: Mapping[str, str], *, region: str | None = None
+) -> Mapping[str, str]:
     """Create or update a stack, and return its outputs. Omitted parameters keep their values.
 
-    A failed creation is not rolled back; the next run continues it. A failed update is rolled back. Raises CommandError
-    with CloudFormation's reason for each failed resource.
+    `region`: the region of the stack, by default that of the command. A failed creation is not rolled back, and the
+    next run continues it. A failed update is rolled back. Raises CommandError with CloudFormation's reason for each
+    failed resource.
     """
     with translate_errors():
-        former = _describe_stack(name)
+        former = _describe_stack(name, region)
         if former is None:
             print(f"Creating the stack {name}. This takes a few minutes.", flush=True)
-            client("cloudformation").create_stack(
+            client("cloudformation", region).create_stack(
                 StackName=name,
                 TemplateBody=_minify(template),
                 Parameters=_parameter_list(parameters),
@@ -31,19 +34,19 @@ def create_or_update_stack(name: str, template: str, parameters: Mapping[str, st
                 EnableTerminationProtection=True,
                 Capabilities=["CAPABILITY_NAMED_IAM"],
             )
-            _wait_for(name, "stack_create_complete")
-        elif _start_update(name, template, parameters, former):
+            _wait_for(name, region, "stack_create_complete")
+        elif _start_update(name, region, template, parameters, former):
             print(f"Updating the stack {name}.", flush=True)
-            _wait_for(name, "stack_update_complete")
+            _wait_for(name, region, "stack_update_complete")
         else:
             print(f"The stack {name} is up to date.")
-        return _outputs_of(_describe_stack(name) or {})
+        return _outputs_of(_describe_stack(name, region) or {})
 
 
 def stack_outputs(name: str) -> Mapping[str, str]:
     """Return the outputs of a stack. Raises CommandError if it does not exist."""
     with translate_errors():
-        found = _describe_stack(name)
+        found = _describe_stack(name, None)
     if found is None:
         raise CommandError(
             f"The stack {name} does not exist in this account and region. Create it with `make bootstrap`."
@@ -51,10 +54,10 @@ def stack_outputs(name: str) -> Mapping[str, str]:
     return _outputs_of(found)
 
 
-def stack_parameters(name: str) -> Mapping[str, str]:
+def stack_parameters(name: str, *, region: str | None = None) -> Mapping[str, str]:
     """Return the parameters of a stack. The result is empty if it does not exist."""
     with translate_errors():
-        found = _describe_stack(name) or {}
+        found = _describe_stack(name, region) or {}
     return {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
 
 
@@ -75,14 +78,16 @@ def identity_domain(name: str, domain: str) -> str:
     return ""
 
 
-def _start_update(name: str, template: str, parameters: Mapping[str, str], former: Mapping[str, Any]) -> bool:
+def _start_update(
+    name: str, region: str | None, template: str, parameters: Mapping[str, str], former: Mapping[str, Any]
+) -> bool:
     status = former["StackStatus"]
     if status.endswith("_IN_PROGRESS"):
         raise CommandError(f"The stack {name} is being changed ({status}). Wait until it is complete, then try again.")
     if status in ("UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED"):
         raise CommandError(
             f"The stack {name} is in status {status}. docs/guides/deployment.md describes what to do.\n"
-            f"{_failed_events(name, former)}"
+            f"{_failed_events(name, region, former)}"
         )
     declared = json.loads(template).get("Parameters", {})
     unchanged = [p["ParameterKey"] for p in former.get("Parameters", [])]
@@ -92,7 +97,7 @@ def _start_update(name: str, template: str, parameters: Mapping[str, str], forme
         if key in declared and key not in parameters
     ]
     try:
-        client("cloudformation").update_stack(
+        client("cloudformation", region).update_stack(
             StackName=name,
             TemplateBody=_minify(template),
             Parameters=_parameter_list(parameters) + same,
@@ -106,22 +111,21 @@ def _start_update(name: str, template: str, parameters: Mapping[str, str], forme
     return True
 
 
-def _wait_for(name: str, waiter_name: str) -> None:
-    waiter = client("cloudformation").get_waiter(waiter_name)
+def _wait_for(name: str, region: str | None, waiter_name: str) -> None:
+    waiter = client("cloudformation", region).get_waiter(waiter_name)
     try:
         waiter.wait(StackName=name, WaiterConfig=_WAITER_CONFIG)
     except WaiterError:
-        stack = _describe_stack(name) or {"StackStatus": "deleted"}
+        stack = _describe_stack(name, region) or {"StackStatus": "deleted"}
         raise CommandError(
             f"The stack {name} failed ({stack['StackStatus']}). Fix the cause, then run the command again to continue."
-            f"\n{_failed_events(name, stack)}"
+            f"\n{_failed_events(name, region, stack)}"
         ) from None
 
 
-def _failed_events(name: str, stack: Mapping[str, Any]) -> str:
-    pages = (
-        client("cloudformation").get_paginator("describe_stack_events").paginate(StackName=stack.get("StackId", name))
-    )
+def _failed_events(name: str, region: str | None, stack: Mapping[str, Any]) -> str:
+    paginator = client("cloudformation", region).get_paginator("describe_stack_events")
+    pages = paginator.paginate(StackName=stack.get("StackId", name))
     failed = []
     for event in (event for page in pages for event in page["StackEvents"]):
         if event["ResourceStatus"] in _FAILED and "cancelled" not in event.get("ResourceStatusReason", ""):
@@ -136,9 +140,9 @@ def _failed_events(name: str, stack: Mapping[str, Any]) -> str:
     return "\n".join(reversed(failed)) or "  CloudFormation reports no reason."
 
 
-def _describe_stack(name: str) -> Mapping[str, Any] | None:
+def _describe_stack(name: str, region: str | None) -> Mapping[str, Any] | None:
     try:
-        stacks: list[Mapping[str, Any]] = client("cloudformation").describe_stacks(StackName=name)["Stacks"]
+        stacks: list[Mapping[str, Any]] = client("cloudformation", region).describe_stacks(StackName=name)["Stacks"]
     except ClientError as error:
         if "does not exist" in str(error):
             return None

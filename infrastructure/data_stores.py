@@ -133,13 +133,13 @@ def _exports_bucket() -> dict[str, Any]:
         "ExpirationInDays": MAX_EXPORT_DAYS + EXPORT_RETENTION_DAYS + 1,
         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": MAX_EXPORT_DAYS},
     }
-    return _bucket("exports", {"LifecycleConfiguration": {"Rules": [rule]}})
+    return private_bucket("exports", {"LifecycleConfiguration": {"Rules": [rule]}})
 
 
 def _anchors_bucket() -> dict[str, Any]:
     retention = {"Mode": {"Fn::If": ["IsProd", "COMPLIANCE", "GOVERNANCE"]}, "Years": ANCHOR_LOCK_YEARS}
     lock = {"ObjectLockEnabled": "Enabled", "Rule": {"DefaultRetention": retention}}
-    return _bucket(
+    return private_bucket(
         "anchors",
         {
             "ObjectLockEnabled": True,
@@ -149,7 +149,8 @@ def _anchors_bucket() -> dict[str, Any]:
     )
 
 
-def _bucket(purpose: str, properties_of_purpose: dict[str, Any]) -> dict[str, Any]:
+def private_bucket(purpose: str, properties_of_purpose: dict[str, Any]) -> dict[str, Any]:
+    """Return a bucket without access control lists and public access."""
     closed = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
     by_s3 = {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}  # For the same reasons as the table.
     properties = {

@@ -4,7 +4,7 @@ Each is a key from GenerateDataKeyWithoutPlaintext. Its parameter has the form o
 several separated by commas. A parameter is useless without access to KMS.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
@@ -12,12 +12,19 @@ from typing import Final, Literal
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import WRAPPED_KEY_PREFIX
 from chalicelib.kernel.crypto.checkpoints import public_key
-from chalicelib.kernel.crypto.keyrings import KeyPurpose
+from chalicelib.kernel.crypto.keyrings import KEY_CONTEXT, KeyPurpose
+from chalicelib.kernel.http.client_address import edge_secret_digest
 from infrastructure.account import CommandError, client
 from infrastructure.names import Stage
 
 SECRETS: Final[Mapping[str, str]] = {purpose.value: purpose.setting_name.upper() for purpose in KeyPurpose}
 """The setting of each secret: `DATA_KEY` for `data-key`."""
+
+EDGE_SECRET: Final = "edge-secret"  # noqa: S105 - the name of a secret is not a secret
+"""The secret with which an edge proves to the API that it may state visitors' addresses. Functions know its digest."""
+
+STORED_SECRETS: Final = (*SECRETS, EDGE_SECRET)
+"""The secrets that `bootstrap` creates and that can be rotated."""
 
 FORMER_PUBLIC_KEYS: Final = "audit-former-public-keys"
 """The parameter with the public keys of retired signing keys. It is created with the first of them."""
@@ -27,6 +34,7 @@ FINISH_DELAYS: Final[Mapping[str, tuple[timedelta, str]]] = {
     "seal-key": (timedelta(0), ""),
     "entry-key": (timedelta(days=1), "pending entries of a log that is not processed"),
     "data-key": (timedelta(days=2), "stored responses of an Idempotency-Key, which expire after a day"),
+    EDGE_SECRET: (timedelta(0), ""),
     "token-key": (timedelta(days=91), "tokens of leads, which are valid for 90 days; all other tokens expire earlier"),
 }
 """How long `finish` waits after `switch`, and for which data of the previous key. Includes a day to deploy."""
@@ -64,7 +72,7 @@ def create_missing_secrets(stage: Stage) -> list[str]:
     The stage's KMS key must exist. The function can be repeated, interrupted and run concurrently: the first stored
     value of a secret wins.
     """
-    return [secret for secret in SECRETS if _create_if_missing(stage, secret)]
+    return [secret for secret in STORED_SECRETS if _create_if_missing(stage, secret)]
 
 
 def read_settings(stage: Stage) -> dict[str, str]:
@@ -79,6 +87,19 @@ def read_settings(stage: Stage) -> dict[str, str]:
         **{setting: values[name] for name, setting in names.items()},
         "AUDIT_FORMER_PUBLIC_KEYS": values.get(former, ""),
     }
+
+
+def read_edge_secrets(stage: Stage) -> list[str]:
+    """Return the listed secrets of the edge in plaintext, the current one first. Raises CommandError if it is missing.
+
+    Each is a text of 64 hexadecimal digits, as the edge sends it.
+    """
+    return [_decrypt(EDGE_SECRET, key).hex() for key in _load_secret(stage, EDGE_SECRET).keys]
+
+
+def edge_secret_digests_setting(edge_secrets: Iterable[str]) -> str:
+    """Return the value of EDGE_SECRET_DIGESTS for the secrets of the edge."""
+    return ",".join(map(edge_secret_digest, edge_secrets))
 
 
 def public_keys_setting(signing_keys: str) -> str:
@@ -160,6 +181,8 @@ def _switch(stage: Stage, stored: _StoredSecret) -> str:
     until = f" It waits {format_days(wait)} for {what}." if what else ""
     command, _ = REPLACEMENT_COMMANDS.get(stored.secret, ("", ""))
     again = f" Then run `{_LOCAL} {command} --stage {stage.name}`." if command else ""
+    if stored.secret == EDGE_SECRET:
+        again = f" Then run `make edge STAGE={stage.name}`, or give your edge what `make edge-secret` prints."
     return (
         f"Switched to the new key of {stored.secret}. {_deploy_advice(stage)}.{again} The last step is `finish`.{until}"
     )
@@ -240,11 +263,18 @@ def _add_retired_public_key(stage: Stage, former: str) -> None:
 
 
 def _public_key_of(signing: str) -> bytes:
-    ciphertext = from_base64(signing.removeprefix(WRAPPED_KEY_PREFIX))
-    seed = client("kms").decrypt(
-        CiphertextBlob=ciphertext, EncryptionContext=KeyPurpose.AUDIT_SIGNING_KEY.kms_encryption_context
-    )
-    return public_key(seed["Plaintext"])
+    return public_key(_decrypt(KeyPurpose.AUDIT_SIGNING_KEY.value, signing))
+
+
+def _decrypt(secret: str, wrapped_key: str) -> bytes:
+    ciphertext = from_base64(wrapped_key.removeprefix(WRAPPED_KEY_PREFIX))
+    answer = client("kms").decrypt(CiphertextBlob=ciphertext, EncryptionContext=_encryption_context(secret))
+    plaintext: bytes = answer["Plaintext"]
+    return plaintext
+
+
+def _encryption_context(secret: str) -> dict[str, str]:
+    return {**KEY_CONTEXT, "purpose": secret}
 
 
 def _create_if_missing(stage: Stage, secret: str) -> bool:
@@ -261,6 +291,6 @@ def _create_if_missing(stage: Stage, secret: str) -> bool:
 
 def _new_key(stage: Stage, secret: str) -> str:
     answer = client("kms").generate_data_key_without_plaintext(
-        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=KeyPurpose(secret).kms_encryption_context
+        KeyId=stage.key_alias, KeySpec="AES_256", EncryptionContext=_encryption_context(secret)
     )
     return WRAPPED_KEY_PREFIX + to_base64(answer["CiphertextBlob"])

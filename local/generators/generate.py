@@ -81,6 +81,13 @@ def stack_json() -> str:
     return json.dumps(build_template(function_names(app)), indent=1) + "\n"
 
 
+def edge_json() -> str:
+    """Return the template of the stack with a stage's edge."""
+    from infrastructure.edge_template import build_template
+
+    return json.dumps(build_template(), indent=1) + "\n"
+
+
 def table_page() -> str:
     """Return the page that describes the table."""
     from local.generators.table_document import table_page
@@ -137,6 +144,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "chalicelib/features/sites/rendering/models/renderer_version.py": renderer_source,
     "infrastructure/template.json": template_json,
     "infrastructure/stack.json": stack_json,
+    "infrastructure/edge.json": edge_json,
     "docs/reference/table.md": table_page,
     "docs/operations/logs.md": logs_page,
     "docs/guides/deployment.md": deployment_page,

@@ -66,7 +66,7 @@ def stack(monkeypatch):
     """CloudFormation, with stubbed responses."""
     monkeypatch.setattr(cloudformation, "_WAITER_CONFIG", {"Delay": 0, "MaxAttempts": 2})
     client, stubber = stubbed_client("cloudformation")
-    monkeypatch.setattr(cloudformation, "client", lambda _: client)
+    monkeypatch.setattr(cloudformation, "client", lambda *_: client)
     with stubber:
         yield stubber
         stubber.assert_no_pending_responses()

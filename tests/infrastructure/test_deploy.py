@@ -8,6 +8,7 @@ import pytest
 
 from app import app
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.http.client_address import edge_secret_digest
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies
@@ -50,6 +51,8 @@ def bootstrapped(account):
 def deployed(bootstrapped):
     output = bootstrapped.deploy({"id": "a-migration", "state": "applied", "error": None, "duration_ms": 7})
     assert "a-migration: applied." in output
+    (digest,) = bootstrapped.variables()["EDGE_SECRET_DIGESTS"].split(",")
+    assert edge_secret_digest(bootstrapped.run_checked("edge-secret", "--stage", "prod").strip()) == digest
     assert f"curl {bootstrapped.variables()['PUBLIC_URL']}/status" in output
     return bootstrapped
 
@@ -85,7 +88,7 @@ def test_bootstrap_lists_all_missing_options_and_deploy_requires_a_bootstrapped_
     assert account.client("cloudformation").list_stacks()["StackSummaries"] == []
 
 
-@pytest.mark.parametrize("command", ["bootstrap", "deploy", "template", "delete"])
+@pytest.mark.parametrize("command", ["bootstrap", "deploy", "template", "edge", "edge-secret", "delete"])
 def test_make_requires_the_name_of_the_stage(command):
     for argument, code, text in (
         ("STAGE=", 2, f"Name the stage: make {command} STAGE=prod"),

@@ -14,7 +14,7 @@ from chalicelib.kernel.work import queues
 from infrastructure import account, configuration
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.names import Stage
-from infrastructure.secrets import SECRETS, create_missing_secrets, public_keys_setting, read_settings
+from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, public_keys_setting, read_settings
 from local.__main__ import main as local
 from local.paths import ROOT
 from local.tools import redrive as redriving
@@ -82,7 +82,7 @@ def stage(configure, monkeypatch):
     monkeypatch.setattr("local.server.configuration.use_stage_or_run", lambda *_: None)
     yield
     account.client("kms").delete_alias(AliasName=STAGE.key_alias)
-    names = [STAGE.parameter_name(name) for name in SECRETS]
+    names = [STAGE.parameter_name(name) for name in STORED_SECRETS]
     account.client("ssm").delete_parameters(Names=[*names, STAGE.parameter_name("audit-former-public-keys")])
 
 
@@ -120,13 +120,20 @@ def run_local(used_actions: UsedActions, *command: str) -> set[str]:
 
 
 @pytest.mark.usefixtures("stage")
-@pytest.mark.parametrize("secret", ["audit-signing-key", "entry-key", "token-key"])
+@pytest.mark.parametrize("secret", ["audit-signing-key", "entry-key", "token-key", "edge-secret"])
 def test_each_step_of_a_rotation_uses_the_documented_actions(secret, used_actions):
     finish = "rotate … audit-signing-key finish" if secret == "audit-signing-key" else "rotate … finish"
     assert rotate(used_actions, secret, "begin") == documented_actions("rotate … begin")
     assert rotate(used_actions, secret, "switch") == documented_actions("rotate … switch")
     assert rotate(used_actions, secret, "finish") == documented_actions(finish)
     assert rotate(used_actions, secret, "return") == documented_actions("rotate … return")
+
+
+@pytest.mark.usefixtures("stage")
+def test_printing_the_secret_of_the_edge_uses_the_documented_actions(used_actions):
+    used_actions.clear()
+    assert infrastructure(["edge-secret", "--stage", "dev"]) == 0
+    assert used_actions == documented_actions("edge-secret")
 
 
 @pytest.mark.usefixtures("organization_with_data")

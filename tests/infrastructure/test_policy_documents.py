@@ -142,10 +142,10 @@ def test_each_partition_is_writable_only_by_the_listed_functions(functions, key)
 def test_the_guide_lists_every_service_that_the_deployment_commands_use():
     guide = (ROOT / "docs/guides/deployment.md").read_text()
     chapter = guide.partition("### Permissions of operators")[2].partition("\n## ")[0]
-    stack = json.loads((ROOT / "infrastructure/stack.json").read_text())
+    stacks = [json.loads((ROOT / f"infrastructure/{name}.json").read_text()) for name in ("stack", "edge")]
     sources = "".join(file.read_text() for file in (ROOT / "infrastructure").glob("*.py"))
-    used = {resource["Type"].split("::")[1].lower() for resource in stack["Resources"].values()}
-    used |= set(re.findall(r"client\((?:stage, )?\"([a-z]+)\"\)", sources))
+    used = {resource["Type"].split("::")[1].lower() for stack in stacks for resource in stack["Resources"].values()}
+    used |= set(re.findall(r"client\((?:stage, )?\"([a-z]+)\"[,)]", sources))
     needs_no_permission = {"sts"}
     assert {service for service in used if f"`{service}`" not in chapter} <= needs_no_permission
-    assert {"dynamodb", "kms", "ssm", "lambda", "apigateway"} <= used
+    assert {"dynamodb", "kms", "ssm", "lambda", "apigateway", "cloudfront", "acm"} <= used

@@ -1,6 +1,7 @@
 """Secrets are created once and never shown. A rotation has three steps, which run only in their order."""
 
 import json
+import re
 from typing import Any
 from unittest.mock import patch
 
@@ -11,6 +12,7 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.crypto.checkpoints import public_key
 from chalicelib.kernel.crypto.keyrings import KeyPurpose
+from chalicelib.kernel.http.client_address import edge_secret_digest
 from infrastructure import account, secrets
 from infrastructure.__main__ import main
 from infrastructure.account import CommandError
@@ -19,9 +21,12 @@ from infrastructure.secrets import (
     FINISH_DELAYS,
     REPLACEMENT_COMMANDS,
     SECRETS,
+    STORED_SECRETS,
     awaits_data_replacement,
     create_missing_secrets,
+    edge_secret_digests_setting,
     public_keys_setting,
+    read_edge_secrets,
     read_settings,
     record_data_replaced,
     rotate,
@@ -51,12 +56,28 @@ def decrypt(wrapped_key, purpose):
 def test_each_secret_is_created_once_for_its_purpose(stage):
     with pytest.raises(CommandError, match=f"Missing parameters: .*token-key. Run `make bootstrap STAGE={stage.name}`"):
         read_settings(stage)
-    assert create_missing_secrets(stage) == list(SECRETS)
+    assert create_missing_secrets(stage) == list(STORED_SECRETS)
     settings = read_settings(stage)
     assert settings.keys() == {*SECRETS.values(), "AUDIT_FORMER_PUBLIC_KEYS"}
     assert len({decrypt(settings[setting], secret) for secret, setting in SECRETS.items()}) == len(SECRETS) == 5
     assert create_missing_secrets(stage) == []
     assert read_settings(stage) == settings
+
+
+def test_the_secret_of_the_edge_is_rotated_and_the_functions_get_only_its_digests(stage):
+    with pytest.raises(CommandError, match="There is no parameter"):
+        read_edge_secrets(stage)
+    create_missing_secrets(stage)
+    (first,) = read_edge_secrets(stage)
+    assert re.fullmatch("[0-9a-f]{64}", first)
+    rotate(stage, "edge-secret", "begin")
+    _, second = read_edge_secrets(stage)
+    assert f"`make edge STAGE={stage.name}`" in rotate(stage, "edge-secret", "switch")
+    assert read_edge_secrets(stage) == [second, first]
+    assert edge_secret_digests_setting([second, first]) == ",".join(map(edge_secret_digest, (second, first)))
+    rotate(stage, "edge-secret", "finish")
+    assert read_edge_secrets(stage) == [second]
+    assert read_settings(stage).keys() == {*SECRETS.values(), "AUDIT_FORMER_PUBLIC_KEYS"}
 
 
 def test_an_interrupted_creation_is_completed_and_of_two_concurrent_ones_the_first_wins(stage):
@@ -69,7 +90,7 @@ def test_an_interrupted_creation_is_completed_and_of_two_concurrent_ones_the_fir
 
     with patch.object(ssm, "put_parameter", put_and_die), pytest.raises(KeyboardInterrupt):
         create_missing_secrets(stage)
-    assert create_missing_secrets(stage) == [*SECRETS][1:]
+    assert create_missing_secrets(stage) == [*STORED_SECRETS][1:]
     settings = read_settings(stage)
     with patch.object(ssm, "get_parameters", return_value={"Parameters": []}):
         assert create_missing_secrets(stage) == []  # As if the other process had created them after this one looked.
@@ -81,7 +102,7 @@ def test_creation_and_rotation_never_see_a_key_in_plaintext(stage, capsys):
     kms = account.client("kms")
     kms.meta.events.register("before-call.kms", lambda model, **_: kms_calls.append(model.name))
     create_missing_secrets(stage)
-    messages = [rotate(stage, secret, step) for secret in SECRETS for step in ("begin", "switch")]
+    messages = [rotate(stage, secret, step) for secret in STORED_SECRETS for step in ("begin", "switch")]
     assert set(kms_calls) == {"GenerateDataKeyWithoutPlaintext"}
     assert "kms:" not in json.dumps([*messages, *capsys.readouterr()])
 

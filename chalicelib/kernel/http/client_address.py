@@ -36,8 +36,13 @@ def without_edge_secret(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name != EDGE_SECRET_HEADER}
 
 
+def edge_secret_digest(secret: str) -> str:
+    """Return the digest of a secret, as `EDGE_SECRET_DIGESTS` lists it."""
+    return sha256(secret.encode(errors="replace")).hexdigest()
+
+
 def _has_edge_secret(headers: Mapping[str, str]) -> bool:
-    digest = sha256(headers.get(EDGE_SECRET_HEADER, "").encode(errors="replace")).hexdigest()
+    digest = edge_secret_digest(headers.get(EDGE_SECRET_HEADER, ""))
     # Each comparison takes constant time and none is left out, so that the time reveals nothing about the digests.
     return True in [hmac.compare_digest(digest, each) for each in settings().edge_secret_digests.split(",")]
 
