@@ -3,13 +3,14 @@
 import json
 import subprocess
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
 from infrastructure.edge_template import FUNCTION_FILE
 from local.tools.node import find_node
 from tests.harness.edge_requests import HOSTILE_PATHS
+from tests.harness.sites import create_published_page, create_site
 
 HOST: Final = "engines.sites.atrium.example.com"
 RUN: Final = """
@@ -118,6 +119,19 @@ def test_a_request_that_no_site_answers_is_refused_and_not_cached(visit, status)
     assert response["statusCode"] == status
     assert response["headers"]["cache-control"] == {"value": "no-store"}
     assert ("allow" in response["headers"]) is (status == 405)
+
+
+def test_the_service_answers_what_the_function_requests(api, organization):
+    site = create_site(api, organization)
+    for title in ("Welcome", "Looms"):
+        create_published_page(api, site, title)
+    host = site.record["host"]
+    for path, text in (("/", "Welcome"), ("/looms", "Looms"), ("/l%6foms", "Looms")):
+        (request,) = run_function(build_request(path, host=f"{host.upper()}:443", utm_source="mail"))
+        headers = {"Accept": request["headers"]["accept"]["value"]}
+        answer = api.get(f"{request['uri']}?{urlencode(decoded_query(request))}", headers=headers).expect(200)
+        assert text in answer.text
+        assert answer.headers["Cache-Control"] == "public, max-age=60"
 
 
 def test_the_function_fits_the_limits_of_cloudfront_and_of_the_service(api):
