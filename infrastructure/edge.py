@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
 
 from botocore.exceptions import WaiterError
 
@@ -35,9 +35,10 @@ def create_or_update_edge(name: str, *, hosts: str | None, certificate: str | No
         _require_deployed_digest(stage, secret)
         stack = f"{stage.prefix}-edge"
         former = cloudformation.stack_parameters(stack, region=EDGE_REGION)
-        served = (hosts or former.get("Hosts") or f"*.sites.{variables['PLATFORMS_DOMAIN']}").split(",")
-        same = former.get("CertificateArn") if former.get("Hosts") == ",".join(served) else None
-        certificate_arn = certificate or same or _find_or_request_certificate(served)
+        listed = hosts or former.get("Hosts") or f"*.sites.{variables['PLATFORMS_DOMAIN']}"
+        served = [host.strip() for host in listed.split(",")]
+        former_certificate = former.get("CertificateArn") if former.get("Hosts") == ",".join(served) else None
+        certificate_arn = certificate or former_certificate or _find_or_request_certificate(served)
         _wait_for_certificate(certificate_arn)
     parameters = {
         "Stage": stage.name,
@@ -67,7 +68,7 @@ def _load_primary_stage(name: str) -> Stage:
     return configuration.load_stage_in_current_account(name)
 
 
-def _public_url(stage: Stage, variables: Mapping[str, str]) -> Any:
+def _public_url(stage: Stage, variables: Mapping[str, str]) -> SplitResult:
     if "PUBLIC_URL" not in variables:
         raise CommandError(f"{stage.name} has no PUBLIC_URL yet. Run `make deploy STAGE={stage.name}` first.")
     return urlsplit(variables["PUBLIC_URL"])
@@ -90,7 +91,7 @@ def _find_or_request_certificate(hosts: Sequence[str]) -> str:
     pages = acm.get_paginator("list_certificates").paginate(**usable)
     for found in (found for page in pages for found in page["CertificateSummaryList"]):
         described = acm.describe_certificate(CertificateArn=found["CertificateArn"])["Certificate"]
-        if {*described["SubjectAlternativeNames"]} == {*hosts}:
+        if {*described.get("SubjectAlternativeNames", ())} == {*hosts}:
             return str(found["CertificateArn"])
     print(f"Requesting a certificate for {', '.join(hosts)}.", flush=True)
     answer = acm.request_certificate(DomainName=hosts[0], SubjectAlternativeNames=[*hosts], ValidationMethod="DNS")
@@ -111,8 +112,8 @@ def _wait_for_certificate(arn: str) -> None:
     except WaiterError as error:
         status = acm.describe_certificate(CertificateArn=arn)["Certificate"]["Status"]
         raise CommandError(
-            f"The certificate {arn} is not valid: {status}. Check the DNS records above, then run the command again."
-            " It requests another certificate in place of one that failed."
+            f"The certificate {arn} is not valid: {status}. Check the DNS records above, then run the command again. If"
+            " it cannot become valid any more, pass another one with CERTIFICATE=."
         ) from error
 
 

@@ -17,7 +17,9 @@ import pytest
 from botocore.validate import validate_parameters
 from trustme import CA
 
+from chalicelib.kernel.http.client_address import edge_secret_digest
 from infrastructure.__main__ import _parser
+from infrastructure.edge import EDGE_REGION
 from infrastructure.edge_template import VIEWER_ADDRESS_HEADER
 from local.paths import ROOT
 from local.tools.nginx import find_nginx
@@ -270,6 +272,31 @@ def test_aws_knows_the_commands_for_custom_domains():
     ]
     for name, body in AWS_COMMANDS:
         validate_parameters(json.loads(body), model.operation_model(operations[name]).input_shape)
+
+
+def test_the_removal_is_known_to_cloudformation_and_names_the_stack_in_its_region():
+    model = boto3.client("cloudformation", region_name=EDGE_REGION).meta.service_model
+    stack = {"StackName": "atrium-prod-edge"}
+    expected = {
+        "update-termination-protection": {"EnableTerminationProtection": False, **stack},
+        "delete-stack": stack,
+    }
+    commands = re.findall(r"aws cloudformation (\S+)((?:[^\\\n]|\\\n)+)", GUIDE)
+    assert [name for name, _ in commands] == [*expected]
+    for name, options in commands:
+        words = shlex.split(options.replace("\\\n", " "))
+        protected = (
+            [] if "EnableTerminationProtection" not in expected[name] else ["--no-enable-termination-protection"]
+        )
+        assert words == [*protected, "--stack-name", "atrium-prod-edge", "--region", EDGE_REGION]
+        operation = "".join(word.title() for word in name.split("-"))
+        validate_parameters(expected[name], model.operation_model(operation).input_shape)
+
+
+def test_the_documented_digest_of_a_secret_is_the_one_that_the_service_compares():
+    (command,) = re.findall(r"`(printf %s SECRET [^`]+)`", GUIDE)
+    digest = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout.strip()
+    assert digest == edge_secret_digest("SECRET")
 
 
 def test_make_knows_the_commands_and_arguments():
