@@ -209,11 +209,15 @@ def _logs() -> Resources:
             "Properties": destination,
         },
         **_log_delivery("Distribution", "sites"),
-        **{
-            name: {**each, "Condition": _TENANTS}
-            for name, each in _log_delivery("TenantDistribution", "domains").items()
-        },
+        **_tenant_log_delivery(),
     }
+
+
+def _tenant_log_delivery() -> Resources:
+    found = _log_delivery("TenantDistribution", "domains")
+    # One after the other, because both deliveries use the same destination.
+    found["TenantDistributionLogDelivery"]["DependsOn"] = "DistributionLogDelivery"
+    return {name: {**resource, "Condition": _TENANTS} for name, resource in found.items()}
 
 
 def _log_delivery(distribution: str, suffix: str) -> Resources:
