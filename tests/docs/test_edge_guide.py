@@ -277,7 +277,7 @@ def test_aws_knows_the_commands_for_custom_domains():
 def test_the_removal_is_known_to_cloudformation_and_names_the_stack_in_its_region():
     model = boto3.client("cloudformation", region_name=EDGE_REGION).meta.service_model
     stack = {"StackName": "atrium-prod-edge"}
-    expected = {
+    expected: dict[str, dict[str, Any]] = {
         "update-termination-protection": {"EnableTerminationProtection": False, **stack},
         "delete-stack": stack,
     }
