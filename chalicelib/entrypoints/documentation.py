@@ -65,13 +65,21 @@ class AssetQuery(Query):
 
 @routes.get("/openapi.json", access=Caller.PUBLIC, scope=None, emits=None)
 def get_openapi_document(_ctx: Context) -> Annotated[RawResponse, "application/json"]:
-    """Get the OpenAPI 3.1 document of this API."""
+    """Get the OpenAPI 3.1 document of this API.
+
+    Use it to generate a client, to validate requests, or to import the API into a tool. It is the document of the
+    running version, and needs no credential.
+    """
     return RawResponse(_read_text(_FOLDER / "openapi.json"), "application/json", {"Cache-Control": "no-cache"})
 
 
 @routes.get("/docs", access=Caller.PUBLIC, scope=None, emits=None)
 def get_docs(ctx: Context) -> Annotated[RawResponse, "text/html"]:
-    """Get the documentation page, on which the operations can be read and tried out."""
+    """Get the documentation page, on which the operations can be read and tried out.
+
+    The page shows the OpenAPI document. It accepts a token or an API key, sends requests only to this service, and
+    loads nothing from other hosts.
+    """
     return RawResponse(_render_docs_page(ctx.request.base), "text/html; charset=utf-8", _PAGE_HEADERS)
 
 

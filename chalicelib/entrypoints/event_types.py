@@ -24,7 +24,10 @@ _REFERENCE: Final = re.compile(f'"{_COMPONENTS}(\\w+)"')
 
 
 class EventTypeOut(Output):
-    """An event type."""
+    """A kind of event that webhooks and channels can subscribe to.
+
+    The schema and the example describe the `data` of its messages.
+    """
 
     type: str = Field(examples=["organization.updated"])
     description: str = Field(description="When the event occurs.", examples=["The organization was changed."])
@@ -40,7 +43,11 @@ class EventTypeOut(Output):
 
 @routes.get("/event-types", access=Caller.PUBLIC, scope=None, emits=None)
 def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
-    """List all event types, in the order of their names."""
+    """List all event types, in the order of their names.
+
+    Use it to choose the events for a webhook or a channel, and to generate types for their data. Each type has a JSON
+    Schema and an example.
+    """
     last_name = (ctx.decode_cursor(query) or {}).get("type", "")
     remaining = {name: item for name, item in _event_type_json_bytes_by_name().items() if name > last_name}
     page_names = list(remaining)[: query.limit]
@@ -78,7 +85,8 @@ def _schema_with_definitions(schema: Mapping[str, Any], components: Mapping[str,
     while names:
         name = names.pop()
         if name not in definitions:
-            definitions[name] = components[name]
+            # The event type has an example of its own.
+            definitions[name] = {key: value for key, value in components[name].items() if key != "examples"}
             names += _REFERENCE.findall(json.dumps(definitions[name]))
     dialect, definitions = "https://json-schema.org/draft/2020-12/schema", dict(sorted(definitions.items()))
     text = json.dumps({"$schema": dialect, **schema, "$defs": definitions})

@@ -116,6 +116,13 @@ def limits_page() -> str:
     return limits_document.limits_page()
 
 
+def permissions_page() -> str:
+    """Return the page of roles, scopes and operations."""
+    from local.generators import access_document
+
+    return access_document.access_page()
+
+
 def renderer_source() -> str:
     """Return the source of the module with the renderer's version."""
     from local.generators import renderer_version
@@ -145,6 +152,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "infrastructure/template.json": template_json,
     "infrastructure/stack.json": stack_json,
     "infrastructure/edge.json": edge_json,
+    "docs/permissions.md": permissions_page,
     "docs/reference/table.md": table_page,
     "docs/operations/logs.md": logs_page,
     "docs/guides/deployment.md": deployment_page,

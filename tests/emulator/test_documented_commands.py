@@ -1,4 +1,4 @@
-"""The commands of the tour and of the README, run in a shell against the running service."""
+"""The commands of the tour, the README and the concepts, run in a shell against the running service."""
 
 import re
 import subprocess
@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from local.paths import ROOT
-from tests.emulator.local_stage import process_environment
+from tests.emulator.local_stage import LocalStage, process_environment
+from tests.harness.waiting import wait_until
 
 pytestmark = [pytest.mark.emulator, pytest.mark.xdist_group("emulator")]
 
@@ -30,21 +31,17 @@ def documented_commands(document):
     return commands
 
 
-@pytest.mark.parametrize(
-    ("document", "min_commands"),
-    [("README.md", 2), pytest.param("docs/guides/tour.md", 60, marks=pytest.mark.exhaustive)],
-)
-def test_every_command_prints_what_the_document_shows(document, min_commands, stage, tmp_path):
+def assert_commands_print_what_the_document_shows(document, min_commands, stage, folder):
     for name in LINKED_PATHS:
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / ".local").symlink_to(stage.state)
+        (folder / name).symlink_to(ROOT / name)
+    (folder / ".local").symlink_to(stage.state)
     documented = documented_commands(document)
     assert len(documented) >= min_commands
     script = "".join(f"{command}\necho; echo '{END_MARKER}'\n" for command, _ in documented)
     result = subprocess.run(
         ["bash", "-u"],
         input=script.replace("http://127.0.0.1:8000", stage.url),
-        cwd=tmp_path,
+        cwd=folder,
         env=process_environment(stage.state),
         capture_output=True,
         text=True,
@@ -56,3 +53,21 @@ def test_every_command_prints_what_the_document_shows(document, min_commands, st
     for (command, lines), output in zip(documented, outputs, strict=True):
         expected = re.escape("\n".join(lines)).replace("…", ".*")  # `…` stands for any text.
         assert re.fullmatch(expected, output.strip(), re.DOTALL), f"$ {command}\n{output}"
+
+
+@pytest.mark.parametrize(
+    ("document", "min_commands"),
+    [("README.md", 2), pytest.param("docs/guides/tour.md", 60, marks=pytest.mark.exhaustive)],
+)
+def test_every_command_prints_what_the_document_shows(document, min_commands, stage, tmp_path):
+    assert_commands_print_what_the_document_shows(document, min_commands, stage, tmp_path)
+
+
+@pytest.mark.exhaustive
+def test_every_command_of_the_concepts_prints_what_the_page_shows_of_the_sample_company(tmp_path):
+    stage = LocalStage(tmp_path / "state").start("--seed")
+    try:
+        wait_until(lambda: "is ready.\n" in stage.output.partition("Ctrl-C stops everything")[2], 180)
+        assert_commands_print_what_the_document_shows("docs/concepts.md", 25, stage, tmp_path)
+    finally:
+        stage.interrupt()

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
+from chalicelib.entrypoints.openapi.examples import with_example
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
 from chalicelib.entrypoints.openapi.webhooks import build_webhook_path_items, event_data_models
 from chalicelib.kernel.core.version import API_VERSION
@@ -84,7 +85,7 @@ def build_document_for(operations: Iterable[Operation], tasks: Iterable[Task] = 
         "paths": _build_path_items(operations, components),
         "webhooks": build_webhook_path_items(emitters, components),
         "components": {
-            "schemas": dict(sorted(components.items())),
+            "schemas": {name: with_example(name, components) for name in sorted(components)},
             "headers": headers.RESPONSE_HEADERS,
             "parameters": headers.build_header_parameters(),
             "responses": problems.build_shared_problem_responses(),

@@ -45,6 +45,23 @@ _EXAMPLES_BY_FIELD: Final[Mapping[str, str | None]] = {
 }
 """Default examples by the name of the field."""
 
+EXAMPLES_BY_PATH_PARAMETER: Final[Mapping[str, str]] = {
+    "asset": "verify.py",
+    "capability_key": "video-calls",
+    "city_id": "2657896",
+    "country_id": "CH",
+    "currency_id": "CHF",
+    "language_id": "deu",
+    "module_id": "events",
+    "navigation_id": "main",
+    "project_block_id": "showcase",
+    "slug": "analytical-engines",
+    "timezone_id": "Europe.Berlin",
+    "username": "ada",
+    "venue_edition": "neurips-2025",
+}
+"""Examples of the path parameters that are not UUIDs."""
+
 _EXAMPLES_BY_FORMAT: Final[Mapping[str, str]] = {
     "date-time": "2026-11-20T09:30:00.000Z",
     "date": "2026-11-20",
@@ -73,6 +90,11 @@ def example_for_schema(
     if alternatives:
         return example_for_schema(alternatives[0], components, field_name, model_name)
     return schema["enum"][0] if "enum" in schema else _example_by_type(schema, components, field_name, model_name)
+
+
+def with_example(name: str, components: Mapping[str, Schema]) -> dict[str, Any]:
+    """Return the schema of a component with an example, as `examples` of JSON Schema."""
+    return {**components[name], "examples": [example_for_schema(components[name], components, "", name)]}
 
 
 def _example_by_type(schema: Schema, components: Mapping[str, Schema], field_name: str, model_name: str) -> Any:

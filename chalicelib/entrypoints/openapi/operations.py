@@ -6,6 +6,7 @@ from inspect import signature
 from typing import Any, Final, get_args
 
 from chalicelib.entrypoints.openapi import schemas
+from chalicelib.entrypoints.openapi.code_samples import build_curl_sample
 from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.headers import Headers, header_references_including_common
 from chalicelib.entrypoints.openapi.problems import problem_references_by_status
@@ -54,6 +55,7 @@ def build_operation_object(operation: Operation, schemas_by_name: Components) ->
         "responses": _non_problem_responses_by_status(operation, schemas_by_name)
         | problem_references_by_status(operation),
         **_extension_fields(operation),
+        "x-codeSamples": [build_curl_sample(operation, schemas_by_name)],
     }
 
 

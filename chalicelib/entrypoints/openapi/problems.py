@@ -35,17 +35,38 @@ _COMMON_STATUSES: Final = (400, 401, 403, 409, 429, 500, 503)
 
 _CODE: Final = re.compile(r"`(\w+)`")
 
+_EXAMPLE_ERROR: Final = FieldError("/slug", "malformed", "must not hold two hyphens in a row")
+_EXAMPLE_REQUEST_ID: Final = "1f0c8f5e-6a07-4b1e-9d5a-52cbe1a4d1f6"
+
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
-    "description": "An error (RFC 9457), as text for people and as a code for programs.",
+    "description": "The response to a request that failed (RFC 9457). `detail` is text for people, and `code` is for "
+    "programs: its meaning never changes. `errors` lists everything that is wrong with the request at once.",
     "type": "object",
     "properties": {
-        "type": {"type": "string", "format": "uri", "description": "`urn:atrium:problem:`, followed by the code."},
-        "title": {"type": "string", "description": "A short description of the code."},
-        "status": {"type": "integer", "description": "The HTTP status."},
-        "detail": {"type": "string", "description": "What is wrong with this request, and what to do about it."},
-        "code": {"type": "string", "enum": list(CODES)},
-        "instance": {"type": "string", "description": "The path of the request."},
-        "requestId": {"type": "string", "description": "The `X-Request-Id` of the response, for questions to support."},
+        "type": {
+            "type": "string",
+            "format": "uri",
+            "description": "`urn:atrium:problem:`, followed by the code.",
+            "examples": ["urn:atrium:problem:validation_failed"],
+        },
+        "title": {
+            "type": "string",
+            "description": "A short description of the code.",
+            "examples": [CODES["validation_failed"][1]],
+        },
+        "status": {"type": "integer", "description": "The HTTP status.", "examples": [CODES["validation_failed"][0]]},
+        "detail": {
+            "type": "string",
+            "description": "What is wrong with this request, and what to do about it.",
+            "examples": [f"{CODES['validation_failed'][1]}."],
+        },
+        "code": {"type": "string", "enum": list(CODES), "examples": ["validation_failed"]},
+        "instance": {"type": "string", "description": "The path of the request.", "examples": ["/organizations"]},
+        "requestId": {
+            "type": "string",
+            "description": "The `X-Request-Id` of the response, for questions to support.",
+            "examples": [_EXAMPLE_REQUEST_ID],
+        },
         "errors": {
             "description": "All errors of the request.",
             "type": "array",
@@ -55,15 +76,21 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "required": ["type", "title", "status", "detail", "code", "instance", "requestId"],
 }
 FIELD_ERROR_SCHEMA: Final[dict[str, Any]] = {
-    "description": "One error of a request.",
+    "description": "One error of a request, with its location. A form can show `detail` beside the field to which "
+    "`pointer` points.",
     "type": "object",
     "properties": {
         "pointer": {
             "type": "string",
             "description": "Its location: `/slug` in the body, `query/limit`, `path/user_id` or `header/If-Match`.",
+            "examples": [_EXAMPLE_ERROR.pointer],
         },
-        "code": {"type": "string"},
-        "detail": {"type": "string"},
+        "code": {"type": "string", "description": "What is wrong, for programs.", "examples": [_EXAMPLE_ERROR.code]},
+        "detail": {
+            "type": "string",
+            "description": "What is wrong, and what is accepted instead, for people.",
+            "examples": [_EXAMPLE_ERROR.detail],
+        },
     },
     "required": ["pointer", "code", "detail"],
 }
@@ -96,9 +123,8 @@ def _implied_statuses(operation: Operation) -> set[int]:
 
 def _example_problem(code: str) -> dict[str, object]:
     """Return an example of a problem with a code."""
-    errors = [FieldError("/slug", "malformed", "must not hold two hyphens in a row")]
-    problem = Problem(code, f"{CODES[code][1]}.", errors if code == "validation_failed" else ())
-    return problem.document(instance="/organizations", request_id="1f0c8f5e-6a07-4b1e-9d5a-52cbe1a4d1f6")
+    problem = Problem(code, f"{CODES[code][1]}.", [_EXAMPLE_ERROR] if code == "validation_failed" else ())
+    return problem.document(instance="/organizations", request_id=_EXAMPLE_REQUEST_ID)
 
 
 def _shared_problem_response(status: int) -> dict[str, Any]:

@@ -57,7 +57,9 @@ def build_schemas(operations: Iterable[Operation], extra_models: Iterable[type[O
         schemas[name] = _with_public_names_and_short_types(_to_merge_patch_schema(schema) if key in patches else schema)
     lists = {
         list_name(o.response_or_item_model): _with_list_metadata_fields(
-            build_list_schema(o.response_or_item_model), o, schemas
+            build_list_schema(o.response_or_item_model, _operations_listing(o.response_or_item_model, operations)),
+            o,
+            schemas,
         )
         for o in operations
         if o.is_list and o.response_or_item_model
@@ -81,13 +83,20 @@ def schema_reference(public_name: str) -> Schema:
     return {"$ref": _COMPONENTS + public_name}
 
 
-def build_list_schema(item_model: type[Output]) -> Schema:
-    """Return the schema of one page of a list."""
+def _operations_listing(item_model: type[Output], operations: Iterable[Operation]) -> list[str]:
+    return [o.id for o in operations if o.is_list and o.response_or_item_model is item_model]
+
+
+def build_list_schema(item_model: type[Output], operation_ids: Iterable[str] = ()) -> Schema:
+    """Return the schema of one page of a list, which some operations return."""
+    name = public_model_name(item_model.__name__)
+    sources = " and ".join(f"`{each}`" for each in operation_ids)
     return {
-        "description": "One page of a list.",
+        "description": f"One page of the `{name}` records that {sources or 'an operation'} returns. To get the next "
+        "page, send `nextCursor` as `cursor`, until it is null. A page may have fewer items than `limit`.",
         "type": "object",
         "properties": {
-            "items": {"type": "array", "items": schema_reference(public_model_name(item_model.__name__))},
+            "items": {"type": "array", "items": schema_reference(name)},
             "nextCursor": {
                 "description": "The `cursor` of the next page. Only null means that there is none.",
                 "type": ["string", "null"],

@@ -12,7 +12,10 @@ LeadStatusCode = Literal["new", "contacted", "qualified", "converted", "unqualif
 
 
 class ConsentGiven(Input):
-    """Consent to be contacted."""
+    """Consent to be contacted.
+
+    Send the version of the text that the form showed, and the time at which the person agreed.
+    """
 
     text_version: Name = Field(description="Version of the consent text.", examples=["2026-03"])
     given_at: DateTime | None = Field(
@@ -21,7 +24,10 @@ class ConsentGiven(Input):
 
 
 class LeadCreate(Input):
-    """A lead to create."""
+    """A person who contacted you, as an operator records them.
+
+    The source says where the contact came from, such as a trade fair.
+    """
 
     contact_name: Name = Field(examples=["Ada Lovelace"])
     contact_email: Email = Field(description="Compared case-insensitively.", examples=["ada@example.com"])
@@ -32,7 +38,10 @@ class LeadCreate(Input):
 
 
 class PublicLeadCreate(LeadCreate):
-    """A lead that the interested person submits."""
+    """What an interested person submits through a form.
+
+    Leave `website` empty: programs that fill in every field are recognized by it.
+    """
 
     website: str | None = Field(
         None, description="Honeypot field against bots: hide it from people and leave it empty.", examples=[None]
@@ -40,14 +49,20 @@ class PublicLeadCreate(LeadCreate):
 
 
 class LeadStatusPatch(Patch):
-    """The new status of a lead, and a note that explains it."""
+    """The new status of a lead, and a note that explains it to other operators.
+
+    The sender does not see the note.
+    """
 
     status: LeadStatusCode = Field(examples=["contacted"])
     note: Text | None = Field(None, description="Added to the notes of the lead.", examples=["Called, wants an offer."])
 
 
 class PublicLeadStatusPatch(Patch):
-    """The new status of a submission."""
+    """The new status of a submission, set by its sender with the token.
+
+    The sender can withdraw it, or set it to `new` again.
+    """
 
     status: LeadStatusCode = Field(description="`withdrawn`, or `new` to undo a withdrawal.", examples=["withdrawn"])
 
@@ -62,27 +77,39 @@ class LeadsQuery(ListQuery):
 
 
 class Consent(Output):
-    """Consent to be contacted."""
+    """Consent to be contacted, as it was stored.
+
+    The version names the text that the person saw, so that you can prove what they agreed to.
+    """
 
     text_version: str = Field(description="Version of the consent text.", examples=["2026-03"])
     given_at: Timestamp
 
 
 class StatusGiven(Output):
-    """A status change."""
+    """A status that a submission had, and since when.
+
+    Senders do not see which operator set it.
+    """
 
     status: LeadStatusCode = Field(examples=["new"])
     at: Timestamp
 
 
 class StatusGivenBy(StatusGiven):
-    """A status change and its author."""
+    """A status that a lead had, since when, and the operator who set it.
+
+    `by` is null if the sender set it.
+    """
 
     by: str | None = Field(description="The id of the operator, or null for the sender.", examples=[None])
 
 
 class Note(Output):
-    """A note of an operator."""
+    """A note of an operator about a lead.
+
+    Notes are added with a change of status, and are never changed.
+    """
 
     text: str = Field(examples=["Called, wants an offer."])
     at: Timestamp
@@ -90,7 +117,10 @@ class Note(Output):
 
 
 class Submission(Output):
-    """A submission of a lead."""
+    """What an interested person submitted at one time.
+
+    Several submissions of one address within a day belong to one lead.
+    """
 
     id: Uuid
     submitted_at: Timestamp
@@ -103,7 +133,10 @@ class Submission(Output):
 
 
 class LeadOut(RecordOutput):
-    """A lead as operators see it: the first submission, and all that one email address submitted within a day."""
+    """A lead as operators see it: the first submission, and all that one email address submitted within a day.
+
+    `history` and `notes` record the work on it.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"lead.status_changed": {"status": "withdrawn"}}
 
@@ -122,7 +155,10 @@ class LeadOut(RecordOutput):
 
 
 class PublicLeadOut(RecordOutput):
-    """A lead as its sender sees it."""
+    """A submission as its sender sees it.
+
+    It has neither the notes of operators nor other submissions of the same address.
+    """
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"lead_token"})
     no_store: ClassVar[bool] = True
@@ -142,7 +178,10 @@ class PublicLeadOut(RecordOutput):
 
 
 class LeadStatusOut(Output):
-    """A possible status of a lead."""
+    """A possible status of a lead, and the statuses that can follow it.
+
+    Use it to offer only changes that succeed.
+    """
 
     status: LeadStatusCode = Field(examples=["new"])
     label: str = Field(examples=["New"])

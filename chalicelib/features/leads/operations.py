@@ -62,7 +62,11 @@ def lead_prefetch_keys(request: Request) -> list[ItemKey]:
 
 @routes.get("/marketing-leads", access=Caller.OPERATOR, scope=None, emits=None)
 def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
-    """List the leads, newest first, optionally with a status, an email address, or both."""
+    """List the leads, newest first, optionally with a status, an email address, or both.
+
+    Use it to work through the people who submitted a form on your website. Leads belong to the operators of the
+    service, not to an organization.
+    """
     collection: Collection | Facet = Lead.all_leads
     if query.email is not None:
         collection = Lead.by_email_and_status if query.status else Lead.by_email
@@ -75,13 +79,20 @@ def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     "/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=open_lead_prefetch_keys
 )
 def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
-    """Create a lead. Submissions from the same email address within 24 hours are merged into it."""
+    """Create a lead. Submissions from the same email address within 24 hours are merged into it.
+
+    Use it for people who contacted you by telephone or in person. The lead then has the same statuses and notes as one
+    that was submitted through the public form.
+    """
     return LeadOut.of(create_operator_lead_replacing_open(ctx, body))
 
 
 @routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
 def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
-    """List the statuses that a lead can have, and which can follow which."""
+    """List the statuses that a lead can have, and which can follow which.
+
+    Use it to offer an operator only the changes that are possible. A `terminal` status has no following one.
+    """
     return ctx.slice_page(_STATUS_LIST, query)
 
 
@@ -89,7 +100,10 @@ def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPag
     "/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None, prefetch=submission_prefetch_keys
 )
 def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
-    """Get a lead by its id, or by the id of a submission that was merged into it."""
+    """Get a lead by its id, or by the id of a submission that was merged into it.
+
+    The lead contains the submissions of the address, the notes of operators, and the history of its status.
+    """
     return LeadOut.of(lead)
 
 
@@ -143,7 +157,11 @@ def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
 
 @routes.get("/public/leads/statuses", access=Caller.PUBLIC, scope=None, emits=None)
 def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[LeadStatusOut]:
-    """List the statuses that a lead can have, and which can follow which."""
+    """List the statuses that a lead can have, and which can follow which.
+
+    Use it to show the sender of a submission what its status means. Senders themselves can only withdraw a submission,
+    and undo that.
+    """
     return ctx.slice_page(_STATUS_LIST, query)
 
 

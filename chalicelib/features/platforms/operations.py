@@ -67,7 +67,11 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
     grants_access=True,
 )
 def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
-    """Create a platform in an organization. It is a draft until it is published."""
+    """Create a platform in an organization. It is a draft until it is published.
+
+    A platform is one product or community that an organization offers to people: it has its own members, spaces,
+    modules, theme and domain. If you omit the slug, it is derived from the name.
+    """
     fields = body.to_stored_fields_with_defaults() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     platform = ctx.changes.create(Platform(**ctx.new_id_and_time_fields(), **fields))
     ctx.changes.create(CustomDomain.create_unclaimed(platform))
@@ -76,7 +80,12 @@ def create_platform(ctx: Context, body: PlatformCreate) -> PlatformOut:
 
 @routes.get("/platforms/{platform_id}", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None)
 def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
-    """Get a platform."""
+    """Get a platform.
+
+    The response contains the theme, the navigation and the home page. Navigation items that the caller cannot open are
+    omitted, except for callers who can edit them. For everything a front end needs to start, get the configuration
+    instead.
+    """
     return _platform_output_for_caller(ctx, platform)
 
 
@@ -88,7 +97,11 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     prefetch=custom_domain_prefetch_keys,
 )
 def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
-    """Change a platform."""
+    """Change a platform.
+
+    Use it for the name, slug, description, default locale and join policy. A former slug of a published platform stays
+    reserved for 90 days. Theme, navigation, home page and publication have operations of their own.
+    """
     updated = ctx.changes.update(platform, **body.to_stored_fields_with_defaults())
     custom_domain = ctx.find_in_container(CustomDomain)
     if custom_domain:
@@ -122,7 +135,11 @@ def delete_platform(ctx: Context, platform: Platform) -> None:
     emits="platform.home.updated",
 )
 def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> PlatformOut:
-    """Change the home page of a platform. Omitted fields keep their values."""
+    """Change the home page of a platform. Omitted fields keep their values.
+
+    The home page has a layout and blocks that your front end renders, and may name a space or a site to open. Atrium
+    checks ids and sizes, and stores the settings of blocks as they are.
+    """
     home = body.to_stored_fields_with_defaults()
     reject_duplicate_ids(home["blocks"], "/blocks")
     reject_oversized_document("home", home)
@@ -140,7 +157,11 @@ def update_platform_home(ctx: Context, platform: Platform, body: HomePatch) -> P
     emits="platform.navigation.updated",
 )
 def update_platform_navigation(ctx: Context, platform: Platform, body: NavigationPatch) -> PlatformOut:
-    """Change the navigation of a platform. All items are replaced together."""
+    """Change the navigation of a platform. All items are replaced together.
+
+    Items form at most three levels, and link to spaces, pages, modules or addresses. Visitors see only the items whose
+    targets they can open.
+    """
     navigation = body.to_stored_fields_with_defaults()
     reject_duplicate_ids(navigation["items"], "/items")
     reject_invalid_targets(navigation["items"], "/items")
@@ -155,7 +176,11 @@ def update_platform_navigation(ctx: Context, platform: Platform, body: Navigatio
     emits=("platform.published", "platform.unpublished"),
 )
 def publish_platform(ctx: Context, platform: Platform, body: Publication) -> PlatformOut:
-    """Publish a platform, or turn it into a draft again with `published` = false."""
+    """Publish a platform, or turn it into a draft again with `published` = false.
+
+    A published platform shows its configuration to everybody, and people can join it if its join policy is `open`. A
+    draft is visible only to its members and to the organization.
+    """
     if body.published == platform.is_published:
         return _platform_output_for_caller(ctx, platform)
     first_published_at = platform.first_published_at or platform.published_at or ctx.now

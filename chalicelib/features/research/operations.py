@@ -62,7 +62,11 @@ def list_artefacts(ctx: Context, query: ArtefactsQuery) -> ListPage[ArtefactOut]
 
 @routes.get("/research/artefacts/{artefact_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_artefact(ctx: Context, artefact: Artefact) -> ArtefactOut:
-    """Get a source's record of a work."""
+    """Get a source's record of a work.
+
+    An artefact shows what one source, such as ORCID, says about a work, with the time at which it was fetched. Compare
+    artefacts to see why sources disagree about a work.
+    """
     require_visible_record(ctx, artefact)
     return ArtefactOut.of(artefact)
 
@@ -142,7 +146,11 @@ def list_outputs(ctx: Context, query: OutputsQuery) -> ListPage[WorkOut]:
 
 @routes.get("/research/outputs/{output_id}", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def get_output(ctx: Context, output: ResearchOutput) -> WorkOut | Redirect:
-    """Get a work. A work that was merged into another redirects to it."""
+    """Get a work. A work that was merged into another redirects to it.
+
+    The work contains, for each field, the artefact from which it was taken. Use it to show a publication once, although
+    several sources have it.
+    """
     require_visible_record(ctx, output)
     if output.merged_into:
         return Redirect(f"/research/outputs/{output.merged_into}")
@@ -171,7 +179,10 @@ def reconcile_research(ctx: Context, body: ReconcileCreate) -> ResearchJobOut:
 
 @routes.get("/research/venues", access=Caller.PRINCIPAL, scope="research:read", emits=None)
 def list_venues(ctx: Context, query: SmallListQuery) -> ListPage[VenueOut]:
-    """List the venues whose editions can be backfilled, with the number of outputs of each edition."""
+    """List the venues whose editions can be backfilled, with the number of outputs of each edition.
+
+    Use it to choose an edition for a backfill, or a venue as a filter of the works.
+    """
     return ctx.slice_page(list_venues_with_public_output_counts(), query)
 
 

@@ -29,7 +29,10 @@ routes = RouteGroup("sites", scope_areas=(ScopeArea("sites", members_read_all=Tr
     emits=None,
 )
 def list_sites(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[SiteOut]:
-    """List the sites of an organization, in order of creation."""
+    """List the sites of an organization, in order of creation.
+
+    Use it to choose a site to edit. Drafts are included, because all members of the organization may see them.
+    """
     page = ctx.list_records(Site, Site.sibling_index, query, lambda site: site, organization_id=organization.id)
     sites = load_sites_with_domains(ctx, [site for site in page.items if isinstance(site, Site)])
     return ListPage([SiteOut.of(site) for site in sites], page.next_cursor)
@@ -59,7 +62,11 @@ def create_site(ctx: Context, organization: Organization, body: SiteCreate) -> S
 
 @routes.get("/sites/{site_id}", access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)
 def get_site(ctx: Context, site: Site) -> SiteOut:
-    """Get a site."""
+    """Get a site.
+
+    Use it to read the host, the status, the home page and the instructions for crawlers. To find a site by the host
+    that a visitor entered, resolve the host instead.
+    """
     return _site_response(ctx, site)
 
 

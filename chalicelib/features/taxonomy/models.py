@@ -37,7 +37,10 @@ TagSlugs = Annotated[list[Slug], Field(max_length=MAX_TAGS_PER_REQUEST), AfterVa
 
 
 class NodeCreate(Input):
-    """A node to create."""
+    """A node to create, as a root or below a parent.
+
+    Its slug is unique among its siblings; if you omit it, it is derived from the name.
+    """
 
     platform_id: Uuid = Field(description="The platform of the taxonomy. It cannot be changed later.")
     name: Name = Field(examples=["Looms"])
@@ -53,7 +56,10 @@ class NodeCreate(Input):
 
 
 class NodePatch(Patch):
-    """Changes to a node. Another `parentId` moves the node with its whole subtree; null makes it a root."""
+    """Changes to a node, which take effect for its whole subtree.
+
+    Another `parentId` moves the node with its subtree; null makes it a root.
+    """
 
     name: Name = Field(examples=["Looms"])
     slug: Slug = Field(description="The former path continues to resolve to the node.", examples=["looms"])
@@ -66,7 +72,10 @@ class NodePatch(Patch):
 
 
 class NodeOut(RecordOutput):
-    """A node of a taxonomy."""
+    """A category in the taxonomy of a platform.
+
+    Its path consists of the slugs from the root to it, and follows when a node above it moves.
+    """
 
     platform_id: Uuid
     name: str = Field(examples=["Looms"])
@@ -83,20 +92,29 @@ class NodeOut(RecordOutput):
 
 
 class BranchOut(NodeOut):
-    """A node with its subtree."""
+    """A node with its subtree, as the taxonomy tree contains it.
+
+    `children` is empty for a leaf, and below the requested depth.
+    """
 
     children: list["BranchOut"] = Field(default_factory=list, description="Ordered by position.", examples=[[]])
 
 
 class TreeOut(Output):
-    """A taxonomy as a tree."""
+    """A taxonomy as a tree, from its roots or from one node.
+
+    It is a snapshot: it contains every change completely or not at all.
+    """
 
     items: list[BranchOut] = Field(description="The roots, ordered by position.")
     next_cursor: None = Field(None, description="Always null: a tree is not paginated.", examples=[None])
 
 
 class ResolvedOut(Output):
-    """The node to which a path, a slug or a label resolves."""
+    """The node to which a path, a slug or a label resolves, with the nodes above it.
+
+    `matchedBy` says what matched, such as a former path.
+    """
 
     node: NodeOut
     ancestors: list[NodeOut] = Field(description="Ordered from the root down.")
@@ -104,7 +122,10 @@ class ResolvedOut(Output):
 
 
 class SystemTagsCreate(Input):
-    """The system tags that must exist."""
+    """The slugs of the system tags that must exist.
+
+    If omitted, they are `featured`, `pinned`, `official` and `archived`.
+    """
 
     tags: TagSlugs = Field(
         [*DEFAULT_SYSTEM_TAGS], description="The slugs of the tags.", examples=[["featured", "pinned"]]
@@ -112,7 +133,10 @@ class SystemTagsCreate(Input):
 
 
 class SystemTagsOut(Output):
-    """The requested system tags."""
+    """The requested system tags, those that existed included.
+
+    `created` counts the tags that were new.
+    """
 
     items: list[NodeOut]
     created: int = Field(description="The number of tags that were created.", examples=[2])
@@ -120,7 +144,10 @@ class SystemTagsOut(Output):
 
 
 class SystemTagSetOut(RecordOutput):
-    """The system tags of a platform, with the id and version of the platform."""
+    """The system tags of a platform, with the id and version of the platform.
+
+    It is the data of the event that reports new ones.
+    """
 
     items: list[NodeOut] = Field(description="Ordered by position.")
 

@@ -22,7 +22,11 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("organizations", mem
 
 @routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)
 def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationOut]:
-    """List the caller's organizations. An API key sees its own organization."""
+    """List the caller's organizations. An API key sees its own organization.
+
+    Use it after sign-in to let a person choose an organization. With `status` = `pending_deletion`, owners see the
+    organizations that they can still restore.
+    """
 
     def organization_to_output(organization: Organization) -> OrganizationOut | None:
         hidden = organization.is_deleted and organization.owner_id != ctx.principal_or_anonymous.id
@@ -35,7 +39,11 @@ def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[Orga
 
 @routes.post("/organizations", access=Caller.USER, scope=None, emits="organization.created")
 def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationOut:
-    """Create an organization. The caller becomes its owner."""
+    """Create an organization. The caller becomes its owner.
+
+    An organization is the tenant: members, API keys, webhooks, platforms, sites and the audit log belong to it, and
+    nobody outside of it can see them. If you omit the slug, it is derived from the name.
+    """
     fields = body.to_stored_fields_with_defaults() | {"slug": ctx.given_or_derived_slug(body.slug, body.name)}
     organization = ctx.changes.create(
         Organization(**ctx.new_id_and_time_fields(), **fields, owner_id=ctx.user.id, counts_toward_quota=True)
@@ -53,7 +61,11 @@ def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationO
     emits=None,
 )
 def get_organization_by_slug(_ctx: Context, organization: Organization, slug: str) -> OrganizationOut | Redirect:
-    """Get an organization by its slug. A former slug redirects to the current one for 90 days."""
+    """Get an organization by its slug. A former slug redirects to the current one for 90 days.
+
+    Use it for addresses that people can read, such as `/o/analytical-engines`. Store ids, not slugs, because a slug can
+    change.
+    """
     if organization.slug != slug:
         return Redirect(f"/organizations/by-slug/{organization.slug}")
     return OrganizationOut.of(organization)
@@ -66,7 +78,11 @@ def get_organization_by_slug(_ctx: Context, organization: Organization, slug: st
     emits=None,
 )
 def get_organization(_ctx: Context, organization: Organization) -> OrganizationOut:
-    """Get an organization."""
+    """Get an organization.
+
+    The response has the data of the company, the slug, the status and the owner's user id. An organization without you
+    as a member is not found.
+    """
     return OrganizationOut.of(organization)
 
 
@@ -77,7 +93,11 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
     emits=("organization.updated", "organization.restored"),
 )
 def update_organization(ctx: Context, organization: Organization, body: OrganizationPatch) -> OrganizationOut:
-    """Update an organization. `{"status": "active"}` restores a deleted one until it is purged."""
+    """Update an organization. `{"status": "active"}` restores a deleted one until it is purged.
+
+    Use it for the name, the slug, the data of the company and the contact addresses. A former slug leads to the
+    organization for 90 days. Only the owner can restore an organization.
+    """
     fields = body.to_stored_fields_with_defaults()
     if organization.is_deleted:
         _reject_if_purge_is_due(ctx, organization)

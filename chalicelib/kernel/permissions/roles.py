@@ -9,7 +9,11 @@ from chalicelib.kernel.permissions.scope_areas import scope_areas
 
 
 class Role(StrEnum):
-    """A member's role. Each role includes the rights of the roles before it."""
+    """A member's role in an organization, a platform or a space.
+
+    Each role includes the rights of the roles before it. Members read, editors change content, admins manage people and
+    settings, and the owner of an organization decides about its existence.
+    """
 
     MEMBER = "member"
     EDITOR = "editor"

@@ -15,7 +15,10 @@ class MigrationsQuery(SmallListQuery):
 
 
 class MigrationOut(Output):
-    """A migration and its state."""
+    """A change of the table's contents that a release needs, and its state.
+
+    Operators apply pending ones by a deployment.
+    """
 
     id: str = Field(description="Migrations are applied in the order of their ids.", examples=["0001-reference-data"])
     description: str = Field(examples=["Load countries, currencies, languages, time zones and cities."])
@@ -30,7 +33,10 @@ class MigrationOut(Output):
 
 
 class MigrationsHealth(Output):
-    """Whether all migrations are applied."""
+    """Whether all migrations are applied, with the numbers of those that are not.
+
+    Nothing else about them is public.
+    """
 
     content_etag = True
 

@@ -9,7 +9,10 @@ from chalicelib.kernel.http.models import Output
 
 
 class Check(Output):
-    """The health of a dependency."""
+    """The health of a dependency of the service, such as its table.
+
+    `detail` describes what is wrong if the status is `degraded`.
+    """
 
     name: str = Field(examples=["table"])
     status: Literal["ok", "degraded"] = Field(examples=["ok"])
@@ -17,7 +20,10 @@ class Check(Output):
 
 
 class ServiceStatus(Output):
-    """The status of the service."""
+    """The status of the service, its versions, and the public keys that verify its signatures.
+
+    Former keys verify older checkpoints.
+    """
 
     status: Literal["ok", "degraded"] = Field(examples=["ok"])
     version: str = Field(examples=["0.1.0"])

@@ -18,7 +18,11 @@ routes = RouteGroup("system")
 
 @routes.get("/status", access=Caller.PUBLIC, scope=None, emits=None)
 def get_status(ctx: Context) -> ServiceStatus:
-    """Get the status of the service and the keys that sign its checkpoints."""
+    """Get the status of the service and the keys that sign its checkpoints.
+
+    Use it as a health check, and to get the public keys with which checkpoints and exports of audit logs are verified.
+    The status is `degraded` if a check of a dependency fails. The response is 200 in that case, too.
+    """
     check_results, keys = run_checks_unless_recent(), [to_base64(key) for key in current_and_former_public_keys()]
     is_healthy = all(check.status == "ok" for check in check_results)
     return ServiceStatus(

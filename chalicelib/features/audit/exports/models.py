@@ -28,24 +28,36 @@ class ExportQuery(EntryFilters, Query):
 
 
 class EntrySelection(EntryFilters, Input):
-    """Filters for the entries. An entry has to match all of them."""
+    """Filters for the entries.
+
+    An entry has to match all of them, and `organization.member.*` matches all events that begin so.
+    """
 
 
 class AuditExportCreate(Input):
-    """Filters for the entries, and the output format."""
+    """What a background export contains: filters for the entries, and the output format.
+
+    Without filters, the export has the whole log.
+    """
 
     format: ExportFormat = Field("ndjson", description=_FORMAT_DESCRIPTION, examples=["ndjson"])
     filters: EntrySelection | None = Field(None, examples=[{"type": "organization.member.*"}])
 
 
 class ExportFilters(EntryFilters, Output):
-    """The filters of an export. A filter that was not set is null."""
+    """The filters with which an export was started.
+
+    A filter that was not set is null, and an export without filters has the whole log.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel)
 
 
 class OmittedEntries(Output):
-    """A run of consecutive entries that an export omits."""
+    """A run of consecutive entries that a filtered export omits.
+
+    The hashes stand for them, so the export can still be verified.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -59,7 +71,10 @@ class OmittedEntries(Output):
 
 
 class AuditExportOut(RecordOutput):
-    """A background export: a gzip file that is available for 7 days."""
+    """A background export of an audit log: a gzip file that is available for 7 days.
+
+    Verify the file with `verify.py` and the checkpoint in the export, without the service.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.audit_export.failed": _FAILED_EXAMPLE}
     no_store: ClassVar[bool] = True
@@ -87,4 +102,4 @@ class AuditExportOut(RecordOutput):
         examples=["https://atrium-exports.s3.amazonaws.com/01a1f84a?X-Amz-Expires=900&X-Amz-Signature=5d3a"],
     )
     error: str | None = Field(description="Why it failed.", examples=[None])
-    expires_at: Timestamp | None = Field(description="When the file is deleted.")
+    expires_at: Timestamp | None = Field(description="When the file is deleted.", examples=["2026-11-27T09:30:00.000Z"])

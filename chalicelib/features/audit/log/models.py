@@ -57,7 +57,10 @@ class IntegrityQuery(CursorQuery):
 
 
 class Actor(Output):
-    """The principal who performed the action."""
+    """The principal who performed the action: a user, an API key, an anonymous caller or the service itself.
+
+    The name is the one at the time of the action.
+    """
 
     type: Literal["user", "api_key", "operator", "anonymous", "system"] = Field(examples=["user"])
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
@@ -65,7 +68,10 @@ class Actor(Output):
 
 
 class Target(Output):
-    """The record that the action changed."""
+    """The record that the action changed.
+
+    The name is the one at the time of the action, so the entry can be read after a deletion.
+    """
 
     type: str = Field(examples=["organization"])
     id: str = Field(examples=["01939d3c-0000-7000-8000-00000000000a"])
@@ -73,7 +79,10 @@ class Target(Output):
 
 
 class EntryContext(Output):
-    """The request that led to the entry."""
+    """The request that led to the entry.
+
+    Together with the request id it connects the entry with the service's log records.
+    """
 
     operation_id: str = Field(examples=["update_organization"])
     request_id: str | None = Field(examples=["01939d3c-0000-7000-8000-0000000000aa"])
@@ -82,7 +91,10 @@ class EntryContext(Output):
 
 
 class FieldChange(Output):
-    """One public field before and after. A value over 4 KiB appears as `{sha256, size}`."""
+    """One public field before and after the change that an entry records.
+
+    A value over 4 KiB appears as `{sha256, size}`.
+    """
 
     field: str = Field(examples=["name"])
     from_: Any = Field(serialization_alias="from", examples=["Engines"])
@@ -90,7 +102,10 @@ class FieldChange(Output):
 
 
 class Integrity(Output):
-    """The position of the entry in the Merkle tree."""
+    """The position of the entry in the Merkle tree.
+
+    The hash commits to the complete entry, so a change of the entry can be detected.
+    """
 
     leaf_hash: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256(0x00 ‖ canonical JSON), hex.")
     tree_size: int = Field(ge=1, description="The size of the first tree that contains the entry.")
@@ -135,7 +150,10 @@ class AuditEntry(Output):
 
 
 class IntegrityReport(Output):
-    """The result of a verification."""
+    """The result of a verification.
+
+    If `valid` is false, `failure` names what is wrong and `firstInvalidSequence` where.
+    """
 
     valid: bool = Field(examples=[True])
     tree_size: int = Field(ge=0, examples=[2])

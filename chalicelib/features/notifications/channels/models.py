@@ -25,7 +25,10 @@ def _validate_unless_masked(url: Any, validate: Callable[[Any], str]) -> str:
 
 
 class ChannelTarget(Input):
-    """The URL that receives a channel's messages."""
+    """The URL that receives a channel's messages.
+
+    Create it in the settings of the chat room, and keep it secret: it is a credential.
+    """
 
     webhook_url: Annotated[TargetUrl, WrapValidator(_validate_unless_masked)] = Field(
         description="The provider's URL for incoming messages. Send the masked URL back to keep the current one.",
@@ -34,7 +37,10 @@ class ChannelTarget(Input):
 
 
 class ChannelCreate(Input):
-    """A new integration channel."""
+    """A new integration channel: the chat room, and the events that it receives.
+
+    Create the incoming URL in the settings of the chat room first.
+    """
 
     provider: Provider = Field(examples=["slack"])
     name: Name = Field(examples=["#engines"])
@@ -44,7 +50,10 @@ class ChannelCreate(Input):
 
 
 class ChannelPatch(Patch):
-    """The changeable fields of an integration channel."""
+    """The changeable fields of an integration channel.
+
+    Send the masked URL back unchanged to keep the current one.
+    """
 
     provider: Provider = Field(examples=["slack"])
     name: Name = Field(examples=["#engines"])
@@ -54,7 +63,10 @@ class ChannelPatch(Patch):
 
 
 class ChannelConfigOut(Output):
-    """The URL that receives a channel's messages."""
+    """The URL that receives a channel's messages, masked.
+
+    The host and the last characters are enough to recognize it.
+    """
 
     webhook_url: str = Field(
         description="The masked URL: its scheme, host and last characters.", examples=[_MASKED_URL]
@@ -62,7 +74,10 @@ class ChannelConfigOut(Output):
 
 
 class ChannelOut(RecordOutput):
-    """An integration channel. A channel that needs attention receives no messages until it is fixed."""
+    """A chat room, or another program, that receives events as sentences.
+
+    A channel that needs attention receives no messages until it is fixed.
+    """
 
     provider: Provider = Field(examples=["slack"])
     name: str = Field(examples=["#engines"])

@@ -42,7 +42,11 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("channels"),))
     emits=None,
 )
 def list_integration_channels(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ChannelOut]:
-    """List an organization's integration channels, in the order of their creation."""
+    """List an organization's integration channels, in the order of their creation.
+
+    Use it to see which chat rooms receive events, and which channels need attention. The URLs of the rooms are masked,
+    because anybody who has one can post to the room.
+    """
     listed = IntegrationChannel.in_organization
     return ctx.list_records(IntegrationChannel, listed, query, ChannelOut.of, organization_id=organization.id)
 
@@ -83,7 +87,10 @@ def create_integration_channel(ctx: Context, organization: Organization, body: C
     emits=None,
 )
 def get_integration_channel(_ctx: Context, channel: IntegrationChannel) -> ChannelOut:
-    """Get an integration channel."""
+    """Get an integration channel.
+
+    `status` shows whether messages arrive, and `lastError` the last permanent failure. The URL is masked.
+    """
     return ChannelOut.of(channel)
 
 
@@ -120,7 +127,11 @@ def update_integration_channel(ctx: Context, channel: IntegrationChannel, body: 
     grants_access=True,
 )
 def delete_integration_channel(ctx: Context, channel: IntegrationChannel) -> None:
-    """Delete an integration channel. Pending messages are dropped."""
+    """Delete an integration channel. Pending messages are dropped.
+
+    Nothing is sent to the chat room from then on. Events stay in the audit log, and a new channel does not receive
+    earlier events.
+    """
     ctx.changes.delete(channel)
     jobs.create_and_enqueue_after_commit(ctx.changes, SubscriberCleanup.from_subscriber(channel, ctx.now))
 

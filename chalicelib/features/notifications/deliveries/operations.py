@@ -38,7 +38,11 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
     emits=None,
 )
 def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:  # noqa: ARG001
-    """Get a delivery with all its attempts."""
+    """Get a delivery with all its attempts.
+
+    Use it to find out why an event did not arrive. Each attempt has its time, duration, status code or error, and the
+    beginning of the receiver's response.
+    """
     return DeliveryOut.of(_unexpired_delivery_or_not_found(delivery))
 
 

@@ -66,7 +66,10 @@ EventAreas = Annotated[
 
 
 class AttemptOut(Output):
-    """One attempt to deliver an event."""
+    """One attempt to deliver an event.
+
+    It has either the status code of the receiver's response, or an error such as a timeout.
+    """
 
     number: int = Field(ge=1, examples=[1])
     at: Timestamp
@@ -79,7 +82,10 @@ class AttemptOut(Output):
 
 
 class DeliveryOut(RecordOutput):
-    """The delivery of an event to a webhook."""
+    """The delivery of one event to one webhook, with its attempts.
+
+    It is pending until an attempt succeeds or the last one fails; `skipped` means that the webhook was not enabled.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.webhook.delivery_exhausted": {"status": "failed", "attempts": [_FAILED_ATTEMPT]},
@@ -106,7 +112,10 @@ class DeliveriesQuery(TimeRange, ListQuery):
 
 
 class TrialOut(Output):
-    """The result of a test message."""
+    """The result of a test message: what the receiver answered, and how long it took.
+
+    The test message is not an event, and is sent only once.
+    """
 
     delivered: bool
     status_code: int | None = Field(description="The status of the response. Null without a response.", examples=[204])

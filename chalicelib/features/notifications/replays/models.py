@@ -12,7 +12,10 @@ ReplayStatus = Literal["queued", "running", "completed", "failed"]
 
 
 class ReplayCreate(TimeRange, Input):
-    """The deliveries to replay, selected by the time of their events."""
+    """The deliveries to replay, selected by the time of their events and by their status.
+
+    Without a status, failed and skipped ones are sent.
+    """
 
     since: DateTime = Field(
         alias="from",
@@ -27,7 +30,10 @@ class ReplayCreate(TimeRange, Input):
 
 
 class ReplayOut(RecordOutput):
-    """A replay of deliveries, oldest first."""
+    """A replay of deliveries, oldest first, after an outage of the receiver.
+
+    `requeued` counts the deliveries that it sends again.
+    """
 
     webhook_id: Uuid
     status: ReplayStatus = Field(examples=["completed"])

@@ -51,7 +51,10 @@ _TEST_MESSAGE: Final = "Somebody wanted to see whether messages arrive here. Not
     emits=None,
 )
 def list_webhooks(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[WebhookOut]:
-    """List an organization's webhooks, in the order of their creation."""
+    """List an organization's webhooks, in the order of their creation.
+
+    Use it to see where the events of the organization are sent, and which webhooks fail. No secrets are shown.
+    """
     return ctx.list_records(Webhook, Webhook.in_organization, query, WebhookOut.of, organization_id=organization.id)
 
 
@@ -92,7 +95,11 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
     emits=None,
 )
 def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
-    """Get a webhook, without its secret."""
+    """Get a webhook, without its secret.
+
+    `status` shows whether the receiver responds, `failingSince` since when it does not, and `disabledReason` why the
+    service disabled the webhook.
+    """
     return WebhookOut.of(webhook)
 
 
@@ -131,7 +138,11 @@ def update_webhook(ctx: Context, webhook: Webhook, body: WebhookPatch) -> Webhoo
     grants_access=True,
 )
 def delete_webhook(ctx: Context, webhook: Webhook) -> None:
-    """Delete a webhook and all its deliveries. Pending events are not sent any more."""
+    """Delete a webhook and all its deliveries. Pending events are not sent any more.
+
+    The receiver gets nothing from then on. To stop deliveries for some time only, set `enabled` to false instead:
+    skipped events can be replayed later.
+    """
     ctx.changes.delete(webhook)
     jobs.create_and_enqueue_after_commit(ctx.changes, SubscriberCleanup.from_subscriber(webhook, ctx.now))
 
@@ -198,7 +209,11 @@ def _count_against_host_limit_and_send_test_message(
     grants_access=True,
 )
 def rotate_webhook_secret(ctx: Context, webhook: Webhook, body: SecretRotation) -> WebhookOut:
-    """Replace the secret of a webhook. For some hours, the previous secret signs messages too."""
+    """Replace the secret of a webhook. For some hours, the previous secret signs messages too.
+
+    Use it regularly, and at once if the secret may be known to others. Only this response contains the new secret. With
+    `graceHours` 0 the previous one becomes invalid immediately.
+    """
     secret, until = standard_webhooks.generate_secret(), after(ctx.now, hours=body.grace_hours)
     active_secrets = webhook_secrets.active_stored_secrets(webhook, ctx.now) if body.grace_hours else []
     if len(active_secrets) == MAX_ACTIVE_SECRETS:

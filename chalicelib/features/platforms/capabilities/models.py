@@ -11,20 +11,29 @@ _SETTINGS_EXAMPLE: Final = {"maxParticipants": 12}
 
 
 class CapabilityCreate(Input):
-    """A capability of a space."""
+    """A capability to give to a space.
+
+    You choose the key; the settings are any JSON object, up to 64 KiB.
+    """
 
     capability_key: Identifier = Field(description="A key that the caller chooses.", examples=["video-calls"])
     settings: JsonObject = Field({}, examples=[_SETTINGS_EXAMPLE])
 
 
 class CapabilitiesPut(Input):
-    """All capabilities of a space."""
+    """All capabilities of a space.
+
+    Capabilities that the list does not contain are removed, and an empty list removes all.
+    """
 
     capabilities: Annotated[list[CapabilityCreate], unique_by("capability_key")] = Field(max_length=40)
 
 
 class CapabilityOut(RecordOutput):
-    """A capability of a space."""
+    """Something that a space can do in your product, such as video calls.
+
+    Atrium stores the key and the settings, and your front end interprets them.
+    """
 
     id_field = "capability_key"
 
@@ -34,6 +43,9 @@ class CapabilityOut(RecordOutput):
 
 
 class CapabilitySetOut(RecordOutput):
-    """All capabilities of a space, with the id and version of the space."""
+    """All capabilities of a space, with the id and version of the space.
+
+    It is the data of the event that reports their replacement.
+    """
 
     items: list[CapabilityOut]

@@ -15,7 +15,11 @@ routes = RouteGroup("spaces")
 
 @routes.get("/spaces/{space_id}/capabilities", access=require_space_role(Role.MEMBER), scope="spaces:read", emits=None)
 def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[CapabilityOut]:
-    """List the capabilities of a space, in the order they were added."""
+    """List the capabilities of a space, in the order they were added.
+
+    A front end uses them to decide what it offers in a space, such as video calls. Atrium stores the keys and settings
+    without interpreting them.
+    """
     return ctx.slice_page([CapabilityOut.of(capability) for capability in _load_capabilities(ctx)], query)
 
 
@@ -26,7 +30,11 @@ def list_space_capabilities(ctx: Context, query: SmallListQuery) -> ListPage[Cap
     emits="space.capability.added",
 )
 def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> CapabilityOut:
-    """Add a capability to a space. A space has at most 40."""
+    """Add a capability to a space. A space has at most 40.
+
+    You choose the key and the settings, and your front end gives them their meaning. A key that the space already has
+    is `already_exists`.
+    """
     current = _load_capabilities(ctx)
     if any(capability.capability_key == body.capability_key for capability in current):
         detail = "The space has this capability. Replace the capabilities to change its settings."
@@ -48,7 +56,8 @@ def add_space_capability(ctx: Context, space: Space, body: CapabilityCreate) -> 
 def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut) -> ListPage[CapabilityOut]:
     """Replace all capabilities of a space, up to 40. The response lists them.
 
-    Each change raises the version of the space: `If-Match` takes the space's `ETag`.
+    Use it to make the capabilities equal to a list that you keep elsewhere. Each change raises the version of the
+    space: `If-Match` takes the space's `ETag`.
     """
     new_capabilities = ctx.new_records(
         Capability, [write.to_stored_fields_with_defaults() for write in body.capabilities], **space.ids_by_parameter
@@ -67,7 +76,10 @@ def replace_space_capabilities(ctx: Context, space: Space, body: CapabilitiesPut
     emits=None,
 )
 def get_space_capability(_ctx: Context, capability: Capability) -> CapabilityOut:
-    """Get a capability of a space."""
+    """Get a capability of a space.
+
+    Use it to read the settings of one capability. A capability that the space does not have is not found.
+    """
     return CapabilityOut.of(capability)
 
 
@@ -78,7 +90,11 @@ def get_space_capability(_ctx: Context, capability: Capability) -> CapabilityOut
     emits="space.capability.removed",
 )
 def remove_space_capability(ctx: Context, space: Space, capability: Capability) -> None:
-    """Remove a capability from a space."""
+    """Remove a capability from a space.
+
+    Its settings are deleted with it. The version of the space increases, so front ends see that its configuration
+    changed.
+    """
     ctx.changes.delete(capability)
     ctx.changes.bump_version_if_anything_changes(space)
 

@@ -13,14 +13,20 @@ from chalicelib.kernel.http.models import Input, Output
 
 
 class ConfigModuleOut(EffectiveModuleOut):
-    """The effective state of a module. Anonymous callers do not see the settings of a module that is off."""
+    """The effective state of a module, which tells a front end whether to show it.
+
+    Callers without a role do not see the settings of a module that is off.
+    """
 
     name: str = Field(examples=["Events"])
     depends_on: list[str] = Field(description="Modules that must be on for this one to be on.", examples=[[]])
 
 
 class ConfigRecordOut(Output):
-    """A DNS record that the domain needs."""
+    """A DNS record that the domain needs.
+
+    One proves the ownership of the domain, the other leads its visitors to the platform.
+    """
 
     purpose: RecordPurpose = Field(examples=["ownership"])
     type: DnsRecordType = Field(examples=["TXT"])
@@ -29,21 +35,30 @@ class ConfigRecordOut(Output):
 
 
 class PublicDomainOut(Output):
-    """The verified custom domain of a platform, as anonymous callers see it."""
+    """The verified custom domain of a platform, as anonymous callers see it.
+
+    A domain that is not verified is hidden from them.
+    """
 
     domain: str = Field(examples=["engines.example.com"])
     status: VerificationStatus = Field(examples=["verified"])
 
 
 class ConfigDomainOut(PublicDomainOut):
-    """The custom domain of a platform, without the results of its last check."""
+    """The custom domain of a platform, without the results of its last check.
+
+    Members see it before it is verified, with the DNS records that it needs.
+    """
 
     verified_at: Timestamp | None
     records: list[ConfigRecordOut]
 
 
 class ConfigOut(Output):
-    """The configuration that a front end needs to start."""
+    """The configuration that a front end needs to start: the platform, its theme, navigation, modules and blocks.
+
+    Read it once and show what is enabled.
+    """
 
     content_etag = True
 
@@ -64,7 +79,10 @@ class ConfigOut(Output):
 
 
 class ResolveRequest(Input):
-    """The location of a front end."""
+    """The location of a front end: the host and path that a visitor entered, a space and a locale.
+
+    All fields are optional.
+    """
 
     host: Annotated[str, StringConstraints(max_length=1000)] | None = Field(
         None, description="The host in the browser, with or without a port.", examples=["engines.example.com"]
@@ -77,7 +95,10 @@ class ResolveRequest(Input):
 
 
 class MatchedSpaceOut(Output):
-    """The space that the request selects."""
+    """The space that the request selects, and whether its id or the path selected it.
+
+    Its module overrides and capabilities apply.
+    """
 
     id: Uuid
     slug: str = Field(examples=["looms"])
@@ -88,7 +109,10 @@ class MatchedSpaceOut(Output):
 
 
 class MatchedOut(Output):
-    """How the request was resolved."""
+    """How the request was resolved: which domain the host is, which space was selected and which locale applies.
+
+    Null means that a host or a path matched nothing.
+    """
 
     host: Literal["customDomain", "subdomain"] | None = Field(
         description="Which domain of the platform the host is; null if none.", examples=["customDomain"]
@@ -98,14 +122,20 @@ class MatchedOut(Output):
 
 
 class ConfigCapabilityOut(Output):
-    """A capability of the space."""
+    """A capability of the resolved space.
+
+    Your front end decides what it means, for example whether to show a button for video calls.
+    """
 
     capability_key: str = Field(examples=["video-calls"])
     settings: dict[str, Any] = Field(examples=[{"maxParticipants": 12}])
 
 
 class ResolvedConfigOut(ConfigOut):
-    """The configuration of a platform in a space, with the capabilities of the space."""
+    """The configuration of a platform in a space, with the capabilities of the space.
+
+    A front end shows what is enabled in it.
+    """
 
     capabilities: list[ConfigCapabilityOut] = Field(
         description="Capabilities of the space; empty if no space was selected."

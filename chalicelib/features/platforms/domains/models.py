@@ -24,7 +24,10 @@ VerificationError = Literal[
 
 
 class CustomDomainIn(Input):
-    """A domain to claim."""
+    """A domain to claim for a platform, such as `community.example.com`.
+
+    It is verified once its DNS records are found.
+    """
 
     domain: DomainName = Field(
         description="A domain that you own, or a subdomain of it. Internationalized names may be sent in Unicode.",
@@ -41,7 +44,10 @@ class DomainInventoryQuery(ListQuery):
 
 
 class PlatformDomainOut(Output):
-    """A platform and its domain."""
+    """A platform and the hosts at which it is found.
+
+    Every platform has a subdomain of the service, and may have a custom domain.
+    """
 
     platform_id: Uuid
     platform_slug: str = Field(examples=["engines"])
@@ -56,7 +62,10 @@ class PlatformDomainOut(Output):
 
 
 class DnsRecordOut(Output):
-    """A DNS record that the domain needs, and what the last check observed."""
+    """A DNS record that the domain needs, and what the last check observed.
+
+    `relativeName` is the name to enter in the form of a DNS provider.
+    """
 
     purpose: RecordPurpose = Field(
         description="`ownership` proves who owns the domain, `routing` directs its visitors to the service.",
@@ -89,7 +98,10 @@ _ADDED_EXAMPLE: Final = {"last_checked_at": None, "last_error": None}
 
 
 class CustomDomainOut(RecordOutput):
-    """The custom domain of a platform. Its id is the id of the platform."""
+    """The custom domain of a platform, and the DNS records that verify it.
+
+    Its id is the id of the platform, because a platform has at most one.
+    """
 
     id_field: ClassVar[str] = ""
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {

@@ -35,7 +35,11 @@ organization_routes = RouteGroup("organizations", routes.operations)
 def list_domain_inventory(
     ctx: Context, organization: Organization, query: DomainInventoryQuery
 ) -> ListPage[PlatformDomainOut]:
-    """List the platforms of an organization with their domains, in the order the platforms were created."""
+    """List the platforms of an organization with their domains, in the order the platforms were created.
+
+    Use it to see in one list which hosts serve the organization's platforms, and which domains are not verified yet or
+    have lapsed.
+    """
     status = query.verification_status
     collection = PlatformDomain.by_status if status else PlatformDomain.in_organization
     return ctx.list_records(
@@ -55,7 +59,11 @@ def list_domain_inventory(
     emits=None,
 )
 def get_custom_domain(_ctx: Context, custom_domain: CustomDomain) -> CustomDomainOut:
-    """Get the custom domain of a platform and its required DNS records. Without a domain its status is `none`."""
+    """Get the custom domain of a platform and its required DNS records. Without a domain its status is `none`.
+
+    Use it to show the DNS records that the owner of the domain has to create, and what the last check found instead of
+    them. `lastError` has the reason of a failed check.
+    """
     return CustomDomainOut.of(custom_domain)
 
 
@@ -90,7 +98,11 @@ def set_custom_domain(ctx: Context, custom_domain: CustomDomain, body: CustomDom
     grants_access=True,
 )
 def remove_custom_domain(ctx: Context, custom_domain: CustomDomain) -> None:
-    """Remove the custom domain of a platform, so that other platforms can verify it. Does nothing if there is none."""
+    """Remove the custom domain of a platform, so that other platforms can verify it. Does nothing if there is none.
+
+    The platform and its site are then found only below the service's own domain. To use the domain again, claim and
+    verify it again.
+    """
     ctx.changes.update(custom_domain, **UNCLAIMED_FIELDS)
 
 

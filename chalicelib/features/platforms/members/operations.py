@@ -51,7 +51,10 @@ def list_platform_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]
     emits=None,
 )
 def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
-    """Get a member of a platform."""
+    """Get a member of a platform.
+
+    Use it to show a profile. Only admins and the member themselves see the e-mail address.
+    """
     return create_member_presenter(ctx)(member)
 
 
@@ -62,7 +65,11 @@ def get_platform_member(ctx: Context, member: PlatformMember) -> MemberOut:
     emits=None,
 )
 def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberOut:
-    """Get a member of a platform by their user id."""
+    """Get a member of a platform by their user id.
+
+    It returns the same as the operation whose path has no `by-user`. Use it if your paths distinguish ids from
+    usernames.
+    """
     return create_member_presenter(ctx)(member)
 
 
@@ -74,7 +81,11 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
     prefetch=lambda request: username_guard_keys(request.parameters["platform_id"], request.parameters["username"]),
 )
 def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
-    """Get a member of a platform by their username, ignoring case."""
+    """Get a member of a platform by their username, ignoring case.
+
+    Use it for links such as `/@ada`. A username is unique on a platform, and may belong to another person on another
+    one.
+    """
     guards = [ctx.access.prefetched.get(key) for key in username_guard_keys(platform.id, username)]
     member = next((ctx.find_in_container(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
     if member is None:

@@ -67,7 +67,10 @@ FontFamily = Annotated[Name, AfterValidator(_validate_font_family)]
 
 
 class PlatformCreate(Input):
-    """A platform to create."""
+    """A platform to create.
+
+    The join policy decides who can become a member once it is published: everybody, or invited people only.
+    """
 
     organization_id: Uuid = Field(description="The owning organization. It cannot be changed later.")
     name: Name = Field(examples=["Engines"])
@@ -78,7 +81,10 @@ class PlatformCreate(Input):
 
 
 class PlatformPatch(Patch):
-    """Changes to a platform. Theme, navigation, home and publication have separate operations."""
+    """Changes to the name, slug, description, join policy and default locale of a platform.
+
+    Theme, navigation, home and publication have separate operations.
+    """
 
     name: Name = Field(examples=["Engines"])
     slug: Slug = Field(description="The former slug becomes available at once.", examples=["engines"])
@@ -88,13 +94,19 @@ class PlatformPatch(Patch):
 
 
 class Publication(Input):
-    """Whether the platform is published."""
+    """Whether the platform is published.
+
+    Without the field the platform is published; false makes it a draft again.
+    """
 
     published: bool = True
 
 
 class ThemePatch(Patch):
-    """The theme of a platform."""
+    """Changes to the theme of a platform.
+
+    `tokens` are any further values that your front end uses, such as a corner radius.
+    """
 
     part = "theme"
 
@@ -116,7 +128,10 @@ class ThemePatch(Patch):
 
 
 class NavigationLeafIn(Input):
-    """A navigation item."""
+    """A navigation item on the lowest level.
+
+    It has a target like every other item, but no children.
+    """
 
     id: ElementId = Field(examples=["start"])
     label: Name = Field(examples=["Start"])
@@ -130,19 +145,28 @@ class NavigationLeafIn(Input):
 
 
 class NavigationBranchIn(NavigationLeafIn):
-    """A navigation item that may have child items."""
+    """A navigation item that may have child items, on the second level of the navigation.
+
+    Its children are on the last level.
+    """
 
     children: list[NavigationLeafIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])
 
 
 class NavigationItemIn(NavigationBranchIn):
-    """A top-level navigation item."""
+    """A top-level navigation item to store.
+
+    Choose an id that is unique in the navigation; it identifies the item in your front end.
+    """
 
     children: list[NavigationBranchIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])  # type: ignore[assignment]
 
 
 class NavigationPatch(Patch):
-    """The navigation of a platform, at most three levels deep. Item ids are unique."""
+    """The navigation of a platform, at most three levels deep.
+
+    Item ids are unique, and the new items replace all former ones.
+    """
 
     part = "navigation"
 
@@ -150,7 +174,10 @@ class NavigationPatch(Patch):
 
 
 class HomeBlockIn(Input):
-    """A block of a platform's home page."""
+    """A block of a platform's home page to store.
+
+    Choose an id that is unique on the page, and a type that your front end knows.
+    """
 
     id: ElementId = Field(examples=["welcome"])
     type: Identifier = Field(examples=["hero"])
@@ -158,7 +185,10 @@ class HomeBlockIn(Input):
 
 
 class HomePatch(Patch):
-    """The home page of a platform. Block ids are unique."""
+    """Changes to the home page of a platform.
+
+    Block ids are unique, and a new list of blocks replaces the former one.
+    """
 
     part = "home"
 
@@ -169,7 +199,10 @@ class HomePatch(Patch):
 
 
 class ThemeOut(Output):
-    """The theme of a platform."""
+    """The colours, fonts and logos of a platform, which your front end applies.
+
+    Colours with too little contrast appear in `warnings`.
+    """
 
     mode: Literal["light", "dark", "auto"] | None = Field(None, examples=["light"])
     colors: dict[str, str] = Field({}, examples=[{"text": "#1a1a1a", "background": "#ffffff"}])
@@ -180,7 +213,10 @@ class ThemeOut(Output):
 
 
 class NavigationItemOut(Output):
-    """A navigation item."""
+    """A navigation item, which leads to a space, a page, a module or an address.
+
+    `type` says what the target is.
+    """
 
     id: str = Field(examples=["start"])
     label: str = Field(examples=["Start"])
@@ -190,13 +226,19 @@ class NavigationItemOut(Output):
 
 
 class NavigationOut(Output):
-    """The navigation of a platform."""
+    """The navigation of a platform, which your front end shows as its menu.
+
+    Items that the caller cannot open are omitted.
+    """
 
     items: list[NavigationItemOut] = Field([])
 
 
 class HomeBlockOut(Output):
-    """A block of a platform's home page."""
+    """A block of a platform's home page.
+
+    Your front end gives the type and the settings their meaning; Atrium stores them as they are.
+    """
 
     id: str = Field(examples=["welcome"])
     type: str = Field(examples=["hero"])
@@ -204,7 +246,10 @@ class HomeBlockOut(Output):
 
 
 class HomeOut(Output):
-    """The home page of a platform."""
+    """The home page of a platform, which your front end renders from the layout and its blocks.
+
+    It may name a space or a site to open.
+    """
 
     layout: str | None = Field(None, examples=["two-columns"])
     blocks: list[HomeBlockOut] = Field([])
@@ -213,7 +258,10 @@ class HomeOut(Output):
 
 
 class Warned(Output):
-    """A problem with a value that the service accepted."""
+    """A problem with a value that the service accepted.
+
+    The change took effect; fix the value if people should be able to use the result.
+    """
 
     pointer: str = Field(description="JSON Pointer into the theme.", examples=["/colors/text"])
     code: Literal["low_contrast"] = Field(examples=["low_contrast"])
@@ -221,7 +269,10 @@ class Warned(Output):
 
 
 class PlatformSummary(RecordOutput):
-    """A platform in a list."""
+    """A platform in a list, without its theme, navigation and home page.
+
+    Get the platform to read those.
+    """
 
     organization_id: Uuid
     name: str = Field(examples=["Engines"])
@@ -237,7 +288,10 @@ class PlatformSummary(RecordOutput):
 
 
 class PlatformOut(PlatformSummary):
-    """A platform."""
+    """A product or community that an organization offers, with its theme, navigation and home page.
+
+    It is a draft until it is published.
+    """
 
     theme: ThemeOut
     navigation: NavigationOut

@@ -29,7 +29,11 @@ space_routes = RouteGroup("spaces", routes.operations)
     "/platforms/{platform_id}/modules", access=require_platform_role(Role.MEMBER), scope="platforms:read", emits=None
 )
 def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[ModuleOut]:
-    """List the modules of a platform: those of the catalogue, then its own in the order of their creation."""
+    """List the modules of a platform: those of the catalogue, then its own in the order of their creation.
+
+    A module is a part of your product, such as events or a forum, that can be switched on and off. Atrium stores the
+    switch and the settings; your front end shows the module. Disabled modules are listed, too.
+    """
     stored = ctx.load_collections_and_keyed_records(PlatformModule.in_platform).instances_of(PlatformModule)
     return ctx.slice_page([ModuleOut.of(module) for module in configured_modules(stored)], query)
 
@@ -94,7 +98,10 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     emits=None,
 )
 def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[OverrideOut]:
-    """List the module overrides of a space, in the order of their creation."""
+    """List the module overrides of a space, in the order of their creation.
+
+    The list contains what the space asks for, whether it has an effect or not. The effective modules show the result.
+    """
     return ctx.slice_page([OverrideOut.of(override) for override in _load_overrides(ctx)], query)
 
 
@@ -135,7 +142,8 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
 def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> ListPage[OverrideOut]:
     """Replace all module overrides of a space, up to 40. The response lists them.
 
-    Each change raises the version of the space: `If-Match` takes the space's `ETag`.
+    Modules that the list does not contain are inherited from the platform again. Each change raises the version of the
+    space: `If-Match` takes the space's `ETag`.
     """
     new_overrides = ctx.new_records(
         ModuleOverride,
@@ -156,7 +164,11 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     emits=None,
 )
 def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
-    """Get the override of a module by a space."""
+    """Get the override of a module by a space.
+
+    Use it to show how a space differs from its platform. A module without an override is not found, because the space
+    inherits it.
+    """
     return OverrideOut.of(override)
 
 
@@ -167,7 +179,10 @@ def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
     emits="space.module_override.removed",
 )
 def remove_module_override(ctx: Context, space: Space, override: ModuleOverride) -> None:
-    """Remove the override of a module, so that the space inherits the module from its platform."""
+    """Remove the override of a module, so that the space inherits the module from its platform.
+
+    The settings of the override are deleted. Other spaces of the platform are not affected.
+    """
     ctx.changes.delete(override)
     ctx.changes.bump_version_if_anything_changes(space)
 

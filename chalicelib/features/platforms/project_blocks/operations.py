@@ -26,7 +26,11 @@ routes = RouteGroup("platforms")
     emits=None,
 )
 def list_project_blocks(ctx: Context, query: SmallListQuery) -> ListPage[ProjectBlockOut]:
-    """List the project blocks of a platform, by position."""
+    """List the project blocks of a platform, by position.
+
+    A project block is a part of your product that an organization arranges itself, such as a showcase. Atrium stores
+    its order, title and settings; your front end renders it. Blocks that are off are listed, too.
+    """
     return ctx.slice_page([ProjectBlockOut.of(block) for block in _load_blocks(ctx)], query)
 
 

@@ -13,7 +13,10 @@ MAX_POSITION = 999_999_999
 
 
 class SpaceCreate(Input):
-    """A space to create."""
+    """A space to create in a platform.
+
+    Choose the visibility `private` if only its own members should find it.
+    """
 
     platform_id: Uuid = Field(description="The platform that contains the space. It cannot be changed later.")
     name: Name = Field(examples=["Looms"])
@@ -30,7 +33,10 @@ class SpaceCreate(Input):
 
 
 class SpacePatch(Patch):
-    """Changes to a space."""
+    """Changes to a space.
+
+    A space that becomes private is hidden at once from people who are not its members.
+    """
 
     name: Name = Field(examples=["Looms"])
     slug: Slug = Field(description="The former slug becomes available at once.", examples=["looms"])
@@ -42,7 +48,10 @@ class SpacePatch(Patch):
 
 
 class SpaceOut(RecordOutput):
-    """A space."""
+    """An area of a platform with its own members, modules and capabilities.
+
+    An open one admits every member of the platform.
+    """
 
     platform_id: Uuid
     name: str = Field(examples=["Looms"])

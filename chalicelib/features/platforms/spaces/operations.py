@@ -30,7 +30,11 @@ platform_routes = RouteGroup("platforms", routes.operations)
     emits=None,
 )
 def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> ListPage[SpaceOut]:
-    """List the spaces of a platform by position. Only their members and admins see private spaces."""
+    """List the spaces of a platform by position. Only their members and admins see private spaces.
+
+    Use it to show the areas of a platform from which a person can choose. A page of the list may be short if some
+    spaces are hidden from the caller.
+    """
     return list_visible_spaces(ctx, platform, query)
 
 
@@ -42,7 +46,12 @@ def list_platform_spaces(ctx: Context, platform: Platform, query: ListQuery) -> 
     grants_access=True,
 )
 def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOut:
-    """Create a space in a platform. A user who creates it becomes its admin."""
+    """Create a space in a platform. A user who creates it becomes its admin.
+
+    A space is an area of a platform for some of its people, such as a department or a course. In an open space every
+    member of the platform takes part; a private one has only its own members. Without a position, the space becomes the
+    last one.
+    """
     if (
         body.visibility == "private"
         and isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal)
@@ -70,13 +79,21 @@ def create_space(ctx: Context, platform: Platform, body: SpaceCreate) -> SpaceOu
 
 @routes.get("/spaces/{space_id}", access=require_space_role(Role.MEMBER), scope="spaces:read", emits=None)
 def get_space(_ctx: Context, space: Space) -> SpaceOut:
-    """Get a space."""
+    """Get a space.
+
+    Use it to show the name, description and visibility of a space. A private space is not found for callers who are
+    neither its members nor admins.
+    """
     return SpaceOut.of(space)
 
 
 @routes.patch("/spaces/{space_id}", access=require_space_role(Role.ADMIN), scope="spaces:write", emits="space.updated")
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
-    """Change a space. With `position` = null, it becomes the last one."""
+    """Change a space. With `position` = null, it becomes the last one.
+
+    If the space becomes private, people without a membership of their own lose access at once. If the slug changes, the
+    former slug does not lead to the space any more.
+    """
     fields = body.to_stored_fields_with_defaults() | {"position": _requested_or_last_position(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
 
@@ -88,7 +105,11 @@ def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     emits="space.deleted",
 )
 def delete_space(ctx: Context, space: Space) -> None:
-    """Delete a space with its contents, effective immediately. Its slug becomes available at once."""
+    """Delete a space with its contents, effective immediately. Its slug becomes available at once.
+
+    Its members, capabilities and module overrides are removed with it. This cannot be undone; the entries in the audit
+    log stay.
+    """
     delete_container_and_queue_purge(ctx.changes, space)
 
 
@@ -136,7 +157,10 @@ def join_space(ctx: Context, space: Space) -> MemberOut:
     grants_access=True,
 )
 def leave_space(ctx: Context) -> None:
-    """Leave a space. Without a membership of the space the problem is `not_found`."""
+    """Leave a space. Without a membership of the space the problem is `not_found`.
+
+    Whoever leaves an open space can still take part in it as a member of the platform. Nobody else is affected.
+    """
     if ctx.access.own_membership_item is None:
         raise not_found()
     ctx.changes.delete(SpaceMember.from_item(ctx.access.own_membership_item))
@@ -163,7 +187,11 @@ def list_space_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
     emits=None,
 )
 def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
-    """Get a member of a space."""
+    """Get a member of a space.
+
+    Use it to show a person's role in one space. People who take part in an open space through its platform have no
+    membership of their own, and are not found.
+    """
     return create_member_presenter(ctx)(member)
 
 
@@ -176,7 +204,10 @@ def get_space_member(ctx: Context, member: SpaceMember) -> MemberOut:
     subject_user_param="user_id",
 )
 def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, body: RolePatch) -> MemberOut:
-    """Change the role of a space member. A user who takes part in the platform becomes a member of the space."""
+    """Change the role of a space member. A user who takes part in the platform becomes a member of the space.
+
+    Use it to make somebody a moderator or an admin of one space. Nobody can grant a role above their own.
+    """
     return create_member_presenter(ctx)(
         grant_role_to_path_user(ctx, SpaceMember, member, Role(body.role), **space.ids_by_parameter)
     )
@@ -190,5 +221,8 @@ def update_space_member(ctx: Context, space: Space, member: SpaceMember | None, 
     grants_access=True,
 )
 def remove_space_member(ctx: Context, member: SpaceMember) -> None:
-    """Remove a member from a space. A user who takes part in the platform can still take part in an open space."""
+    """Remove a member from a space. A user who takes part in the platform can still take part in an open space.
+
+    In a private space the person loses access at once. The memberships of the platform and of the organization stay.
+    """
     ctx.changes.delete(member)

@@ -22,7 +22,7 @@ class ErasureCreate(Input):
 
 
 class ErasureOut(RecordOutput):
-    """An erasure.
+    """The progress of the erasure of a person.
 
     A minute after completion it searches once more for records that were in flight, then clears all data about the
     person. If the second search fails, `error` has the reason. After an error, create another erasure of the person,

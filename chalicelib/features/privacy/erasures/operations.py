@@ -67,7 +67,11 @@ def erase_person(ctx: Context, organization: Organization, body: ErasureCreate) 
     emits=None,
 )
 def get_erasure(_ctx: Context, erasure: Erasure) -> ErasureOut:
-    """Get the progress of an erasure and the number of erased records and entries."""
+    """Get the progress of an erasure and the number of erased records and entries.
+
+    Use it to answer the person, or to prove to an authority when the erasure was completed. A failed erasure has the
+    reason in `error`.
+    """
     return ErasureOut.of(erasure)
 
 

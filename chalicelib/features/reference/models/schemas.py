@@ -61,7 +61,10 @@ class _Record(Output):
 
 
 class CountryOut(DatasetInfo, _Record):
-    """A country as defined by ISO 3166-1."""
+    """A country as defined by ISO 3166-1, with its currencies, languages and calling code.
+
+    The names are from Unicode CLDR.
+    """
 
     attribution: str = _attribution_field(_ISO_CODES, _CLDR, _GEONAMES)
     id: str = Field(description="ISO 3166-1 alpha-2.", examples=["CH"])
@@ -82,7 +85,10 @@ class CountryOut(DatasetInfo, _Record):
 
 
 class CurrencyOut(DatasetInfo, _Record):
-    """A currency as defined by ISO 4217."""
+    """A currency as defined by ISO 4217.
+
+    `minorUnits` is the number of decimal places of its amounts, such as 2 for the franc and 0 for the yen.
+    """
 
     attribution: str = _attribution_field(_ISO_4217, _ISO_CODES, _CLDR)
     id: str = Field(description="ISO 4217 alphabetic code.", examples=["CHF"])
@@ -98,7 +104,10 @@ class CurrencyOut(DatasetInfo, _Record):
 
 
 class LanguageOut(DatasetInfo, _Record):
-    """A language as defined by ISO 639-3."""
+    """A language as defined by ISO 639-3.
+
+    `nativeName` is its name in the language itself, which people recognize in a list.
+    """
 
     attribution: str = _attribution_field(_ISO_CODES, _CLDR)
     id: str = Field(description="ISO 639-3.", examples=["deu"])
@@ -108,7 +117,10 @@ class LanguageOut(DatasetInfo, _Record):
 
 
 class TimezoneOut(DatasetInfo, _Record):
-    """A time zone of the IANA database."""
+    """A time zone of the IANA database, with its offset from UTC.
+
+    Its id is the name with `.` instead of `/`, as paths need it.
+    """
 
     attribution: str = _attribution_field(_IANA, _CLDR)
     id: str = Field(description="The name with `.` instead of `/`.", examples=["Europe.Berlin"])
@@ -133,7 +145,10 @@ class TimezoneOut(DatasetInfo, _Record):
 
 
 class CityOut(DatasetInfo, _Record):
-    """A city in GeoNames with at least 15,000 inhabitants, or a capital."""
+    """A city in GeoNames with at least 15,000 inhabitants, or a capital.
+
+    Use it to complete addresses, and to find a time zone by place.
+    """
 
     id: str = Field(description="The GeoNames id.", examples=["2657896"])
     name: str = Field(examples=["Zürich"])

@@ -41,7 +41,10 @@ EditionId = Annotated[
 
 
 class ImportCreate(Input):
-    """The researcher whose works to fetch."""
+    """The researcher whose works to fetch, and the library that receives them.
+
+    Without an organization it is the caller's own library.
+    """
 
     researcher_id: ResearcherId = Field(
         description="An ORCID iD, or an OpenAlex author id such as A5023888391, with or without its URL.",
@@ -55,7 +58,10 @@ class ImportCreate(Input):
 
 
 class ReconcileCreate(Input):
-    """The library to reconcile."""
+    """The library to reconcile.
+
+    Without an organization it is the caller's own library, which only the caller sees.
+    """
 
     organization_id: Uuid | None = Field(
         None, description="The organization of the library; the caller's own library if omitted.", examples=[None]
@@ -85,14 +91,20 @@ class OutputsQuery(ListQuery):
 
 
 class Author(Output):
-    """An author as a source names them."""
+    """An author as a source names them.
+
+    The ORCID iD is null if the source does not know it, so two authors with the same name may be different people.
+    """
 
     name: str = Field(examples=["Josiah Carberry"])
     orcid: str | None = Field(None, examples=["0000-0002-1825-0097"])
 
 
 class Identifiers(Output):
-    """Identifiers of a work, without URLs: the DOI in lower case, the arXiv id without version."""
+    """Identifiers of a work, without URLs: the DOI in lower case, the arXiv id without version.
+
+    Artefacts that share one describe the same work.
+    """
 
     doi: str | None = Field(None, examples=["10.5555/12345678"])
     arxiv: str | None = Field(None, examples=["2501.00001"])
@@ -102,7 +114,10 @@ class Identifiers(Output):
 
 
 class ArtefactOut(RecordOutput):
-    """A source's record of a work, as it was fetched."""
+    """A source's record of a work, as it was fetched.
+
+    Artefacts are never edited: another import updates them, and a reconciliation builds works from them.
+    """
 
     source: Source = Field(examples=["openalex"])
     source_id: str = Field(description="The id of the record at the source.", examples=["W2741809807"])
@@ -127,7 +142,10 @@ class ArtefactOut(RecordOutput):
 
 
 class WorkOut(RecordOutput):
-    """A work, built from all artefacts of a library that share an identifier."""
+    """A work, built from all artefacts of a library that share an identifier.
+
+    `provenance` names the artefact from which each field was taken.
+    """
 
     title: str = Field(examples=["A Methodology for the Emulation of Architecture"])
     type: str = Field(examples=["article"])
@@ -143,7 +161,10 @@ class WorkOut(RecordOutput):
 
 
 class VenueEditionOut(Output):
-    """The edition of a venue in one year."""
+    """The edition of a venue in one year.
+
+    Its id, such as `neurips-2025`, selects it for a backfill.
+    """
 
     id: str = Field(examples=["neurips-2025"])
     year: int = Field(examples=[2025])
@@ -151,7 +172,10 @@ class VenueEditionOut(Output):
 
 
 class VenueOut(Output):
-    """A conference whose editions can be backfilled."""
+    """A conference whose editions can be backfilled.
+
+    Its id, such as `neurips`, is also a filter of the works.
+    """
 
     id: str = Field(examples=["neurips"])
     name: str = Field(examples=["Conference on Neural Information Processing Systems"])
@@ -159,7 +183,10 @@ class VenueOut(Output):
 
 
 class Counts(Output):
-    """The numbers of records that a job has processed: artefacts, or the outputs of a reconciliation."""
+    """The numbers of records that a job has processed: artefacts, or the outputs of a reconciliation.
+
+    They grow while the job runs.
+    """
 
     created: int = Field(0, ge=0, examples=[12])
     updated: int = Field(0, ge=0, examples=[1])
@@ -183,7 +210,10 @@ _EXAMPLES_BY_TYPE: Final[Mapping[JobType, Mapping[str, Any]]] = {
 
 
 class ResearchJobOut(RecordOutput):
-    """A background job of research."""
+    """A background job of research: an import, a reconciliation or a backfill.
+
+    Poll it until it is completed or failed.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         f"research.{work}.{event}": {**event_example, **type_example}

@@ -15,7 +15,10 @@ ItemType = Literal["page", "url", "group"]
 
 
 class MenuLeafIn(Input):
-    """An item of a menu."""
+    """An item on the lowest level of a menu.
+
+    It links to a page or an address, and has no children.
+    """
 
     id: ElementId = Field(description="Unique within the menu.", examples=["looms"])
     label: Name = Field(examples=["Looms"])
@@ -34,19 +37,28 @@ class MenuLeafIn(Input):
 
 
 class MenuBranchIn(MenuLeafIn):
-    """An item of a menu that can have children."""
+    """An item of a menu that can have children.
+
+    Items of the third level, the lowest one, cannot.
+    """
 
     children: list[MenuLeafIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[[]])
 
 
 class MenuItemIn(MenuBranchIn):
-    """A top-level item of a menu."""
+    """A top-level item of a menu.
+
+    It links to a page of the site by id or to an address, or only groups its children.
+    """
 
     children: list[MenuBranchIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[[]])  # type: ignore[assignment]
 
 
 class MenuPut(Input):
-    """A complete menu."""
+    """A complete menu, which replaces the one with the same id.
+
+    The items form at most three levels.
+    """
 
     name: Name = Field(examples=["Main menu"])
     items: list[MenuItemIn] = Field(
@@ -55,7 +67,10 @@ class MenuPut(Input):
 
 
 class MenuItemOut(Output):
-    """An item of a menu."""
+    """An item of a menu, as visitors see it.
+
+    `dangling` is true if its page was deleted, and `path` is null if its page is not published.
+    """
 
     id: str = Field(examples=["looms"])
     label: str = Field(examples=["Looms"])
@@ -72,7 +87,10 @@ class MenuItemOut(Output):
 
 
 class MenuSummary(RecordOutput):
-    """A menu in a list."""
+    """A menu in a list, without its items.
+
+    Its id is the name that you chose, such as `footer`.
+    """
 
     id: str = Field(description="Id chosen by the caller.", examples=["main"])
     site_id: Uuid
@@ -80,6 +98,9 @@ class MenuSummary(RecordOutput):
 
 
 class MenuOut(MenuSummary):
-    """A menu of a site."""
+    """A menu of a site, such as the main menu or the footer.
+
+    Items that link to pages have the pages' current paths.
+    """
 
     items: list[MenuItemOut] = Field(description="Items in the order in which they were sent.")

@@ -23,7 +23,10 @@ _MENU = "/sites/{site_id}/navigation/{navigation_id}"
     emits=None,
 )
 def list_navigation_menus(ctx: Context, site: Site, query: ListQuery) -> ListPage[MenuSummary]:
-    """List the menus of a site without their items, in order of creation."""
+    """List the menus of a site without their items, in order of creation.
+
+    Use it to find the menus that a site has, such as `main` and `footer`. Get each of them to read its items.
+    """
     ctx.allow_caching()
     return ctx.list_records(Menu, Menu.in_site, query, MenuSummary.of, site_id=site.id)
 

@@ -16,7 +16,10 @@ ToPath = Annotated[str, StringConstraints(min_length=1, max_length=2000), AfterV
 
 
 class RedirectCreate(Input):
-    """A redirect to create."""
+    """A redirect to create.
+
+    `/old/*` matches everything below `/old`, and `:splat` in the target stands for the rest of the path.
+    """
 
     from_path: FromPath = Field(
         description="A path of the site. `/a/*` matches everything below `/a`. Case is ignored.",
@@ -32,7 +35,10 @@ class RedirectCreate(Input):
 
 
 class RedirectPatch(Patch):
-    """Changes to a redirect. A redirect of a moved page becomes a manual one."""
+    """Changes to a redirect, which take effect for the next visitor.
+
+    A redirect of a moved page becomes a manual one: it no longer follows the page.
+    """
 
     from_path: FromPath = Field(examples=["/old-looms"])
     to_path: ToPath = Field("/", examples=["/looms"])
@@ -41,7 +47,10 @@ class RedirectPatch(Patch):
 
 
 class RedirectOut(RecordOutput):
-    """A redirect."""
+    """A redirect of a path of a site to another path or address.
+
+    Search engines follow it, so a page keeps its rank when it moves.
+    """
 
     site_id: Uuid
     from_path: str = Field(examples=["/old-looms"])

@@ -31,7 +31,10 @@ def _validate_robots_txt_lines(text: str) -> str:
 
 
 class RobotsIn(Input):
-    """Instructions for crawlers."""
+    """Instructions for crawlers to store.
+
+    Each path in `disallow` applies to everything that begins with it.
+    """
 
     disallow: list[Annotated[str, StringConstraints(max_length=500), AfterValidator(_validate_robots_path)]] = Field(
         [], max_length=_MAX_PATHS, description="Paths, for all crawlers.", examples=[["/drafts"]]
@@ -42,7 +45,11 @@ class RobotsIn(Input):
 
 
 class SiteCreate(Input):
-    """A site to create."""
+    """A site to create.
+
+    Nobody outside of the organization sees it until it is published. Assign it to a platform if it should use the
+    platform's custom domain.
+    """
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug | None = Field(None, description="Derived from the name if omitted.", examples=[None])
@@ -57,7 +64,10 @@ class SiteCreate(Input):
 
 
 class SitePatch(Patch):
-    """Changes to a site."""
+    """Changes to a site.
+
+    `status` publishes it, or turns it into a draft again that only members see.
+    """
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug = Field(
@@ -72,14 +82,20 @@ class SitePatch(Patch):
 
 
 class RobotsOut(Output):
-    """Instructions for crawlers."""
+    """Instructions for crawlers, which become the robots.txt of the site.
+
+    Well-behaved crawlers follow them; they protect nothing.
+    """
 
     disallow: list[str] = Field([], examples=[["/drafts"]])
     extra: str | None = Field(None, examples=[None])
 
 
 class SiteOut(RecordOutput):
-    """A site."""
+    """A website of an organization, with pages, menus and redirects.
+
+    Visitors find it at its host once it is published.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = dict.fromkeys(
         ("site.published", "site.updated", "site.deleted"), _PUBLISHED_EXAMPLE

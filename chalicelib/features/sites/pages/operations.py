@@ -73,7 +73,11 @@ def list_pages(ctx: Context, site: Site, query: PagesQuery) -> PageOfList[PageSu
     prefetch=page_changes.tree_parent_and_slug_prefetch_keys,
 )
 def create_page(ctx: Context, site: Site, body: PageCreate) -> PageOut:
-    """Create a page as a draft. Publish it, or set `publishAt`. The first page of a site is its home page."""
+    """Create a page as a draft. Publish it, or set `publishAt`. The first page of a site is its home page.
+
+    The page has a draft revision, and visitors do not see it until it is published. Its path consists of the slugs of
+    the pages above it and its own.
+    """
     page = page_changes.create_page(ctx, site, body)
     _enqueue_publication_if_due(ctx, page)
     return PageOut.of(page)
@@ -87,7 +91,10 @@ def create_page(ctx: Context, site: Site, body: PageCreate) -> PageOut:
     prefetch=tree_prefetch_keys,
 )
 def get_page(_ctx: Context, _site: Site, page: Page) -> PageOut:
-    """Get a page with its draft."""
+    """Get a page with its draft.
+
+    Use it in an editor. `hasUnpublishedChanges` shows whether the draft differs from what visitors see.
+    """
     return PageOut.of(page)
 
 
@@ -129,7 +136,11 @@ def update_page(ctx: Context, site: Site, page: EditablePage, body: PagePatch) -
     prefetch=tree_prefetch_keys,
 )
 def delete_page(ctx: Context, site: Site, page: EditablePage, query: DeleteQuery) -> None:
-    """Delete a page with its revisions and, with `cascade`, its descendants. They disappear at once."""
+    """Delete a page with its revisions and, with `cascade`, its descendants. They disappear at once.
+
+    Without `cascade`, a page with pages below it is `not_empty`. Visitors get 404 at the former paths, unless a
+    redirect exists. Deleted pages cannot be restored.
+    """
     page_changes.delete_page(ctx, site, page, cascade=query.strategy == "cascade")
 
 
@@ -165,7 +176,11 @@ def publish_page(ctx: Context, site: Site, page: EditablePage, body: PagePublica
     prefetch=tree_prefetch_keys,
 )
 def list_page_revisions(ctx: Context, _site: Site, page: Page, query: ListQuery) -> PageOfList[RevisionSummary]:
-    """List the revisions of a page, newest first."""
+    """List the revisions of a page, newest first.
+
+    Each change of the content makes a revision. Use the list to see who changed a page and when, and to choose one to
+    preview, publish or restore.
+    """
     return ctx.list_records(Revision, Revision.of_page, query, RevisionSummary.of, page_id=page.id)
 
 
@@ -177,7 +192,10 @@ def list_page_revisions(ctx: Context, _site: Site, page: Page, query: ListQuery)
     prefetch=tree_and_revision_content_prefetch_keys,
 )
 def get_page_revision(_ctx: Context, _site: Site, _page: Page, revision: Revision) -> RevisionOut:
-    """Get a revision of a page."""
+    """Get a revision of a page.
+
+    The revision contains the complete blocks, so it can be compared with the draft. Revisions never change.
+    """
     return RevisionOut.of(revision)
 
 

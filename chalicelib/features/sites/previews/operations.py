@@ -102,7 +102,11 @@ def preview_page(
 def preview_page_publicly(
     ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
-    """Show a page by a preview link. Any invalid link is `not_found`."""
+    """Show a page by a preview link. Any invalid link is `not_found`.
+
+    The reader needs no credential, only the link. Search engines are told not to index the preview, and nobody may
+    cache it.
+    """
     claim = parse_preview_token_or_none(query.token, {"site_id": site.id, "page_id": page_id})
     page = load_previewed_page_or_none(claim, site, dict(ctx.access.prefetched)) if claim else None
     if claim is None or page is None:

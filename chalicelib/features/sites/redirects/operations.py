@@ -25,7 +25,11 @@ _REDIRECT = "/sites/{site_id}/redirects/{redirect_id}"
     "/sites/{site_id}/redirects", access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None
 )
 def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[RedirectOut]:
-    """List the redirects of a site in order of creation, including those of moved pages."""
+    """List the redirects of a site in order of creation, including those of moved pages.
+
+    A redirect leads visitors from a former path to a current one. `origin` is `page` for those that the service made
+    when a page moved, and `manual` for the others.
+    """
     page = ctx.list_records(Redirect, Redirect.in_site, query, Redirect.replace, site_id=site.id)
     redirects = [redirect for redirect in page.items if isinstance(redirect, Redirect)]
     return ListPage(
@@ -51,7 +55,10 @@ def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectO
 
 @routes.get(_REDIRECT, access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)
 def get_redirect(_ctx: Context, _site: Site, redirect: ResolvedRedirect) -> RedirectOut:
-    """Get a redirect."""
+    """Get a redirect.
+
+    The target of a redirect of a moved page is the page's current path. A manual redirect has a fixed target.
+    """
     return RedirectOut.of(redirect)
 
 
@@ -74,7 +81,11 @@ def update_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     _REDIRECT, access=require_site_organization_role(Role.EDITOR), scope="sites:write", emits="site.redirect.deleted"
 )
 def delete_redirect(ctx: Context, _site: Site, redirect: ResolvedRedirect) -> None:
-    """Delete a redirect. Deleting one of a moved page also removes the redirects of the former paths below it."""
+    """Delete a redirect. Deleting one of a moved page also removes the redirects of the former paths below it.
+
+    Visitors of the former path then get the page at that path, or 404. Search engines may remember a permanent redirect
+    for some time.
+    """
     if redirect.origin == "page":
         remove_former_page_position(ctx, redirect)
     ctx.changes.delete(redirect)

@@ -27,14 +27,20 @@ class SitemapQuery(Query):
 
 
 class RedirectedOut(Output):
-    """The destination of a redirect."""
+    """The destination of a redirect for a visitor.
+
+    Your server or CDN sends the location with the status code.
+    """
 
     location: str = Field(description="A path of the site, or a web address.", examples=["/looms"])
     status_code: Literal[301, 302, 307, 308] = Field(examples=[308])
 
 
 class VisitOut(Output):
-    """The content at a host and path."""
+    """The content at a host and path: a published page, a redirect, or nothing.
+
+    Your server or CDN turns it into the response to a visitor.
+    """
 
     content_etag = True
 

@@ -113,7 +113,11 @@ def get_page_by_path(
     prefetch=home_prefetch_keys,
 )
 def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
-    """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft."""
+    """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft.
+
+    It is the page whose `isHome` is true. Use it for the first request of a visitor to `/`. A site without a published
+    home page is not found.
+    """
     items = dict(ctx.access.prefetched)
     if query.draft and ctx.role is not None:
         return _draft_response_to_member(ctx, site, locate_by_path_or_none(site.id, _HOME, items, draft=True))
@@ -127,7 +131,11 @@ def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
     emits=None,
 )
 def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/plain"]:
-    """Get the robots.txt of a site. It disallows everything until the site is published."""
+    """Get the robots.txt of a site. It disallows everything until the site is published.
+
+    Serve it at `/robots.txt` of the site's host. It names the sitemap, and the paths that `robots.disallow` of the site
+    lists.
+    """
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
     return RawResponse(build_robots_txt(site_with_domain), "text/plain; charset=utf-8", _CACHE_FIVE_MINUTES)
 

@@ -12,14 +12,20 @@ _ENTITY_TYPE_DESCRIPTION = (
 
 
 class AttachmentCreate(Input):
-    """The entity to which a node is attached."""
+    """The entity to which a node is attached.
+
+    Known types, such as `page`, have to exist in the organization; any other type is your own.
+    """
 
     entity_type: Identifier = Field(description=_ENTITY_TYPE_DESCRIPTION, examples=["lesson"])
     entity_id: Uuid
 
 
 class AttachmentOut(RecordOutput):
-    """The assignment of a taxonomy node to an entity."""
+    """The assignment of a taxonomy node to an entity.
+
+    The entity is a record of the organization, or one of your own systems that Atrium knows only by type and id.
+    """
 
     platform_id: Uuid
     node_id: Uuid

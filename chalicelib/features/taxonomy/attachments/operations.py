@@ -76,7 +76,11 @@ def list_platform_taxonomy_attachments(
     emits=None,
 )
 def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) -> ListPage[AttachmentOut]:
-    """List the attachments of a node in the order of their creation, except those to spaces hidden from the caller."""
+    """List the attachments of a node in the order of their creation, except those to spaces hidden from the caller.
+
+    Use it to show everything that is filed under a category, such as all lessons about looms. Attachments to the nodes
+    below it are not included.
+    """
     return list_attachments_of_node(ctx, node.platform_id, node.id, query)
 
 
@@ -127,7 +131,10 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
     emits=None,
 )
 def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> AttachmentOut:
-    """Get an attachment of a node."""
+    """Get an attachment of a node.
+
+    Use it to check that an entity is still filed under the node. An attachment of another node is not found.
+    """
     _require_visible_attachment_of_node(ctx, node, attachment)
     return AttachmentOut.of(attachment)
 
@@ -139,7 +146,10 @@ def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: Taxono
     emits="taxonomy.attachment.deleted",
 )
 def detach_taxonomy_node(ctx: Context, node: TaxonomyNode, attachment: TaxonomyAttachment) -> None:
-    """Detach a node from an entity."""
+    """Detach a node from an entity.
+
+    The entity and the node stay. Detaching is needed before a node can be deleted without a strategy.
+    """
     _require_visible_attachment_of_node(ctx, node, attachment)
     ctx.changes.delete(attachment)
     ctx.changes.add_write(entity_item_discard_attachment_write(attachment))

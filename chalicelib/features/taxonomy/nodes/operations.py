@@ -99,7 +99,11 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
     prefetch=tree_prefetch_keys,
 )
 def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate) -> SystemTagsOut:
-    """Create the requested system tags that do not exist yet, as roots. Their slugs and parents can't be changed."""
+    """Create the requested system tags that do not exist yet, as roots. Their slugs and parents can't be changed.
+
+    System tags are nodes on which your front end relies, such as `featured`. The operation can be repeated: tags that
+    exist are not changed, and `created` counts the new ones.
+    """
     return create_missing_tags(ctx, platform, body.tags)
 
 
@@ -112,7 +116,11 @@ def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate)
     alternative="Request fewer levels with `depth`, one branch with `rootId`, or list the nodes.",
 )
 def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
-    """Get a consistent snapshot of a platform's taxonomy tree, optionally limited to some levels or one subtree."""
+    """Get a consistent snapshot of a platform's taxonomy tree, optionally limited to some levels or one subtree.
+
+    Use it to render a menu of categories. A change in another request is included completely or not at all. A tree that
+    is too large for one response is rejected with advice.
+    """
     return load_tree_output(ctx, platform.id, query)
 
 
@@ -124,7 +132,11 @@ def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> Tre
     prefetch=node_prefetch_keys,
 )
 def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> NodeOut:
-    """Create a node as a root or below another node."""
+    """Create a node as a root or below another node.
+
+    A node is a category, such as "Looms" below "Machines". The path of a node consists of the slugs from the root to
+    it. A taxonomy has at most ten levels.
+    """
     return NodeOut.of(create_node(ctx, platform, body))
 
 
@@ -135,7 +147,10 @@ def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> 
     emits=None,
 )
 def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
-    """Get a node."""
+    """Get a node.
+
+    The node has its path and its depth. The nodes below it are in the tree, or in the list of nodes with `parentId`.
+    """
     return NodeOut.of(node)
 
 
@@ -147,7 +162,10 @@ def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
     prefetch=node_prefetch_keys,
 )
 def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> NodeOut:
-    """Change a node. Another `parentId` moves it with its subtree at once, and former paths continue to resolve."""
+    """Change a node. Another `parentId` moves it with its subtree at once, and former paths continue to resolve.
+
+    A move below a descendant of the node is a `cycle`. The slug and the parent of a system tag cannot be changed.
+    """
     return NodeOut.of(update_node(ctx, node, body))
 
 

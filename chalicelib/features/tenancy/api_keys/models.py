@@ -32,7 +32,10 @@ def _deduplicate(values: list[str]) -> list[str]:
 
 
 class ApiKeyCreate(Input):
-    """A new API key."""
+    """A new API key: its name, what it may do, until when and from which networks.
+
+    Give a key only the scopes that its program needs.
+    """
 
     name: Name = Field(examples=["Nightly export"])
     scopes: Annotated[list[Scope], AfterValidator(_deduplicate)] = Field(
@@ -52,26 +55,38 @@ class ApiKeyCreate(Input):
 
 
 class ApiKeyRotation(Input):
-    """How long the former secret continues to work."""
+    """How long the former secret continues to work.
+
+    Use the time to replace the secret in the program's settings; 0 ends it at once.
+    """
 
     grace_hours: int = Field(24, ge=0, le=168, examples=[24])
 
 
 class RevokedBecauseOut(Output):
-    """Why an API key was revoked automatically."""
+    """Why an API key was revoked automatically.
+
+    `id` names the person or the other key on which it depended. Create another key for the program that used it.
+    """
 
     reason: RevocationReason = Field(examples=["parent_revoked"])
-    id: str | None = Field(description="Id of that key or user. Null after the person was erased.")
+    id: str | None = Field(
+        description="Id of that key or user. Null after the person was erased.",
+        examples=["01a1f84a-95c0-76c7-8936-95171e793d7d"],
+    )
 
 
 class ApiKeyOut(RecordOutput):
-    """An API key. Only the responses that create or rotate it contain the secret."""
+    """A credential of a program, which has access to one organization within its scopes.
+
+    Only the responses that create or rotate it contain the secret in `key`.
+    """
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"key"})
 
     name: str = Field(examples=["Nightly export"])
     scopes: list[str] = Field(examples=[["read"]])
-    expires_at: Timestamp | None
+    expires_at: Timestamp | None = Field(examples=["2026-11-27T09:30:00.000Z"])
     allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
     hint: str = Field(examples=["atr_…eVQS"])
     key: str | None = Field(None, description="The secret, when created or rotated. Null otherwise.", examples=[None])

@@ -25,7 +25,11 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("api-keys"),))
     emits=None,
 )
 def list_api_keys(ctx: Context, organization: Organization, query: ListQuery) -> ListPage[ApiKeyOut]:
-    """List an organization's API keys, in the order in which they were created."""
+    """List an organization's API keys, in the order in which they were created.
+
+    Use it to review which programs have access, with which scopes, and when each key was last used. Revoked and expired
+    keys stay listed. Secrets are not shown.
+    """
     return ctx.list_records(ApiKey, ApiKey.in_organization, query, ApiKeyOut.of, organization_id=organization.id)
 
 
@@ -65,7 +69,11 @@ def create_api_key(ctx: Context, organization: Organization, body: ApiKeyCreate)
     emits=None,
 )
 def get_api_key(_ctx: Context, api_key: ApiKey) -> ApiKeyOut:
-    """Get an API key, without its secret."""
+    """Get an API key, without its secret.
+
+    `hint` has the last characters of the secret, by which you can recognize a key in a program's settings. `lastUsedAt`
+    may be a minute old.
+    """
     return ApiKeyOut.of(api_key)
 
 

@@ -14,13 +14,19 @@ class UnsubscribeQuery(Query):
 
 
 class OneClick(Input):
-    """The form that mail programs send (RFC 8058)."""
+    """The form that mail programs send when somebody clicks on their unsubscribe button (RFC 8058).
+
+    Its presence confirms the intention.
+    """
 
     list_unsubscribe: Literal["One-Click"] = Field("One-Click", alias="List-Unsubscribe", examples=["One-Click"])
 
 
 class SubscriptionOut(Output):
-    """Whether an address receives invitations. The response does not contain the address."""
+    """Whether an address receives invitations from any organization.
+
+    The response does not contain the address.
+    """
 
     no_store: ClassVar[bool] = True
 
@@ -28,4 +34,7 @@ class SubscriptionOut(Output):
 
 
 class SuppressionOut(RecordOutput):
-    """The suppression of an e-mail address, as the log shows it."""
+    """The suppression of an e-mail address, as the log shows it.
+
+    It contains no address, only the fact that one was suppressed.
+    """

@@ -15,7 +15,10 @@ Obstacle = Literal["email_mismatch", "already_member", "invitation_used"]
 
 
 class InvitationCreate(Input):
-    """The address to invite, and the role to offer."""
+    """The address to invite, the role to offer, and how long the offer is valid.
+
+    Nobody can offer a role above their own.
+    """
 
     email: Email = Field(examples=["grace@example.com"])
     role: InvitableRole = Field("member", description="At most the caller's own.", examples=["editor"])
@@ -32,7 +35,10 @@ class InvitationsQuery(ListQuery):
 
 
 class InvitationOut(RecordOutput):
-    """An invitation. Only the responses that send it contain the link to accept it."""
+    """An offer of a role in an organization or a platform, sent to an e-mail address.
+
+    Only the responses that send it contain the link to accept it.
+    """
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"accept_url"})
 
@@ -44,7 +50,7 @@ class InvitationOut(RecordOutput):
     message: str | None = Field(examples=["Come and join us."])
     expires_in_days: int = Field(examples=[7])
     status: InvitationStatus = Field(examples=["pending"])
-    expires_at: Timestamp
+    expires_at: Timestamp = Field(examples=["2026-11-27T09:30:00.000Z"])
     invited_by: str | None = Field(description="Id of the user or API key. Null after the person was erased.")
     sent_at: Timestamp | None = Field(
         description="When it was last sent or, if the service sends no mail, issued. Null if its mail was withheld."
@@ -69,14 +75,20 @@ class AcceptanceQuery(Query):
 
 
 class InvitationAnswer(Input):
-    """The invited person's decision."""
+    """The invited person's decision, with the token from the link.
+
+    Accepting makes them a member; declining ends the invitation.
+    """
 
     token: str = Field(max_length=200, description="Token from the link in the invitation.")
     decision: Decision = Field("accept", examples=["accept"])
 
 
 class PlaceOffered(Output):
-    """The organization or platform to which the person is invited."""
+    """The organization or platform to which the person is invited.
+
+    It shows only what the person needs to decide.
+    """
 
     id: Uuid
     name: str = Field(examples=["Analytical Engines"])
@@ -84,7 +96,11 @@ class PlaceOffered(Output):
 
 
 class AcceptanceOut(Output):
-    """An invitation as the invited person sees it, and the membership that accepting it created."""
+    """An invitation as the invited person sees it, and the membership that accepting it created.
+
+    Use it for the page to which the link in the mail leads: `canAccept` and `reason` tell whether the signed-in user
+    can accept.
+    """
 
     no_store: ClassVar[bool] = True
 
@@ -93,7 +109,7 @@ class AcceptanceOut(Output):
     role: InvitableRole = Field(examples=["editor"])
     email: str = Field(examples=["ada@example.com"])
     status: InvitationStatus = Field(examples=["accepted"])
-    expires_at: Timestamp
+    expires_at: Timestamp = Field(examples=["2026-11-27T09:30:00.000Z"])
     invited_by: str | None = Field(
         description="Id of the user or API key. Null after the person was erased.",
         examples=["4c1a2b5e-0000-4000-8000-000000000002"],

@@ -132,7 +132,11 @@ def list_invitations(ctx: Context, organization: Organization, query: Invitation
     emits=None,
 )
 def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
-    """Get an invitation, without its link. Admins of a platform can get the invitations to it."""
+    """Get an invitation, without its link. Admins of a platform can get the invitations to it.
+
+    Use it to see whether the invited person has decided, until when they can, and whether the mail was sent. To get a
+    new link, resend the invitation.
+    """
     return InvitationOut.of(invitation)
 
 
@@ -144,7 +148,11 @@ def get_invitation(_ctx: Context, invitation: Invitation) -> InvitationOut:
     grants_access=True,
 )
 def revoke_invitation(ctx: Context, invitation: Invitation) -> None:
-    """Revoke a pending invitation. It stays listed. Admins of a platform can revoke the invitations to it."""
+    """Revoke a pending invitation. It stays listed. Admins of a platform can revoke the invitations to it.
+
+    Its link stops working at once, and the address can be invited again. An accepted invitation cannot be revoked:
+    remove the member instead.
+    """
     if invitation.status == "revoked":
         return
     _reject_unless_pending(invitation)

@@ -30,7 +30,11 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("members"),))
     emits=None,
 )
 def list_organization_members(ctx: Context, query: ListQuery) -> ListPage[MemberOut]:
-    """List the members of an organization, in the order in which they joined."""
+    """List the members of an organization, in the order in which they joined.
+
+    Use it to show who belongs to the organization and with which role. Admins see the e-mail addresses of all members,
+    the others only their own.
+    """
     return list_members(ctx, Member, Member.in_organization, query)
 
 
@@ -41,7 +45,11 @@ def list_organization_members(ctx: Context, query: ListQuery) -> ListPage[Member
     emits=None,
 )
 def get_organization_member(ctx: Context, member: Member) -> MemberOut:
-    """Get a member of an organization."""
+    """Get a member of an organization.
+
+    It has the person's role, their names and the time at which they joined. Only admins and the member themselves see
+    the e-mail address.
+    """
     return create_member_presenter(ctx)(member)
 
 
@@ -101,7 +109,7 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     """Leave an organization and all its platforms and spaces. The member's pending invitations are revoked.
 
     The API keys that they created or rotated are revoked, too. One log entry records the removal with all its
-    consequences.
+    consequences. The owner cannot leave: transfer the ownership first.
     """
     reject_current_owner_role(ctx.role or Role.MEMBER)
     member = Member.from_item(ctx.access.own_membership_item or {})
@@ -119,7 +127,11 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     grants_access=True,
 )
 def transfer_ownership(ctx: Context, organization: Organization, body: OwnershipTransfer) -> OrganizationOut:
-    """Make another member the owner. The former owner becomes an admin."""
+    """Make another member the owner. The former owner becomes an admin.
+
+    An organization always has exactly one owner, so both roles change in one transaction. The new owner has to be a
+    member already. Only the owner can transfer the ownership, with a user's token.
+    """
     if body.new_owner_id == organization.owner_id:
         return OrganizationOut.of(organization)
     owner = Member.from_item(ctx.access.own_membership_item or {})

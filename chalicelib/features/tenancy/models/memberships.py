@@ -14,7 +14,10 @@ Username = Annotated[str, *pattern_validator_and_schema(r"^[\s\S]{1,255}$", "mus
 
 
 class MemberPatch(Patch):
-    """The fields of a member that can be changed."""
+    """The new role of a member of an organization.
+
+    The role `owner` cannot be given here: transfer the ownership instead.
+    """
 
     role: Role = Field(
         description="At most the caller's own role. Use transfer-ownership to change the owner.", examples=["editor"]
@@ -34,13 +37,19 @@ GrantableRole = Literal["member", "editor", "admin"]
 
 
 class RolePatch(Patch):
-    """The role of a user in a platform or a space."""
+    """The role of a user in a platform or a space.
+
+    Nobody can grant a role above their own.
+    """
 
     role: GrantableRole = Field(description="At most the caller's own role.", examples=["editor"])
 
 
 class PlatformMemberPatch(RolePatch):
-    """The fields of a platform member that can be changed."""
+    """The new role, and optionally the new username, of a platform member.
+
+    Usernames are unique on a platform, ignoring case, and appear in the addresses of profiles.
+    """
 
     username: (
         Annotated[str, Field(min_length=1, max_length=MAX_LABEL_CHARACTERS), AfterValidator(require_visible_character)]
@@ -53,14 +62,20 @@ class PlatformMemberPatch(RolePatch):
 
 
 class RevokedKeyOut(Output):
-    """An API key that another change revoked."""
+    """An API key that another change revoked, such as the removal of a member.
+
+    Replace it in the program that uses it.
+    """
 
     id: Uuid
     name: str = Field(examples=["Nightly export"])
 
 
 class MemberOut(RecordOutput):
-    """A member."""
+    """A person with a role in an organization, a platform or a space.
+
+    Only admins and the person themselves see the e-mail address.
+    """
 
     user_id: Uuid
     username: str | None = Field(examples=["ada"])
@@ -78,6 +93,9 @@ class MemberOut(RecordOutput):
 
 
 class OwnershipTransfer(Input):
-    """The new owner."""
+    """The new owner of an organization, who has to be a member already.
+
+    The former owner becomes an admin and can leave afterwards.
+    """
 
     new_owner_id: Uuid = Field(description="User id of a member.")

@@ -20,7 +20,10 @@ _DELETED_EXAMPLE: Final = {"status": "pending_deletion", "deletion_due_at": "202
 
 
 class OrganizationCreate(Input):
-    """A new organization."""
+    """A new organization.
+
+    Only the name is required; the data of the company can be added later.
+    """
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug | None = Field(None, description="If omitted, it is derived from the name.", examples=[None])
@@ -34,7 +37,10 @@ class OrganizationCreate(Input):
 
 
 class OrganizationPatch(Patch):
-    """The fields of an organization that can be changed. `status` = active restores a deleted organization."""
+    """The fields of an organization that can be changed, such as its name and the data of the company.
+
+    `status` = active restores a deleted organization.
+    """
 
     name: Name = Field(examples=["Analytical Engines"])
     slug: Slug = Field(description="The former slug redirects for 90 days.", examples=["analytical-engines"])
@@ -49,7 +55,10 @@ class OrganizationPatch(Patch):
 
 
 class OrganizationOut(RecordOutput):
-    """An organization."""
+    """A tenant: the company or group to which members, platforms, sites and the audit log belong.
+
+    Nobody outside of it can see its records.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.deleted": _DELETED_EXAMPLE,

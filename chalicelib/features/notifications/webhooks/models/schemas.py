@@ -31,7 +31,10 @@ WebhookSecret = Annotated[str, Field(max_length=_MAX_SECRET_CHARACTERS), AfterVa
 
 
 class WebhookCreate(Input):
-    """A new webhook."""
+    """A new webhook: the URL, and the events that it receives.
+
+    `*` subscribes to all events, and `page.*` to those of pages.
+    """
 
     url: TargetUrl = Field(
         description="The https URL that receives the events.", examples=["https://example.com/hooks/atrium"]
@@ -47,7 +50,10 @@ class WebhookCreate(Input):
 
 
 class WebhookPatch(Patch):
-    """The changeable fields of a webhook. `enabled` = true also reactivates one that the service disabled."""
+    """The changeable fields of a webhook: its URL, events and description.
+
+    `enabled` = true also reactivates one that the service disabled.
+    """
 
     url: TargetUrl = Field(examples=["https://example.com/hooks/atrium"])
     events: EventPatterns = Field(_ALL_EVENTS)
@@ -56,13 +62,19 @@ class WebhookPatch(Patch):
 
 
 class SecretRotation(Input):
-    """How long the previous secret remains valid."""
+    """How long the previous secret remains valid.
+
+    Messages have a signature for each active secret, so receivers can be updated meanwhile.
+    """
 
     grace_hours: int = Field(24, ge=0, le=168, examples=[24])
 
 
 class WebhookOut(RecordOutput):
-    """A webhook. Only the responses that create or rotate its secret contain it."""
+    """An endpoint of yours that receives the events of an organization, signed.
+
+    Only the responses that create or rotate its secret contain it.
+    """
 
     secret_fields: ClassVar[frozenset[str]] = frozenset({"secret"})
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {"organization.webhook.disabled": _DISABLED_EXAMPLE}

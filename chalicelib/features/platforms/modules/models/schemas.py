@@ -16,7 +16,7 @@ _SETTINGS_EXAMPLE: Final = {"columns": 2}
 
 
 class ModuleChange(Input):
-    """A change of a module. Omitted fields keep their values.
+    """A change of one module of a platform. Omitted fields keep their values.
 
     Null for all three fields removes the platform's settings of the module.
     """
@@ -34,7 +34,10 @@ class ModuleChange(Input):
 
 
 class ModulesPatch(Input):
-    """The modules to change."""
+    """The modules to change, at most 40 in one request.
+
+    Modules that the list does not contain stay as they are.
+    """
 
     modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MAX_MODULES_PER_REQUEST)
 
@@ -48,7 +51,10 @@ class ModuleState(Input):
 
 
 class ModuleOut(Output):
-    """A module of a platform. The name of a platform's own module is its id."""
+    """A part of your product that a platform can switch on and off, such as a forum.
+
+    The name of a platform's own module is its id.
+    """
 
     module_id: str = Field(examples=["events"])
     name: str = Field(examples=["Events"])
@@ -62,13 +68,19 @@ class ModuleOut(Output):
 
 
 class ModuleSetOut(RecordOutput):
-    """The modules of a platform, with the id and version of the platform."""
+    """The modules of a platform, with the id and version of the platform.
+
+    It is the data of the event that reports a change of them.
+    """
 
     items: list[ModuleOut]
 
 
 class EffectiveModuleOut(Output):
-    """The effective state of a module in a space."""
+    """The effective state of a module in a space, and where it comes from.
+
+    `blockedBy` lists the modules that prevent it from being enabled.
+    """
 
     module_id: str = Field(examples=["events"])
     enabled: bool
@@ -88,7 +100,10 @@ class EffectiveModuleOut(Output):
 
 
 class OverrideWrite(Input):
-    """The override of a module by a space."""
+    """The state of a module that a space sets for itself.
+
+    Omitted fields get their defaults, not those of the platform.
+    """
 
     module_id: Identifier = Field(examples=["events"])
     enabled: bool = Field(default=True, examples=[False])
@@ -96,13 +111,19 @@ class OverrideWrite(Input):
 
 
 class OverridesPut(Input):
-    """All module overrides of a space."""
+    """All module overrides of a space.
+
+    Overrides that the list does not contain are removed, so the space inherits those modules again.
+    """
 
     overrides: Annotated[list[OverrideWrite], unique_by("module_id")] = Field(max_length=MAX_MODULES_PER_REQUEST)
 
 
 class OverrideOut(RecordOutput):
-    """The override of a module by a space."""
+    """What one space sets for a module instead of inheriting it from the platform.
+
+    It has no effect while the platform locks the module.
+    """
 
     id_field = "module_id"
 
@@ -113,6 +134,9 @@ class OverrideOut(RecordOutput):
 
 
 class OverrideSetOut(RecordOutput):
-    """All module overrides of a space, with the id and version of the space."""
+    """All module overrides of a space, with the id and version of the space.
+
+    It is the data of the event that reports their replacement.
+    """
 
     items: list[OverrideOut]

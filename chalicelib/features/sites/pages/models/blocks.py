@@ -47,7 +47,10 @@ class _UntypedBlock(_Block):
 
 
 class HeadingBlock(_Block):
-    """A heading."""
+    """A heading, which structures a page.
+
+    Choose levels without gaps, because screen readers show them as an outline of the page.
+    """
 
     type: Literal["heading"]
     level: int = Field(ge=1, le=6, examples=[2])
@@ -55,7 +58,10 @@ class HeadingBlock(_Block):
 
 
 class TextBlock(_Block):
-    """Paragraphs and other Markdown elements."""
+    """Paragraphs and other Markdown elements, such as links, emphasis and nested lists.
+
+    HTML in the text is not interpreted.
+    """
 
     type: Literal["text"]
     text: LongText = Field(
@@ -65,7 +71,10 @@ class TextBlock(_Block):
 
 
 class ListBlock(_Block):
-    """A list."""
+    """A list of short texts, numbered if `ordered` is true.
+
+    Use a text block with Markdown for nested lists.
+    """
 
     type: Literal["list"]
     items: list[LongText] = Field(description="One line of Markdown each.", examples=[["The mill", "The store"]])
@@ -73,7 +82,10 @@ class ListBlock(_Block):
 
 
 class QuoteBlock(_Block):
-    """A quotation."""
+    """A quotation, with its source if you know it.
+
+    HTML pages mark it as a quotation for screen readers, too.
+    """
 
     type: Literal["quote"]
     text: LongText = Field(
@@ -83,7 +95,10 @@ class QuoteBlock(_Block):
 
 
 class CodeBlock(_Block):
-    """Source code, shown verbatim."""
+    """Source code, shown verbatim in a fixed-width font.
+
+    The language is a hint for programs that highlight syntax; pages of the service do not.
+    """
 
     type: Literal["code"]
     text: LongText = Field(examples=["print(sum(range(10)))"])
@@ -91,7 +106,10 @@ class CodeBlock(_Block):
 
 
 class ImageBlock(_Block):
-    """An image."""
+    """An image at a URL, with a text that replaces it for people who do not see it.
+
+    Atrium does not store the image itself.
+    """
 
     type: Literal["image"]
     url: Annotated[Link, AfterValidator(_validate_web_address_or_path)] = Field(
@@ -104,14 +122,20 @@ class ImageBlock(_Block):
 
 
 class EmbedBlock(_Block):
-    """Content of another site. The page links to it."""
+    """Content of another site, such as a video.
+
+    The page links to it and does not load it, so visitors are not tracked by the other site.
+    """
 
     type: Literal["embed"]
     url: Annotated[WebUrl, AfterValidator(_require_https)] = Field(examples=["https://video.example.com/engine"])
 
 
 class ButtonBlock(_Block):
-    """A prominent link."""
+    """A prominent link, such as a call to action.
+
+    The address can be a path of the site, a URL or a `mailto:` link.
+    """
 
     type: Literal["button"]
     label: LongText = Field(examples=["Visit us"])
@@ -122,13 +146,19 @@ class ButtonBlock(_Block):
 
 
 class DividerBlock(_Block):
-    """A thematic break."""
+    """A thematic break between two parts of a page.
+
+    HTML pages show it as a horizontal line.
+    """
 
     type: Literal["divider"]
 
 
 class ColumnsBlock(_Block):
-    """Blocks in columns, if the screen is wide enough."""
+    """Blocks in columns, if the screen is wide enough.
+
+    On a narrow screen the columns are below each other.
+    """
 
     type: Literal["columns"]
     columns: list[list["Block"]] = Field(
@@ -140,7 +170,10 @@ class ColumnsBlock(_Block):
 
 
 class CustomBlock(_Block):
-    """Data for the caller's own programs. HTML pages do not show it."""
+    """Data for the caller's own programs, such as a chart that your front end draws.
+
+    HTML pages do not show it.
+    """
 
     type: Literal["custom"]
     data: JsonObject = Field(examples=[{"chart": "visitors"}])
@@ -221,9 +254,17 @@ Blocks = Annotated[list[Block], AfterValidator(_validate_blocks)]
 
 
 class BlockOut(Output):
-    """A block of a page, with the fields of its type."""
+    """A block of a page, with the fields of its type.
 
-    model_config = ConfigDict(extra="allow")
+    The types are those of the blocks in a request; programs have to ignore types that they do not know.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [{"id": "opening", "type": "heading", "level": 2, "text": "How the engine weaves"}]
+        },
+    )
 
     id: str = Field(examples=["opening"])
     type: BlockType = Field(examples=["heading"])

@@ -33,7 +33,10 @@ UrlPath = Annotated[str, StringConstraints(max_length=2000)]
 
 
 class SeoIn(Input):
-    """Metadata for search engines and link previews."""
+    """Metadata for search engines and link previews to store.
+
+    `noindex` keeps the page out of the sitemap and asks search engines to ignore it.
+    """
 
     title: Name | None = Field(None, description="Replaces the title of the page.", examples=["Looms, explained"])
     description: Text | None = Field(None, examples=["How a Jacquard loom weaves."])
@@ -49,7 +52,10 @@ def _empty_seo() -> SeoIn:
 
 
 class PageCreate(Input):
-    """A page to create, with its first draft."""
+    """A page to create, with its first draft.
+
+    Nothing of it is public until it is published.
+    """
 
     title: Name = Field(examples=["Looms"])
     slug: PageSlug | None = Field(None, description="Derived from the title if omitted.", examples=[None])
@@ -88,13 +94,19 @@ class PagePatch(Patch):
 
 
 class PagePublication(Input):
-    """The revision to publish."""
+    """The revision to publish.
+
+    Without one it is the draft, which is what an editor usually means.
+    """
 
     revision_id: Uuid | None = Field(None, description="The revision; the draft if omitted.", examples=[None])
 
 
 class SeoOut(Output):
-    """Metadata for search engines and link previews."""
+    """Metadata for search engines and link previews.
+
+    A page that is `noindex` is not in the sitemap.
+    """
 
     title: str | None = Field(None, examples=["Looms, explained"])
     description: str | None = Field(None, examples=["How a Jacquard loom weaves."])
@@ -104,7 +116,10 @@ class SeoOut(Output):
 
 
 class PageSummary(RecordOutput):
-    """A page in a list."""
+    """A page in a list, without its blocks.
+
+    Use it to show the structure of a site to editors.
+    """
 
     site_id: Uuid
     title: str = Field(examples=["Looms"])
@@ -123,7 +138,10 @@ class PageSummary(RecordOutput):
 
 
 class PageOut(PageSummary):
-    """A page."""
+    """A page of a site with its content.
+
+    Editors see the draft; visitors see the revision that was published last.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **dict.fromkeys(("page.published", "page.updated", "page.restored", "page.deleted"), _PUBLISHED_EXAMPLE),
@@ -134,7 +152,10 @@ class PageOut(PageSummary):
 
 
 class RevisionSummary(RecordOutput):
-    """A revision in a list."""
+    """A revision in a list, without its blocks.
+
+    It shows who made it, when, and from which revision it was restored.
+    """
 
     page_id: Uuid
     title: str = Field(examples=["Looms"])
@@ -148,13 +169,19 @@ class RevisionSummary(RecordOutput):
 
 
 class RevisionOut(RevisionSummary):
-    """A revision of a page. It never changes."""
+    """A version of the content of a page, with its blocks.
+
+    It never changes, so it can be compared, previewed, published and restored.
+    """
 
     blocks: list[BlockOut] = Field(examples=_BLOCKS_EXAMPLE)
 
 
 class PreviewOut(Output):
-    """A preview of a page, and a link that shows it to others."""
+    """A preview of a page, and a link that shows it to others without a credential.
+
+    Everybody who has the link can open it until it expires.
+    """
 
     page: PageOut
     blocks: list[BlockOut] = Field(examples=_BLOCKS_EXAMPLE)
@@ -163,7 +190,7 @@ class PreviewOut(Output):
         examples=["https://api.example.com/sites/…/pages/…/preview-public?token=…"],
     )
     token: str = Field(description="The token in the link.", examples=["cHJldmlldw"])
-    expires_at: Timestamp
+    expires_at: Timestamp = Field(examples=["2026-11-21T09:30:00.000Z"])
 
 
 class PagesQuery(ListQuery):
