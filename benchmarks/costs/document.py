@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.costs import prices, scale
+from benchmarks.costs import example_bill, prices, scale
 from benchmarks.costs.bench import CHANGE_WITH_WEBHOOK, LIST_OF_100
 from benchmarks.costs.classes import CLASSES
 from benchmarks.costs.cost_model import (
@@ -27,7 +27,7 @@ from local.paths import ROOT
 
 PAGE_FILE: Final = ROOT / "docs" / "reference" / "costs.md"
 _LIMITS_FILE: Final = Path(__file__).with_name("limits.md")
-_LIMITS_POSITION: Final = 5
+_LIMITS_POSITION: Final = 6
 Results = Mapping[str, Any]
 Record = Mapping[str, Any]
 
@@ -61,7 +61,8 @@ an endpoint in {ENDPOINT_LATENCY_MS:.0f} ms. HTTP and TLS take {CALL_CPU_MS} ms 
 function with 1,024 MB has {CPU_SHARE:.2f} of a processor that is as fast as the one of the benchmark. Each invocation
 handles one message; under load it handles up to ten, which costs less. Lambda logs {PLATFORM_LOG_BYTES} bytes for each
 invocation, and the gateway's access log has {ACCESS_LOG_BYTES} bytes for each request. Not included: cold starts, data
-transfer out of AWS ($0.09 per GB), work that becomes due later (expiry, retries), and queries of the logs.
+transfer out of AWS (${prices.TRANSFER_OUT_GB:.2f} per GB), work that becomes due
+later (expiry, retries), and queries of the logs.
 """
 
 _CLASSES_TEXT: Final = """\
@@ -86,6 +87,7 @@ def render_page(results: Results) -> str:
     sections = [
         ("By class", _CLASSES_TEXT, _class_table(results)),
         ("By service", _SERVICES_TEXT, _service_table(results)),
+        ("A worked example", example_bill.EXAMPLE_TEXT, example_bill.render_example(results)),
         ("An idle stage", scale.IDLE_TEXT, scale.render_idle_costs(results)),
         ("Storage", scale.STORAGE_TEXT, scale.render_storage_costs(results)),
         ("At 10 and at 1,000 times the load", scale.GROWTH_TEXT, scale.render_load_costs(results)),

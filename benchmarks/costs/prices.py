@@ -30,6 +30,7 @@ LOGS_GB: Final = 0.50
 METRIC_MONTH: Final = 0.30
 ALARM_METRIC_MONTH: Final = 0.10
 DASHBOARD_MONTH: Final = 3.0
+TRANSFER_OUT_GB: Final = 0.09
 
 PRICE_ROWS: Final = (
     (

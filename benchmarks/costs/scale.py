@@ -51,6 +51,13 @@ Units are per second.
 
 def render_idle_costs(results: Results) -> str:
     """Return the monthly cost of a stage without requests."""
+    lines = idle_cost_lines(results)
+    lines.append(("**total**", sum(dollars for _, dollars in lines)))
+    return table(("item", "$ per month"), [(item, f"{dollars_per_month:.2f}") for item, dollars_per_month in lines])
+
+
+def idle_cost_lines(results: Results) -> list[tuple[str, float]]:
+    """Return the items that a stage without requests pays for, and their dollars per month."""
     others = results["others"]
     sweeps, anchors = _MONTH_HOURS * 60, _MONTH_HOURS
     poll_costs = {
@@ -62,7 +69,7 @@ def render_idle_costs(results: Results) -> str:
     }
     alarms = define_alarms(function_names(app))
     metric_count = sum(len(alarm.metrics) for alarm in alarms.values())
-    cost_lines = [
+    return [
         (f"{sweeps:,} sweeps", sweeps * calculate_cost(others[EMPTY_SWEEP]).total),
         (f"{anchors:,} searches for logs to anchor", anchors * calculate_cost(others[EMPTY_ANCHORING]).total),
         (f"polling {len(QUEUES)} queues", sum(poll_costs.values())),
@@ -71,10 +78,6 @@ def render_idle_costs(results: Results) -> str:
         (f"{_CUSTOM_METRICS} custom metrics", _CUSTOM_METRICS * prices.METRIC_MONTH),
         ("1 KMS key", prices.KMS_KEY_MONTH),
     ]
-    cost_lines.append(("**total**", sum(each for _, each in cost_lines)))
-    return table(
-        ("item", "$ per month"), [(item, f"{dollars_per_month:.2f}") for item, dollars_per_month in cost_lines]
-    )
 
 
 def render_storage_costs(results: Results) -> str:
@@ -84,7 +87,7 @@ def render_storage_costs(results: Results) -> str:
             name,
             f"{record['stored'] / _KB_BYTES:.1f}",
             f"{record['stored'] / 1e3:.1f}",
-            f"{_monthly_storage_dollars(record['stored'] * 1e6):.2f}",
+            f"{monthly_storage_dollars(record['stored'] * 1e6):.2f}",
         )
         for name, record in typical_records(results).items()
         if record["stored"] > 0
@@ -131,7 +134,7 @@ def _column(records: Mapping[str, Mapping[str, Any]], factor: int) -> dict[str, 
         "SQS": f"{total.queues:,.0f}",
         "logs": f"{total.logs:,.0f}",
         "S3, SES, KMS": f"{total.others:,.0f}",
-        "storage, for each month of retention": f"{_monthly_storage_dollars(stored_bytes):,.0f}",
+        "storage, for each month of retention": f"{monthly_storage_dollars(stored_bytes):,.0f}",
         "**total without storage**": f"**{total.total:,.0f}**",
     }
 
@@ -150,5 +153,6 @@ def _per_second(rates: Mapping[str, float], records: Mapping[str, Any], *names: 
     return sum(rate * sum_fields(records[name], *names) for name, rate in rates.items())
 
 
-def _monthly_storage_dollars(size: float) -> float:
+def monthly_storage_dollars(size: float) -> float:
+    """Return the cost of storing a number of bytes for a month, with point-in-time recovery."""
     return size / 1e9 * (prices.DYNAMODB_GB_MONTH + prices.DYNAMODB_RECOVERY_GB_MONTH)

@@ -1,12 +1,13 @@
 """The pages of measurements match the measurements, and the measuring programs calculate correctly."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from benchmarks.costs import bench, cost_model, item_sizes
+from benchmarks.costs import bench, cost_model, example_bill, item_sizes
 from benchmarks.costs import document as costs
 from benchmarks.costs import results as cost_results
 from benchmarks.costs.bench import calls_by_invocation, open_bench
@@ -70,6 +71,21 @@ def test_the_typical_operation_of_each_class_makes_the_calls_that_were_priced():
         assert calls_by_invocation(record) == calls_by_invocation(expected), (
             f"{name} makes other calls than those that were priced: {RUN_BENCHMARK}"
         )
+
+
+def test_the_bill_of_the_worked_example_is_the_sum_of_its_requests_storage_transfer_and_an_idle_stage():
+    results, page = cost_results.load_results(), costs.PAGE_FILE.read_text()
+    records, idle = (
+        cost_results.typical_records(results),
+        float(re.findall(r"\| \*\*total\*\* \| ([\d.]+) \|", page)[0]),
+    )
+    counts = {usage.kind: usage.count * usage.times for usage in example_bill.USAGES}
+    assert (counts["read one"], counts["change"]) == (100 * 20 * 60 * 21, 100 * 20 * 5 * 21)
+    requests = sum(count * cost_model.calculate_cost(records[kind]).total for kind, count in counts.items())
+    stored_gb = 12 * sum(count * records[kind]["stored"] for kind, count in counts.items()) / 1e9
+    total = requests + stored_gb * (0.25 + 0.20) + sum(counts.values()) * 5e-6 * 0.09 + idle
+    assert sum(example_bill.monthly_bill(results).values()) == pytest.approx(total, abs=0.01)
+    assert f"| **total**, after 12 months | **{total:,.2f}** |" in page
 
 
 def test_the_documented_limits_are_those_of_the_configuration():
