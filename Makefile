@@ -140,6 +140,10 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --no-strip-extras --python-vers
 package: .venv/installed ## build the deployment package in build/package (PYTHON_VERSION=3.13 selects another Python)
 	@$(BIN)/python -m infrastructure package $(if $(PYTHON_VERSION),--python '$(PYTHON_VERSION)')
 
+.PHONY: release
+release: .venv/installed ## tag the commit with its version, and build its archives with checksums in build/release
+	@$(BIN)/python -m infrastructure release
+
 STAGED = --stage '$(or $(STAGE),$(error Name the stage: make $@ STAGE=prod))'
 
 .PHONY: bootstrap

@@ -1,4 +1,4 @@
-"""Command line `python -m infrastructure`: bootstrap, package, deploy, template, edge, rotate, delete."""
+"""Command line `python -m infrastructure`: bootstrap, package, release, deploy, template, edge, rotate, delete."""
 
 import argparse
 import os
@@ -37,6 +37,9 @@ def _parser() -> argparse.ArgumentParser:
     package = commands.add_parser("package", help="build the deployment package; print its path, size and SHA-256")
     package.add_argument("--python", metavar="VERSION", help="Python version, such as 3.13 (default: the running one)")
     package.set_defaults(command=_package)
+
+    release = commands.add_parser("release", help="tag the commit, and build its archives with checksums")
+    release.set_defaults(command=_release)
 
     _add_bootstrap(commands.add_parser("bootstrap", help="create a stage's data resources and its configuration"))
 
@@ -105,6 +108,13 @@ def _package(chosen: argparse.Namespace) -> int:
     from infrastructure.package import build_package, describe_package
 
     print(describe_package(build_package(chosen.python)))
+    return 0
+
+
+def _release(_: argparse.Namespace) -> int:
+    from infrastructure.release import release
+
+    print(release())
     return 0
 
 

@@ -6,6 +6,7 @@ docs/guides/deployment.md has details.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -30,6 +31,7 @@ MAX_BYTES: Final = 12_000_000
 
 _PLATFORM: Final = "x86_64-manylinux2014"  # On Lambda, Python 3.11 has glibc 2.26, and later versions have 2.34.
 _TASK_FOLDER: Final = "/var/task"
+_OPENAPI_DOCUMENT: Final = "chalicelib/entrypoints/docs/openapi.json"
 _EXCLUDED: Final = (
     "bin",
     "**/py.typed",
@@ -250,6 +252,8 @@ def _clear_symbols(library: bytes) -> bytes:
 def _add_app(task: Path) -> None:
     left_out = shutil.ignore_patterns("__pycache__", "openapi")
     shutil.copytree(PROJECT / "chalicelib", task / "chalicelib", ignore=left_out)
+    document = task / _OPENAPI_DOCUMENT  # Without indentation, it has little more than half of its size.
+    document.write_text(json.dumps(json.loads(document.read_text()), ensure_ascii=False, separators=(",", ":")))
     shutil.copy(PROJECT / "app.py", task)
     botocore_models.write_models(task / "aws_models")
     (task / "chalice").mkdir()

@@ -1,6 +1,7 @@
 """The generation of OpenAPI from declarations, on fictitious operations."""
 
 from collections.abc import Callable
+from datetime import date
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -11,6 +12,7 @@ from chalicelib.entrypoints.openapi.examples import example_for_schema, example_
 from chalicelib.kernel.http.fields import Name, Slug, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -136,6 +138,15 @@ def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
     assert "null" not in fields["name"]["type"]
     data = event_content(document, "garden.created")["schema"]["properties"]["data"]
     assert data == {"$ref": "#/components/schemas/Garden"}
+
+
+def test_a_deprecated_operation_is_documented_as_such_with_its_headers():
+    deprecation = Deprecation(date(2026, 12, 1), date(2027, 6, 1), "Use another garden.")
+    operation, _ = document_operation(create_garden, "post", "/gardens", Caller.USER, deprecation=deprecation)
+    assert operation["deprecated"] is True
+    first = "**Deprecated** since 2026-12-01, and removed on 2027-06-01. Use another garden."
+    assert operation["description"].startswith(first)
+    assert {"Deprecation", "Sunset"} <= set(operation["responses"]["201"]["headers"])
 
 
 def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():

@@ -81,6 +81,8 @@ def test_the_package_contains_the_files_of_the_service_and_no_others_of_the_proj
     compiled = {f"{name}c" for name in ours if name.endswith(".py")}
     data = {name: path for name, path in ours.items() if not name.endswith(".py")}
     assert {name for name in files if name.startswith("chalicelib/")} == compiled | data.keys()
+    document = data.pop("chalicelib/entrypoints/docs/openapi.json")
+    assert json.loads(files["chalicelib/entrypoints/docs/openapi.json"]) == json.loads(document.read_text())
     assert all(files[name] == path.read_bytes() for name, path in data.items())
     assert files["app.py"] == (ROOT / "app.py").read_bytes()
     assert {name for name in files if name.startswith("chalice/")} == {"chalice/__init__.pyc", "chalice/app.pyc"}

@@ -55,6 +55,9 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     "API-Version": _string_header_object("The version of the API that responded.", format="date"),
     "Allow": _string_header_object("The allowed methods of the path."),
     "Cache-Control": _string_header_object("Who may cache the response, and for how many seconds."),
+    "Deprecation": _string_header_object(
+        "Since when the operation is deprecated (RFC 9745), as `@` and the seconds since 1970."
+    ),
     "ETag": _string_header_object("The version of the record, which can be sent as `If-Match`."),
     "Idempotency-Replayed": _string_header_object(
         "`true` if this is the stored response of an earlier attempt.", enum=["true"]
@@ -67,6 +70,7 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     ),
     "RateLimit-Policy": _string_header_object("The same rate limits: how many requests in how many seconds."),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
+    "Sunset": _string_header_object("When the deprecated operation is removed (RFC 8594)."),
     "WWW-Authenticate": _string_header_object("`Bearer`, and the error of the credential."),
     "X-Request-Id": _string_header_object("The id of this request in logs, problems and audit entries."),
 }

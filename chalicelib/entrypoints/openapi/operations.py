@@ -49,6 +49,7 @@ def build_operation_object(operation: Operation, schemas_by_name: Components) ->
         "tags": [operation.group],
         "summary": operation.summary.removesuffix(".").replace("`", ""),
         "description": _operation_description(operation),
+        **({"deprecated": True} if operation.deprecation else {}),
         "security": _security_requirements(operation),
         "parameters": _parameter_objects(operation),
         **({"requestBody": _request_body_object(operation, schemas_by_name)} if operation.body_model else {}),
@@ -60,14 +61,15 @@ def build_operation_object(operation: Operation, schemas_by_name: Components) ->
 
 
 def _operation_description(operation: Operation) -> str:
-    """Return the docstring without its summary, followed by the operation's access rule, events and rate limits."""
+    """Return the docstring without its summary, followed by the access rule, events, rate limits and deprecation."""
     details = operation.docstring.partition("\n\n")[2]
     required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
     access = f"**Access:** `{operation.access_label}`{required_scope}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
     limits = ", ".join(map(_describe_rate_limit, operation.rate_limits))
     rate_limit = f"**Rate limit:** {limits}." if limits else ""
-    return "\n\n".join(filter(None, (details, " ".join(filter(None, (access, events, rate_limit))))))
+    deprecation = operation.deprecation.description if operation.deprecation else ""
+    return "\n\n".join(filter(None, (deprecation, details, " ".join(filter(None, (access, events, rate_limit))))))
 
 
 def _describe_rate_limit(rate_limit: RateLimit) -> str:
@@ -230,6 +232,7 @@ def _success_description(operation: Operation) -> str:
 def _success_header_references(operation: Operation) -> Headers:
     return header_references_including_common(
         *(["ETag"] if has_etag(operation) else []),
+        *(operation.deprecation.headers if operation.deprecation else ()),
         *_cache_control_names_if_declared(operation),
         *(["Location"] if operation.succeeds_with_created_or_accepted else []),
         *(["Link"] if operation.is_list else []),

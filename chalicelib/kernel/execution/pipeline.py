@@ -42,10 +42,21 @@ _AFTER_CONDITIONS: Final = (409, 429)
 
 
 def execute_or_raise_problem(operation: Operation, request: Request) -> Response:
-    """Perform an operation and return its response.
+    """Perform an operation and return its response. Responses and problems announce a deprecation.
 
     Raises Problem, in which case nothing has changed. Only with `unavailable` may the transaction have succeeded.
     """
+    announcement = operation.deprecation.headers if operation.deprecation else {}
+    try:
+        response = _count_and_run(operation, request)
+    except Problem as problem:
+        problem.headers = {**problem.headers, **announcement}
+        raise
+    response.headers = {**response.headers, **announcement}
+    return response
+
+
+def _count_and_run(operation: Operation, request: Request) -> Response:
     _reject_unknown_api_version(request)
     usage = RateLimitUsage.authenticate_and_count_request(request)
     add_fields(principal=usage.caller.actor_type)

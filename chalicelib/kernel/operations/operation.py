@@ -15,6 +15,7 @@ from chalicelib.kernel.http.models import Input, Output, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import AccessRule, Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
 from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
@@ -45,7 +46,7 @@ class Operation:
 
     `has_external_effects` marks operations with effects before the commit, such as sending a message. If a precondition
     fails, these effects do not happen. `rate_limits` limit how often callers can use the operation. `accepts_form`
-    allows the body to be an HTML form.
+    allows the body to be an HTML form. `deprecation` is set before an operation is removed.
     """
 
     group: str
@@ -71,6 +72,7 @@ class Operation:
     alternative: str = ""
     extra_check: Callable[[Any, Request], None] | None = None
     grants_access: bool = False
+    deprecation: Deprecation | None = None
 
     def rate_limits_per(self, scope: Scope) -> list[RateLimit]:
         """Return the rate limits of one scope."""

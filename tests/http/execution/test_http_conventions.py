@@ -1,13 +1,18 @@
 """HTTP conventions: cases beyond those that `tests/catalogue` and `tests/security` test for every operation."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from chalicelib.entrypoints import http
+from chalicelib.entrypoints.catalogue import load_operation
 from chalicelib.entrypoints.openapi import headers
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.operations.deprecation import Deprecation
 from tests.harness.api import STAGE_PATH, ApiResponse
 from tests.harness.callers import Person
 from tests.harness.faults import Fault, inject_fault
@@ -68,6 +73,17 @@ def test_only_the_current_version_is_accepted_even_without_a_credential(api, ver
     for path in ("/status", "/organizations"):
         response = api.get(path, headers={"API-Version": version})
         assert response.problem_and_pointers == ("400 unknown_api_version", ["header/API-Version"])
+
+
+def test_a_deprecated_operation_announces_its_removal_in_responses_and_problems(api, monkeypatch):
+    deprecation = Deprecation(date(2026, 12, 1), date(2027, 6, 1), "Use `GET /health`.")
+    monkeypatch.setattr(http, "load_operation", lambda path: replace(load_operation(path), deprecation=deprecation))
+    announced = {"Deprecation": "@1796083200", "Sunset": "Tue, 01 Jun 2027 00:00:00 GMT"}
+    for path, status in (("/status", 200), ("/organizations", 401)):
+        response = api.get(path).expect(status)
+        assert {name: response.headers.get(name) for name in announced} == announced
+    with pytest.raises(ValueError, match="180 days"):
+        replace(deprecation, removed_on=date(2027, 5, 29))
 
 
 class TestCors:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from chalicelib.features.research.logic import source_client
+from chalicelib.kernel.core.version import VERSION
 from local.server.stub_sources import Work
 from tests.harness.api import Json
 from tests.harness.receiver import NO_REPLY, Reply
@@ -83,7 +84,7 @@ class TestImport:
             assert parameter in openalex_request.path
         assert "told-to-openalex-only" not in orcid_request.path
         for request in (orcid_request, openalex_request):
-            assert request.headers["User-Agent"] == "Atrium/0.1.0 (mailto:library@example.org)"
+            assert request.headers["User-Agent"] == f"Atrium/{VERSION} (mailto:library@example.org)"
 
     def test_observes_the_configured_request_rates(self, research_client, research_sources, configure, clock):
         clock.freeze()

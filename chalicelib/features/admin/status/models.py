@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.http.fields import Timestamp
 from chalicelib.kernel.http.models import Output
 
@@ -26,7 +27,7 @@ class ServiceStatus(Output):
     """
 
     status: Literal["ok", "degraded"] = Field(examples=["ok"])
-    version: str = Field(examples=["0.1.0"])
+    version: str = Field(description="The release that responds.", examples=[VERSION])
     api_version: str = Field(examples=["2026-11-20"])
     time: Timestamp
     checks: list[Check]
