@@ -10,14 +10,16 @@ Q ?=
 # Any Python from 3.11 on with venv and pip. 3.11 comes first because it is the oldest version that Lambda runs.
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
 	$$python -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+# The environment that runs and deploys the service, and the one that checks and tests it.
 BIN := .venv/bin
+DEV := .venv-dev/bin
 # Folders whose tests need Node packages.
 NODE := tests/security/analyser tests/docs/receiver tests/issuer tests/rendering
 # The folder of the load generator, a Node package.
 LOAD := benchmarks/performance
 # What the tests need.
-TESTED := .venv/installed .venv-emulator/installed tools
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+TESTED := .venv-dev/installed .venv-emulator/installed tools
+PYTEST := $(DEV)/python -m pytest --numprocesses auto --dist loadgroup
 COVERAGE :=
 # Folders with Python code, without the tests.
 OURS := chalicelib infrastructure local benchmarks
@@ -42,27 +44,27 @@ test-all: test ## run all checks, as CI does: those of `make test`, then the exh
 
 .PHONY: test-changed
 test-changed: $(TESTED) ## run the tests that depend on what changed since the last run (seconds; the first run takes 14 minutes)
-	@$(BIN)/python -m local.test_selection
+	@$(DEV)/python -m local.test_selection
 
 .PHONY: lint
-lint: .venv/installed ## check style, format, architecture and insecure patterns
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/lint-imports --no-logo
-	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive app.py $(OURS)
+lint: .venv-dev/installed ## check style, format, architecture and insecure patterns
+	$(DEV)/ruff check
+	$(DEV)/ruff format --check
+	$(DEV)/lint-imports --no-logo
+	$(DEV)/bandit --quiet --configfile pyproject.toml --recursive app.py $(OURS)
 
 .PHONY: audit
-audit: .venv/installed ## report pinned libraries with known vulnerabilities; fails if PyPI does not answer
-	@$(BIN)/python -m local.tools.audit_dependencies
+audit: .venv-dev/installed ## report pinned libraries with known vulnerabilities; fails if PyPI does not answer
+	@$(DEV)/python -m local.tools.audit_dependencies
 
 .PHONY: types
-types: .venv/installed ## check static types
-	$(BIN)/mypy
+types: .venv-dev/installed ## check static types
+	$(DEV)/mypy
 
 .PHONY: tools
-tools: .venv/installed $(NODE:%=%/node_modules/installed) ## download Node and Chromium to .tools, if the machine has none
-	@$(BIN)/python -m local.tools.node
-	@$(BIN)/python -m local.tools.chromium
+tools: .venv-dev/installed $(NODE:%=%/node_modules/installed) ## download Node and Chromium to .tools, if the machine has none
+	@$(DEV)/python -m local.tools.node
+	@$(DEV)/python -m local.tools.chromium
 
 .PHONY: pytest
 pytest: $(TESTED)
@@ -70,33 +72,33 @@ pytest: $(TESTED)
 
 MINUTES ?= 10
 .PHONY: explore
-explore: .venv/installed ## run random model-based tests until one fails (MINUTES=10)
-	EXPLORE_MINUTES=$(MINUTES) $(BIN)/python -m pytest --no-cov -q --show-capture=no tests/model/test_model.py -m 'not exhaustive' -k matches_the_model
+explore: .venv-dev/installed ## run random model-based tests until one fails (MINUTES=10)
+	EXPLORE_MINUTES=$(MINUTES) $(DEV)/python -m pytest --no-cov -q --show-capture=no tests/model/test_model.py -m 'not exhaustive' -k matches_the_model
 
 .PHONY: measure
-measure: .venv/installed ## count the AWS calls of each operation as a tenant grows (3 minutes)
-	$(BIN)/python -m benchmarks.performance.operations
+measure: .venv-dev/installed ## count the AWS calls of each operation as a tenant grows (3 minutes)
+	$(DEV)/python -m benchmarks.performance.operations
 
 .PHONY: bench
-bench: .venv/installed .venv-peers/installed ## compare the speed with other stacks (5 minutes)
-	@$(BIN)/python -m benchmarks.performance.peers
+bench: .venv-dev/installed .venv-peers/installed ## compare the speed with other stacks (5 minutes)
+	@$(DEV)/python -m benchmarks.performance.peers
 
 .PHONY: mutants
-mutants: .venv/installed .venv-mutation/installed ## choose the mutants that `make mutation` measures (SEED=24)
+mutants: .venv-dev/installed .venv-mutation/installed ## choose the mutants that `make mutation` measures (SEED=24)
 	@PYTHONPATH=. .venv-mutation/bin/python -m benchmarks.mutation.sample $(SEED)
 
 .PHONY: mutation
 mutation: $(TESTED) ## measure which small changes of the code the tests detect (2 hours)
-	@$(BIN)/python -m benchmarks.mutation.measure
+	@$(DEV)/python -m benchmarks.mutation.measure
 
 .PHONY: fuzz
-fuzz: .venv/installed ## fuzz the API with Schemathesis (MINUTES=10; SEED= repeats a run)
-	@$(BIN)/python -m tests.security.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+fuzz: .venv-dev/installed ## fuzz the API with Schemathesis (MINUTES=10; SEED= repeats a run)
+	@$(DEV)/python -m tests.security.fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: format
-format: .venv/installed ## format the code and apply safe lint fixes
-	$(BIN)/ruff check --fix
-	$(BIN)/ruff format
+format: .venv-dev/installed ## format the code and apply safe lint fixes
+	$(DEV)/ruff check --fix
+	$(DEV)/ruff format
 
 .PHONY: routes
 routes: .venv/installed ## find operations: method, path, file:line (Q=/spaces)
@@ -104,28 +106,29 @@ routes: .venv/installed ## find operations: method, path, file:line (Q=/spaces)
 
 .PHONY: generate
 generate: openapi ## regenerate routes, openapi.json and reference documents
-	$(BIN)/python -m local.generators.generate
-	$(BIN)/ruff format --quiet chalicelib/entrypoints/routes.py chalicelib/entrypoints/kinds.py \
+	$(DEV)/python -m local.generators.generate
+	$(DEV)/ruff format --quiet chalicelib/entrypoints/routes.py chalicelib/entrypoints/kinds.py \
 		chalicelib/features/declarations.py
-	$(BIN)/python -m tests.docs.access_patterns > /dev/null
-	$(BIN)/python -m tests.faults.call_sequences > /dev/null
+	$(DEV)/python -m tests.docs.access_patterns > /dev/null
+	$(DEV)/python -m tests.faults.call_sequences > /dev/null
 
 .PHONY: openapi
-openapi: .venv/installed ## regenerate openapi.json
-	$(BIN)/python -m chalicelib.entrypoints.openapi > openapi.json.new
+openapi: .venv-dev/installed ## regenerate openapi.json
+	$(DEV)/python -m chalicelib.entrypoints.openapi > openapi.json.new
 	mv openapi.json.new openapi.json
 
 .PHONY: docs-assets
-docs-assets: .venv/installed ## download the pinned library of the documentation page
-	$(BIN)/python -m local.generators.docs_assets
+docs-assets: .venv-dev/installed ## download the pinned library of the documentation page
+	$(DEV)/python -m local.generators.docs_assets
 
 .PHONY: reference-data
-reference-data: .venv/installed ## regenerate the reference data from the pinned packages
-	$(BIN)/python -m local.generators.reference_data
+reference-data: .venv-dev/installed ## regenerate the reference data from the pinned packages
+	$(DEV)/python -m local.generators.reference_data
 
 .PHONY: lock
-lock: .venv/installed ## pin all requirements (UPGRADE=--upgrade takes the newest versions)
+lock: .venv-dev/installed ## pin all requirements (UPGRADE=--upgrade takes the newest versions)
 	$(LOCK) requirements.in --output-file requirements.txt
+	$(LOCK) requirements-local.in --output-file requirements-local.txt
 	$(LOCK) requirements-dev.in --output-file requirements-dev.txt
 	$(LOCK) requirements-emulator.in --output-file requirements-emulator.txt
 	$(LOCK) requirements-node.in --output-file requirements-node.txt
@@ -133,7 +136,7 @@ lock: .venv/installed ## pin all requirements (UPGRADE=--upgrade takes the newes
 	$(LOCK) benchmarks/peers/requirements.in --output-file benchmarks/peers/requirements.txt
 	$(LOCK) benchmarks/mutation/requirements.in --output-file benchmarks/mutation/requirements.txt
 
-LOCK = $(BIN)/uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
+LOCK = $(DEV)/uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	--no-annotate --no-emit-index-url --no-header $(UPGRADE)
 
 .PHONY: package
@@ -182,22 +185,25 @@ renew-seals: .venv/installed ## replace the seals of log entries after a rotatio
 	@$(BIN)/python -m local renew-seals $(STAGED)
 
 .PHONY: load
-load: .venv/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service under load (5 minutes)
-	@$(BIN)/python -m benchmarks.performance.load
+load: .venv-dev/installed .venv-emulator/installed $(LOAD)/node_modules/installed ## measure the running service under load (5 minutes)
+	@$(DEV)/python -m benchmarks.performance.load
 
 .PHONY: soak
-soak: .venv/installed .venv-emulator/installed ## load the service while its processes are killed, then check it (MINUTES=30; SEED= repeats a run)
-	@$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
+soak: .venv-dev/installed .venv-emulator/installed ## load the service while its processes are killed, then check it (MINUTES=30; SEED= repeats a run)
+	@$(DEV)/python -m benchmarks.soak --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
 
 .PHONY: clean
 clean: ## remove everything that make created or downloaded, including the local stage's data
-	rm -rf .venv .venv-emulator .venv-peers .venv-mutation .tools .test_dependencies.* $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
+	rm -rf .venv .venv-dev .venv-emulator .venv-peers .venv-mutation .tools .test_dependencies.* $(NODE:%=%/node_modules) $(LOAD)/node_modules .local build .coverage .coverage.* .*_cache .hypothesis
 
-.venv/installed: requirements-dev.txt
-	$(call install,.venv,$<)
+.venv/installed: requirements-local.txt
+	$(call install,.venv,$<,170 MB)
+
+.venv-dev/installed: requirements-dev.txt
+	$(call install,.venv-dev,$<,1 GB)
 
 .venv-emulator/installed: requirements-emulator.txt
-	$(call install,.venv-emulator,$<)
+	$(call install,.venv-emulator,$<,110 MB)
 
 .venv-mutation/installed: benchmarks/mutation/requirements.txt
 	$(call install,.venv-mutation,$<)
@@ -205,15 +211,15 @@ clean: ## remove everything that make created or downloaded, including the local
 .venv-peers/installed: benchmarks/peers/requirements.txt
 	$(call install,.venv-peers,$<)
 
-%/node_modules/installed: %/package-lock.json | .venv/installed
+%/node_modules/installed: %/package-lock.json | .venv-dev/installed
 	@echo "Installing $(@D) from $<"
-	@$(BIN)/python -m local.tools.node $*
+	@$(DEV)/python -m local.tools.node $*
 	@touch $@
 
 # Creates the environment again when its requirements change, so that it contains exactly those.
 define install
 $(if $(PYTHON),,$(error Python 3.11 or later with its venv module is needed; name one with make PYTHON=...))
-@echo "Installing $(1) from $(2)"
+@echo "Installing $(1) from $(2)$(if $(3), ($(3)))"
 @$(PYTHON) -m venv --clear $(1)
 @$(1)/bin/python -m pip --disable-pip-version-check install --quiet --quiet --require-hashes --requirement $(2)
 @touch $@

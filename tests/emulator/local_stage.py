@@ -20,8 +20,10 @@ STOP_SECONDS: Final = 60
 _POLL_SECONDS: Final = 0.02
 _INHERITED_VARIABLES: Final = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
 
-# Skip make's two prerequisites: tests never install anything.
-MAKE: Final = ("make", "--no-print-directory", "-o", ".venv/installed", "-o", ".venv-emulator/installed", "run")
+# With the running interpreter, and without make's two prerequisites: tests never install anything.
+_INTERPRETER: Final = f"BIN={Path(sys.executable).parent}"
+_SKIPPED: Final = ("-o", ".venv/installed", "-o", ".venv-emulator/installed")
+MAKE: Final = ("make", "--no-print-directory", *_SKIPPED, _INTERPRETER, "run")
 
 
 def process_environment(state: Path, **more: str) -> dict[str, str]:
