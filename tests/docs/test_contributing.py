@@ -71,7 +71,8 @@ def test_the_operation_has_a_route_and_documentation(project):
     assert "PATCH" in run_module(project, "local", "routes", OPERATION)
     paths = json.loads((project / "openapi.json").read_text())["paths"]
     documented = paths["/organizations/{organization_id}/api-keys/{api_key_id}"]["patch"]
-    assert (documented["operationId"], documented["summary"]) == (OPERATION, "Change the name of an API key")
+    assert documented["operationId"] == OPERATION
+    assert documented["summary"].startswith("Change the name of an API key. ")
     assert f"`{OPERATION}`" in (project / "docs/reference/access-patterns.md").read_text()
 
 

@@ -96,6 +96,11 @@ def test_the_documented_limits_are_those_of_the_configuration():
     left = MIN_UNRESERVED_CONCURRENCY
     assert f"reserves {total} and leaves {left}, so it needs {total + left} " in page
     assert "{ThrottlingRateLimit:,} a second, {ThrottlingBurstLimit:,} at once".format(**THROTTLE) in page
+    running = (ROOT / "docs/operations/running.md").read_text()
+    assert f"it reserves {total}, and Lambda requires that {left} stay" in " ".join(running.split())
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| none \|$", running, re.MULTILINE))
+    assert {name: int(row) for name, row in rows.items()} == reserved
+    assert "reserved_concurrency" not in json.dumps(config["stages"]["dev"])
     for name in ("api_handler", "events"):
         (row,) = [line for line in page.splitlines() if f"`reserved_concurrency` of `{name}`" in line]
         assert f" | {reserved[name]} | " in row
