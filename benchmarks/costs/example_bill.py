@@ -24,10 +24,10 @@ RESPONSE_KB: Final = 5
 
 
 class Usage(NamedTuple):
-    """How often a kind of request occurs: `times` in a month for each of `count` people or organizations."""
+    """How often a kind of request occurs: `times` in a month by each of `callers`: people or organizations."""
 
     kind: str
-    count: int
+    callers: int
     times: int
     text: str
 
@@ -68,7 +68,7 @@ expires. A response has {RESPONSE_KB} KB on average. Free tiers are not deducted
 
 def render_example(results: Results) -> str:
     """Return the assumed requests, and the bill by service."""
-    requests = [(usage.kind, f"{usage.count * usage.times:,}", usage.text) for usage in USAGES]
+    requests = [(usage.kind, f"{usage.callers * usage.times:,}", usage.text) for usage in USAGES]
     bill = monthly_bill(results)
     total = sum(bill.values())
     rows = [
@@ -85,11 +85,11 @@ def render_example(results: Results) -> str:
 def monthly_bill(results: Results) -> dict[str, float]:
     """Return the dollars of a month by service."""
     records = typical_records(results)
-    costs = [(usage.count * usage.times, calculate_cost(records[usage.kind])) for usage in USAGES]
+    costs = [(usage.callers * usage.times, calculate_cost(records[usage.kind])) for usage in USAGES]
     by_service = {
         title: sum(requests * getattr(cost, field) for requests, cost in costs) for field, title in _SERVICES.items()
     }
-    stored_bytes = sum(usage.count * usage.times * records[usage.kind]["stored"] for usage in USAGES)
+    stored_bytes = sum(usage.callers * usage.times * records[usage.kind]["stored"] for usage in USAGES)
     return {
         **by_service,
         "DynamoDB, storage and recovery": scale.monthly_storage_dollars(stored_bytes * RETENTION_MONTHS),

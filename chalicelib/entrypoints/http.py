@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -20,7 +20,7 @@ from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.execution.pipeline import execute_or_raise_problem
 from chalicelib.kernel.http.client_address import client_address, without_edge_secret
 from chalicelib.kernel.http.fields import UUID_PATTERN
-from chalicelib.kernel.http.request import EXPOSED_HEADERS, Request, Response
+from chalicelib.kernel.http.request import DEPRECATION_HEADERS, EXPOSED_HEADERS, Request, Response
 
 _ALLOWED_REQUEST_HEADERS: Final = (
     "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
@@ -132,19 +132,20 @@ def _to_chalice_response(request: Request, response: Response) -> ChaliceRespons
         **response.headers,
         "API-Version": API_VERSION,
         "X-Request-Id": request.id,
-        **_cors_headers(request, response.headers.get("Vary")),
+        **_cors_headers(request, response.headers),
     }
     return ChaliceResponse(response.body.decode(), status_code=response.status, headers=headers)
 
 
-def _cors_headers(request: Request, vary: str | None) -> dict[str, str]:
+def _cors_headers(request: Request, headers: Mapping[str, str]) -> dict[str, str]:
     cors_origins = settings().cors_origins
+    exposed = ", ".join([EXPOSED_HEADERS, *(name for name in DEPRECATION_HEADERS if name in headers)])
     if cors_origins == "*":
-        return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED_HEADERS}
+        return {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": exposed}
     origin = request.headers.get("origin", "")
     is_allowed = origin in [o.strip() for o in cors_origins.split(",")]
-    allow_headers = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
-    return (allow_headers if is_allowed else {}) | {"Vary": ", ".join(filter(None, [vary, "Origin"]))}
+    allow_headers = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": exposed}
+    return (allow_headers if is_allowed else {}) | {"Vary": ", ".join(filter(None, [headers.get("Vary"), "Origin"]))}
 
 
 def convert_chalice_errors(event: Any, get_response: Callable[[Any], ChaliceResponse]) -> ChaliceResponse:

@@ -79,7 +79,7 @@ def test_the_bill_of_the_worked_example_is_the_sum_of_its_requests_storage_trans
         cost_results.typical_records(results),
         float(re.findall(r"\| \*\*total\*\* \| ([\d.]+) \|", page)[0]),
     )
-    counts = {usage.kind: usage.count * usage.times for usage in example_bill.USAGES}
+    counts = {usage.kind: usage.callers * usage.times for usage in example_bill.USAGES}
     assert (counts["read one"], counts["change"]) == (100 * 20 * 60 * 21, 100 * 20 * 5 * 21)
     requests = sum(count * cost_model.calculate_cost(records[kind]).total for kind, count in counts.items())
     stored_gb = 12 * sum(count * records[kind]["stored"] for kind, count in counts.items()) / 1e9

@@ -121,15 +121,18 @@ DESCRIBED: Final = ("list_event_types",)
 _SIGNED: Final = re.compile(r"(X-Amz-(?:Date|Signature)=|X-Amz-Credential=[^%&]+%2F)[0-9A-Za-z]+")
 """What depends on the real clock in a presigned URL: its time, the date in its credential, its signature."""
 
+_RELEASE: Final = re.compile(r'("version": ?")\d+\.\d+\.\d+(?=")')
+"""The release of the service in its status."""
+
 _PROBLEM: Final = '"urn:atrium:problem:'
 _CONTENT_HEADERS: Final = ("etag", "content-length")
 
 
 def normal_text(operation: str, text: str) -> str | None:
-    """Return the part of a body that is compared. Problems are compared without their details."""
+    """Return the part of a body that is compared: without signatures, the release, and the details of problems."""
     if operation in DOCUMENTS:
         return None
-    masked = _SIGNED.sub(r"\1*", text)
+    masked = _RELEASE.sub(r"\1*", _SIGNED.sub(r"\1*", text))
     if operation in DESCRIBED:
         return json.dumps(_without_prose(json.loads(masked), "description"))
     return json.dumps(_without_prose(json.loads(masked), "detail")) if _is_problem(masked) else masked
@@ -138,7 +141,7 @@ def normal_text(operation: str, text: str) -> str | None:
 def normal_headers(operation: str, headers: Mapping[str, str], text: str) -> dict[str, str]:
     """Return the headers of a response that are compared. `text` is its body."""
     has_prose = operation in (*DOCUMENTS, *DESCRIBED) or _is_problem(text)
-    omitted = _CONTENT_HEADERS if has_prose or _SIGNED.search(text) else ()
+    omitted = _CONTENT_HEADERS if has_prose or _SIGNED.search(text) or _RELEASE.search(text) else ()
     return {name: value for name, value in headers.items() if name.lower() not in omitted}
 
 

@@ -13,10 +13,13 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 _QUALITY: Final = re.compile(r";\s*q=([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 
 EXPOSED_HEADERS: Final = (
-    "API-Version, Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, "
-    "RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
+    "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, "
+    "Retry-After, WWW-Authenticate, X-Request-Id"
 )
 """Response headers that browsers expose to pages of other origins (CORS)."""
+
+DEPRECATION_HEADERS: Final = ("Deprecation", "Sunset")
+"""Further headers to expose, which only responses of deprecated operations have."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from chalicelib.entrypoints.catalogue import load_operation
 from chalicelib.entrypoints.openapi import headers
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.http.request import DEPRECATION_HEADERS
 from chalicelib.kernel.operations.deprecation import Deprecation
 from tests.harness.api import STAGE_PATH, ApiResponse
 from tests.harness.callers import Person
@@ -82,6 +83,7 @@ def test_a_deprecated_operation_announces_its_removal_in_responses_and_problems(
     for path, status in (("/status", 200), ("/organizations", 401)):
         response = api.get(path).expect(status)
         assert {name: response.headers.get(name) for name in announced} == announced
+        assert response.headers["Access-Control-Expose-Headers"].endswith("Deprecation, Sunset")
     with pytest.raises(ValueError, match="180 days"):
         replace(deprecation, removed_on=date(2027, 5, 29))
 
@@ -96,7 +98,7 @@ class TestCors:
         assert "Access-Control-Allow-Credentials" not in response.headers
         exposed = {name.strip() for name in response.headers["Access-Control-Expose-Headers"].split(",")}
         # Pages may always read Content-Disposition: it is a CORS-safelisted response-header name.
-        assert exposed == {*headers.RESPONSE_HEADERS, "Content-Disposition"} - {"Cache-Control"}
+        assert exposed == {*headers.RESPONSE_HEADERS, "Content-Disposition"} - {"Cache-Control", *DEPRECATION_HEADERS}
         if method == "OPTIONS":
             assert "api-version" in response.headers["Access-Control-Allow-Headers"].lower()
             assert int(response.headers["Access-Control-Max-Age"]) > 0
