@@ -92,12 +92,10 @@ def _describe(tag: str, files: Iterable[Path]) -> str:
 
 
 def _git(*arguments: str) -> bytes:
-    done = subprocess.run(  # noqa: S603 (fixed arguments)
-        ["git", *arguments],  # noqa: S607 - the git of the person who makes the release
-        cwd=PROJECT,
-        capture_output=True,
-        check=False,
-    )
+    program = shutil.which("git")
+    if program is None:
+        raise CommandError("git is not installed, but must read the commit and tag it. Install it.")
+    done = subprocess.run([program, *arguments], cwd=PROJECT, capture_output=True, check=False)  # noqa: S603 (fixed arguments)
     if done.returncode != 0:
         raise CommandError(f"git {arguments[0]} failed.\n{done.stderr.decode().rstrip()}")
     return done.stdout

@@ -35,7 +35,7 @@ class SpaceCreate(Input):
 class SpacePatch(Patch):
     """Changes to a space.
 
-    A space that becomes private is hidden at once from people who are not its members.
+    A space that becomes private is hidden at once from people who are neither its members nor admins of the platform.
     """
 
     name: Name = Field(examples=["Looms"])

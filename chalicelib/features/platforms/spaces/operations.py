@@ -91,8 +91,8 @@ def get_space(_ctx: Context, space: Space) -> SpaceOut:
 def update_space(ctx: Context, space: Space, body: SpacePatch) -> SpaceOut:
     """Change a space. With `position` = null, it becomes the last one.
 
-    If the space becomes private, people without a membership of their own lose access at once. If the slug changes, the
-    former slug does not lead to the space any more.
+    If the space becomes private, people without a membership of their own lose access at once, except admins of the
+    platform. If the slug changes, the former slug does not lead to the space any more.
     """
     fields = body.to_stored_fields_with_defaults() | {"position": _requested_or_last_position(ctx, body.position)}
     return SpaceOut.of(ctx.changes.update(space, **fields))
