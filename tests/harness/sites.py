@@ -17,6 +17,11 @@ class CreatedSite(CreatedRecord):
 
     collection_path = "/sites"
 
+    @property
+    def url(self) -> str:
+        """The URL of its host when it was created or last read, on the local stage."""
+        return f"http://{self.record['host']}:8000"
+
 
 @dataclass(frozen=True)
 class CreatedPage(CreatedRecord):

@@ -9,14 +9,14 @@ from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.code_samples import build_curl_sample
 from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.headers import Headers, header_references_including_common
-from chalicelib.entrypoints.openapi.problems import problem_references_by_status
+from chalicelib.entrypoints.openapi.problems import build_shared_problem_response, problem_references_by_status
 from chalicelib.entrypoints.openapi.record_examples import example_secret_fields, record_default_values_by_alias
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
 from chalicelib.kernel.operations.access_rules import RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.operations.results import RawResponse, Redirect
+from chalicelib.kernel.operations.results import ErrorDocument, RawResponse, Redirect
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 Schema = dict[str, Any]
@@ -54,7 +54,8 @@ def build_operation_object(operation: Operation, schemas_by_name: Components) ->
         "parameters": _parameter_objects(operation),
         **({"requestBody": _request_body_object(operation, schemas_by_name)} if operation.body_model else {}),
         "responses": _non_problem_responses_by_status(operation, schemas_by_name)
-        | problem_references_by_status(operation),
+        | problem_references_by_status(operation)
+        | _error_documents_by_status(operation),
         **_extension_fields(operation),
         "x-codeSamples": [build_curl_sample(operation, schemas_by_name)],
     }
@@ -190,12 +191,9 @@ def _non_problem_responses_by_status(operation: Operation, components: Component
 
 def _redirect_statuses(operation: Operation) -> list[int]:
     """Return the statuses of an operation that can redirect: `Annotated[Redirect, 301, 308]`. The default is 301."""
-    for result_type in get_args(signature(operation.function).return_annotation):
-        if result_type is Redirect:
-            return [301]
-        if get_args(result_type)[:1] == (Redirect,):
-            return [*get_args(result_type)[1:]]
-    return []
+    if Redirect in get_args(signature(operation.function).return_annotation):
+        return [301]
+    return _annotated_values_of_result(operation, Redirect)
 
 
 def _success_response_object(operation: Operation, components: Components) -> dict[str, Any]:
@@ -246,8 +244,24 @@ def _cache_control_names_if_declared(operation: Operation) -> list[str]:
 
 def raw_response_media_types(operation: Operation) -> list[str]:
     """Return the media types of responses that are not JSON records: `Annotated[RawResponse, "text/html"]`."""
+    return _annotated_values_of_result(operation, RawResponse)
+
+
+def _error_documents_by_status(operation: Operation) -> dict[str, Any]:
+    """Return the responses that are a problem or, to people, a page: `Annotated[ErrorDocument, 404, "text/html"]`."""
+    values = _annotated_values_of_result(operation, ErrorDocument)
+    if not values:
+        return {}
+    status, *media_types = values
+    problem = build_shared_problem_response(status)
+    documents = {media_type: _CONTENT_BY_MEDIA_TYPE[media_type] for media_type in media_types}
+    return {str(status): problem | {"content": problem["content"] | documents}}
+
+
+def _annotated_values_of_result(operation: Operation, result_type: type) -> list[Any]:
+    """Return the values with which the return annotation of an operation annotates a type, or nothing."""
     annotation = signature(operation.function).return_annotation
-    for result_type in (annotation, *get_args(annotation)):
-        if get_args(result_type)[:1] == (RawResponse,):
-            return [*get_args(result_type)[1:]]
+    for each in (annotation, *get_args(annotation)):
+        if get_args(each)[:1] == (result_type,):
+            return [*get_args(each)[1:]]
     return []

@@ -98,7 +98,7 @@ FIELD_ERROR_SCHEMA: Final[dict[str, Any]] = {
 
 def build_shared_problem_responses() -> dict[str, Any]:
     """Return the shared response of each status, by name."""
-    return {name: _shared_problem_response(status) for status, name in _RESPONSE_NAMES.items()}
+    return {name: build_shared_problem_response(status) for status, name in _RESPONSE_NAMES.items()}
 
 
 def problem_references_by_status(operation: Operation) -> dict[str, Any]:
@@ -127,7 +127,8 @@ def _example_problem(code: str) -> dict[str, object]:
     return problem.document(instance="/organizations", request_id=_EXAMPLE_REQUEST_ID)
 
 
-def _shared_problem_response(status: int) -> dict[str, Any]:
+def build_shared_problem_response(status: int) -> dict[str, Any]:
+    """Return the response with the problems of a status."""
     codes = [code for code, (code_status, _) in CODES.items() if code_status == status]
     return {
         "description": "\n".join(f"- `{code}`: {CODES[code][1]}." for code in codes),

@@ -23,7 +23,7 @@ from chalicelib.kernel.http.models import Output, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity import last_used
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
+from chalicelib.kernel.operations.results import ErrorDocument, ListPage, RawResponse, Redirect
 from chalicelib.kernel.rate_limits.buckets import RateLimitBucket, RateLimitState, Scope, with_joined_rate_limit_headers
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity
@@ -262,7 +262,7 @@ def _build_response(ctx: Context, result: Any) -> Response:
     if result is None:
         return Response(status)
     if isinstance(result, Redirect):
-        base = request.base if result.location.startswith("/") else ""
+        base = request.base if result.location.startswith("/") and not result.is_of_other_host else ""
         return Response(result.status, headers={**ctx.headers, "Location": base + result.location})
     if isinstance(result, RawResponse):
         return _build_raw_or_not_modified_response(request, result, status)
@@ -296,6 +296,8 @@ def _apply_if_none_match(ctx: Context, response: Response) -> Response:
 
 
 def _build_raw_or_not_modified_response(request: Request, raw: RawResponse, status: int) -> Response:
+    if isinstance(raw, ErrorDocument):
+        return Response(raw.status, raw.text.encode(), {"Content-Type": raw.content_type, **raw.headers})
     body = b"" if raw.tag else raw.text.encode()
     tag = raw.tag or conditions.digest_etag(body)
     headers = {**raw.headers, "ETag": tag}

@@ -28,11 +28,22 @@ class RawResponse:
 
 
 @dataclass(frozen=True)
+class ErrorDocument(RawResponse):
+    """A response that reports an error to a person instead of a program. It has no entity tag."""
+
+    status: int = 404
+
+
+@dataclass(frozen=True)
 class Redirect:
-    """A redirect to `location`: an absolute path of the service, or a URL of another host."""
+    """A redirect to `location`: an absolute path of the service, or a URL of another host.
+
+    With `is_of_other_host`, a path belongs to the host for which a proxy or CDN sends the request.
+    """
 
     location: str
     status: int = 301
+    is_of_other_host: bool = False
 
 
 @dataclass(frozen=True)

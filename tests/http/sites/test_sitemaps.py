@@ -23,7 +23,7 @@ LISTED_PAGES = 3000
 
 def list_paths(api, site):
     """Return the paths in a site's sitemap."""
-    return [url.removeprefix(f"https://{site.record['host']}") for url in sitemap_urls(get_sitemap(api, site))]
+    return [url.removeprefix(site.url) for url in sitemap_urls(get_sitemap(api, site))]
 
 
 class TestSitemap:
@@ -36,7 +36,7 @@ class TestSitemap:
         first, stored = get_sitemap(api, site), get_sitemap(api, site)
         days = {"/": "01", "/engines": "01", "/looms": "02", "/looms/jacquard": "01"}
         assert [*sitemap_urls(first).items()] == [
-            (f"https://{site.record['host']}{path}", f"2030-01-{day}T00:00:00.000Z") for path, day in days.items()
+            (f"{site.url}{path}", f"2030-01-{day}T00:00:00.000Z") for path, day in days.items()
         ]
         assert first.calls.call_names == [*ONE_READ, "dynamodb:Query", "dynamodb:TransactWriteItems"]
         assert (stored.calls.call_names, stored.text) == (ONE_READ, first.text)
@@ -64,10 +64,10 @@ class TestSitemap:
         site = create_site(api, organization, platformId=platform.id)
         create_published_page(api, site, "Welcome")
         claim_domain(api, platform, "looms.example.com")
-        assert [*sitemap_urls(get_sitemap(api, site))] == [f"https://{site.record['host']}/"]
+        assert [*sitemap_urls(get_sitemap(api, site))] == [f"{site.url}/"]
         set_domain_state(platform, "verified", "looms.example.com")
-        assert [*sitemap_urls(get_sitemap(api, site))] == ["https://looms.example.com/"]
-        assert "Sitemap: https://looms.example.com/sitemap.xml\n" in get_robots(api, site).text
+        assert [*sitemap_urls(get_sitemap(api, site))] == ["http://looms.example.com:8000/"]
+        assert "Sitemap: http://looms.example.com:8000/sitemap.xml\n" in get_robots(api, site).text
 
     def test_is_empty_for_a_site_without_pages(self, api, site):
         answer = get_sitemap(api, site)
@@ -92,17 +92,16 @@ class TestLongSitemap:
             create_published_page(api, site, title)
 
     def test_is_an_index_of_parts_that_list_each_page_once(self, api, site):
-        host = f"https://{site.record['host']}"
         days = {1: "03", 2: "05", 3: "04"}
-        index = {f"{host}/sitemap.xml?page={n}": f"2030-01-{day}T00:00:00.000Z" for n, day in days.items()}
+        index = {f"{site.url}/sitemap.xml?page={n}": f"2030-01-{day}T00:00:00.000Z" for n, day in days.items()}
         assert sitemap_index_urls(get_sitemap(api, site)) == index
         urls = [[*sitemap_urls(get_sitemap(api, site, page=number))] for number in (1, 2, 3)]
-        assert urls == [[f"{host}/", f"{host}/a"], [f"{host}/b", f"{host}/c"], [f"{host}/d"]]
+        assert urls == [[f"{site.url}{path}" for path in paths] for paths in (("/", "/a"), ("/b", "/c"), ("/d",))]
         assert get_sitemap(api, site, page=4).status_and_code == "404 not_found"
         assert get_sitemap(api, site, page=0).errors == {"query/page": "out_of_range"}
 
     def test_limits_the_size_of_its_parts(self, api, site, monkeypatch):
-        monkeypatch.setattr(sitemaps, "MAX_URL_BYTES", 2 * len(f"https://{site.record['host']}/a") - 1)
+        monkeypatch.setattr(sitemaps, "MAX_URL_BYTES", 2 * len(f"{site.url}/a") - 1)
         assert len(sitemap_index_urls(get_sitemap(api, site))) == 4
 
     def test_is_not_divided_at_exactly_the_maximum(self, api, site, monkeypatch):
@@ -126,7 +125,7 @@ class TestStoredSitemap:
         before = sitemap_urls(get_sitemap(api, site))
         pages.republish("Looms")
         after = sitemap_urls(get_sitemap(api, site))
-        assert [url for url in after if after[url] != before[url]] == [f"https://{site.record['host']}/looms"]
+        assert [url for url in after if after[url] != before[url]] == [f"{site.url}/looms"]
         pages.republish("Looms", seo={"noindex": True})
         assert list_paths(api, site) == ["/", "/looms/jacquard"]
 
@@ -140,7 +139,7 @@ class TestStoredSitemap:
 
     def test_is_updated_when_the_host_changes_and_not_found_once_the_site_is_unpublished(self, api, site):
         host = api.patch(site.path, caller=site.owner, json={"slug": "another"}).json["host"]
-        assert all(url.startswith(f"https://{host}/") for url in sitemap_urls(get_sitemap(api, site)))
+        assert all(url.startswith(f"http://{host}:8000/") for url in sitemap_urls(get_sitemap(api, site)))
         api.patch(site.path, caller=site.owner, json={"status": "draft"})
         for caller in (None, site.owner):
             assert api.get(f"{site.path}/sitemap.xml", caller=caller).status_and_code == "404 not_found"
@@ -190,7 +189,7 @@ def test_a_sitemap_takes_one_query_per_megabyte_of_tree_items_and_no_page(api, s
     assert len(sitemap_index_urls(index)) == 2
     first, second = (get_sitemap(api, site, page=number) for number in (1, 2))
     assert first.text.count("<url>") == LISTED_PAGES
-    assert [*sitemap_urls(second)] == [f"https://{site.record['host']}/branch/leaf-{LISTED_PAGES - 2:05d}"]
+    assert [*sitemap_urls(second)] == [f"{site.url}/branch/leaf-{LISTED_PAGES - 2:05d}"]
     stored_index = get_sitemap(api, site)
     assert stored_index.text == index.text
     for answer in (first, second, stored_index):
@@ -208,13 +207,13 @@ class TestRobots:
         key_without_scope = create_api_key(api, organization, "webhooks:read")
         for caller in (None, site.owner, stranger, key_without_scope, foreign_key):
             text = get_robots(api, site, caller=caller).text
-            assert text == f"User-agent: *\nDisallow:\n\nSitemap: https://{site.record['host']}/sitemap.xml\n"
+            assert text == f"User-agent: *\nDisallow:\n\nSitemap: {site.url}/sitemap.xml\n"
 
     def test_robots_include_the_rules_of_the_site(self, api, organization):
         extra = "Crawl-delay: 10\r\n# Not for these:\nUser-agent: Bot\nDisallow: /"
         site = create_site(api, organization, robots={"disallow": ["/drafts", "/*/print"], "extra": extra})
         rules = ["User-agent: *", "Disallow: /drafts", "Disallow: /*/print", *extra.splitlines(), ""]
-        rules.append(f"Sitemap: https://{site.record['host']}/sitemap.xml")
+        rules.append(f"Sitemap: {site.url}/sitemap.xml")
         assert get_robots(api, site).text.splitlines() == rules
 
     @pytest.mark.parametrize("line_break", ["\n", "\r", "\x0b", "\x85", "\u2028"])

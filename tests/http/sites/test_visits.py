@@ -1,14 +1,27 @@
 """Test visits of sites: pages by path, the home page, HTML, and the resolution of hosts and paths."""
 
+import pytest
+
 from tests.harness.domains import set_domain_state
 from tests.harness.organizations import create_api_key
-from tests.harness.sites import create_published_page, create_site, get_page_by_path
+from tests.harness.redirects import create_redirect
+from tests.harness.rendered_pages import parse_harmless_document, parse_html
+from tests.harness.sites import SitePages, create_published_page, create_site, get_page_by_path
 
 HTML_HEADERS = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
-def request_resolution(api, host, path="/"):
-    return api.get("/sites/resolve", query={"host": host, "path": path})
+def request_resolution(api, host, path="/", **options):
+    return api.get("/sites/resolve", query={"host": host, "path": path}, **options)
+
+
+def request_document(api, host, path="/", *, headers=None, **query):
+    """Request what a host sends for a path, and check how it may be stored."""
+    query = {"host": host, "path": path, **query}
+    answer = api.get("/sites/resolve", query=query, headers=HTML_HEADERS | (headers or {}))
+    seconds = 300 if path in ("/robots.txt", "/sitemap.xml") and answer.status in (200, 304) else 60
+    assert (answer.headers["Cache-Control"], answer.headers["Vary"]) == (f"public, max-age={seconds}", "Accept")
+    return answer
 
 
 def resolve(api, host, path="/"):
@@ -76,7 +89,7 @@ class TestHtml:
         path, query = f"{site.path}/pages/by-path", {"path": "/looms"}
         answer = api.get(path, query=query, headers=HTML_HEADERS)
         assert "noindex" not in answer.text
-        canonical = f'<link rel="canonical" href="https://{site.record["host"]}/looms">'
+        canonical = f'<link rel="canonical" href="{site.url}/looms">'
         for part in ("<strong>weave</strong>. &lt;script&gt;", '<html lang="en"', canonical):
             assert part in answer.text
         assert api.get(f"{site.path}/pages/home", headers=HTML_HEADERS).text.startswith("<!doctype html>")
@@ -90,7 +103,8 @@ class TestHtml:
         set_domain_state(platform, "verified", "looms.example.com")
         create_published_page(api, site, "Welcome", seo={"title": "Mills of all kinds", "description": "Hello"})
         html = api.get(f"{site.path}/pages/home", headers=HTML_HEADERS).text
-        head = '<link rel="canonical" href="https://looms.example.com/">', '<meta name="description" content="Hello">'
+        canonical = '<link rel="canonical" href="http://looms.example.com:8000/">'
+        head = canonical, '<meta name="description" content="Hello">'
         for part in ("#102030", *head, "<title>Mills of all kinds \u2013 Mills</title>"):
             assert part in html
 
@@ -116,8 +130,7 @@ class TestResolveSite:
         set_domain_state(platform, "pending", "xn--bcher-kva.example.com")
         assert request_resolution(api, "bücher.example.com").status_and_code == "404 not_found"
         set_domain_state(platform, "verified", "xn--bcher-kva.example.com")
-        for host in ("BÜCHER.example.com:443", site.record["host"]):
-            assert resolve(api, host) == ("page", home.id)
+        assert resolve(api, "BÜCHER.example.com:443") == ("page", home.id)
         api.patch(site.path, caller=site.owner, json={"platformId": None})
         assert request_resolution(api, "bücher.example.com").status_and_code == "404 not_found"
 
@@ -143,16 +156,135 @@ class TestResolveSite:
 
     def test_by_its_former_slug_for_90_days(self, api, organization, clock):
         site = create_site(api, organization, slug="looms")
-        page = create_published_page(api, site, "Welcome")
+        create_published_page(api, site, "Welcome")
         api.patch(site.path, caller=site.owner, json={"slug": "mills"})
-        assert resolve(api, site.record["host"]) == ("page", page.id)
+        assert resolve(api, site.record["host"]) == ("redirect", (f"{site.url}/".replace("looms", "mills"), 308))
         clock.shift(days=91)
         assert request_resolution(api, site.record["host"]).status_and_code == "404 not_found"
         other = create_published_page(api, create_site(api, organization, slug="looms"), "Welcome")
         assert resolve(api, site.record["host"]) == ("page", other.id)
 
 
-def test_a_visit_takes_two_reads_at_any_depth(api, site, pages):
+class TestHostsOfOneSite:
+    """Every host of a site except its `host` redirects, in one step, to what is there."""
+
+    @pytest.fixture
+    def pages(self, api, organization, platform):
+        pages = SitePages(api, create_site(api, organization, slug="looms", platformId=platform.id))
+        pages.publish("Welcome", "Looms", "Mills")
+        pages.move(Mills="weaving-mills")
+        create_redirect(api, pages.site, "/old/*", "/Looms?from=:splat")
+        create_redirect(api, pages.site, "/away", "https://away.example.com/", statusCode=302)
+        return pages
+
+    @pytest.mark.parametrize(
+        ("path", "location", "status"),
+        [
+            ("/", "/", 308),
+            ("/LOOMS/?a=b", "/looms", 308),
+            ("/mills", "/weaving-mills", 301),
+            ("/old/a%20b", "/Looms?from=a%20b", 301),
+            ("/away", "https://away.example.com/", 302),
+            ("/nothing at/Äll", "/nothing%20at/%C3%84ll", 308),
+            ("/robots.txt", "/robots.txt", 308),
+        ],
+    )
+    def test_redirect_as_json_and_to_visitors(self, api, pages, platform, path, location, status):
+        set_domain_state(platform, "verified", "shop.example.com")
+        url = location if path == "/away" else f"http://shop.example.com:8000{location}"
+        for host in (pages.site.record["host"], f"{platform.record['slug']}.atrium.example"):
+            assert resolve(api, host, path) == ("redirect", (url, status))
+            answer = request_document(api, host, path)
+            assert (answer.status, answer.location, answer.text) == (status, url, "")
+
+    def test_follow_the_verification_of_the_domain(self, api, pages, platform):
+        site, subdomain = pages.site, f"{platform.record['slug']}.atrium.example"
+        for status, domain in (("pending", None), ("verified", "shop.example.com"), ("lapsed", None)):
+            set_domain_state(platform, status, "shop.example.com")
+            host = domain or site.record["host"]
+            assert request_resolution(api, "shop.example.com").status == (200 if domain else 404)
+            for name in {site.record["host"], subdomain} - {host}:
+                assert resolve(api, name, "/looms") == ("redirect", (f"http://{host}:8000/looms", 308))
+                part = request_document(api, name, "/sitemap.xml", page=2)
+                assert part.location == f"http://{host}:8000/sitemap.xml?page=2"
+            assert resolve(api, host, "/looms") == ("page", pages["Looms"].id)
+            listed = api.get_items(f"/organizations/{site.record['organizationId']}/sites", caller=site.owner)
+            read = api.get(site.path, caller=site.owner).json
+            assert {each["host"] for each in (read, request_resolution(api, host).json["site"], *listed)} == {host}
+            url = f"http://{host}:8000"
+            assert f"Sitemap: {url}/sitemap.xml\n" in request_document(api, host, "/robots.txt").text
+            assert f"<loc>{url}/looms</loc>" in request_document(api, host, "/sitemap.xml").text
+            by_path = api.get(f"{site.path}/pages/by-path", query={"path": "/looms"}, headers=HTML_HEADERS)
+            for page in (by_path, request_document(api, host, "/looms")):
+                assert f'<link rel="canonical" href="{url}/looms">' in page.text
+
+    def test_have_https_urls_if_the_service_has(self, api, pages, platform, configure):
+        configure(public_url="https://api.example.org:8443/v1")
+        host = pages.site.record["host"]
+        assert f"Sitemap: https://{host}/sitemap.xml" in request_document(api, host, "/robots.txt").text
+
+
+class TestDocument:
+    """What a host sends to its visitors: the response to `Accept: text/html`."""
+
+    def test_is_the_page_with_links_that_work_on_the_host(self, api, site, pages):
+        looms = pages.publish("Looms", blocks=[{"id": "b", "type": "text", "text": "[Home](/) and [mills](/mills)"}])
+        items = [{"id": "looms", "label": "Looms", "type": "page", "pageId": looms.id}]
+        api.put(f"{site.path}/navigation/main", caller=site.owner, json={"name": "Main", "items": items}).expect(200)
+        page = request_document(api, site.record["host"], "/looms")
+        by_path = api.get(f"{site.path}/pages/by-path", query={"path": "/looms"}, headers=HTML_HEADERS)
+        assert (page.status, page.text, page.etag) == (200, by_path.text, by_path.etag)
+        links = [link.attributes["href"] for link in parse_html(page.text).find_one("body").find_all("a")]
+        assert links == ["#_content", "/", "/looms", "/", "/mills", "/"]
+        for name in ("Content-Type", "Content-Security-Policy", "Referrer-Policy", "X-Content-Type-Options"):
+            assert page.headers[name] == by_path.headers[name]
+        repeated = request_document(api, site.record["host"], "/looms", headers={"If-None-Match": page.etag})
+        assert (repeated.status, repeated.text, repeated.etag) == (304, "", page.etag)
+
+    def test_is_a_redirect_on_the_host(self, api, site, pages):
+        pages.publish("Looms")
+        create_redirect(api, site, "/old", "/looms", statusCode=307)
+        for path, status, location in (("/Looms/", 308, "/looms"), ("/old", 307, "/looms")):
+            answer = request_document(api, site.record["host"], path)
+            assert (answer.status, answer.location, answer.text) == (status, location, "")
+
+    def test_is_robots_txt_or_a_sitemap_at_their_paths(self, api, site, pages):
+        create_redirect(api, site, "/robots.txt", "/welcome")
+        for path, page in (("/robots.txt", None), ("/sitemap.xml", None), ("/sitemap.xml", 1)):
+            expected = api.get(site.path + path, query={"page": page} if page else None)
+            answer = request_document(api, site.record["host"], path, **({"page": page} if page else {}))
+            assert (answer.status, answer.text, answer.etag) == (200, expected.text, expected.etag)
+            assert answer.headers["Content-Type"] == expected.headers["Content-Type"]
+            repeated = request_document(api, site.record["host"], path, headers={"If-None-Match": answer.etag})
+            assert (repeated.status, repeated.text) == (304, "")
+        assert request_document(api, site.record["host"], "/sitemap.xml", page=2).status == 404
+
+    def test_is_the_same_for_unknown_hosts_and_unpublished_sites(self, api, organization, site, pages):
+        draft = create_site(api, organization, name="Secret", publish=False)
+        create_published_page(api, draft, "Welcome")
+        hosts = (draft.record["host"], "nobody.sites.atrium.example", "nobody.atrium.example", "a.example", "[::1]")
+        for path in ("/", "/looms", "/sitemap.xml"):
+            texts = {request_document(api, host, path).expect(404).text for host in hosts}
+            assert len(texts) == 1
+            assert "Secret" not in texts.pop()
+        assert {request_document(api, host, "/robots.txt").expect(200).text for host in hosts} == {
+            "User-agent: *\nDisallow: /\n"
+        }
+
+    def test_is_an_error_page_if_a_published_site_has_no_page_there(self, api, site, pages):
+        pages.draft("Looms")
+        for path in ("/looms", "/none", "/a\\b"):
+            answer = request_document(api, site.record["host"], path, headers={"If-None-Match": "*"})
+            root = parse_harmless_document(answer)
+            assert (answer.status, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+            assert "ETag" not in answer.headers
+            assert root.find_one("title").text == "Page not found \u2013 Engines"
+            assert root.find_one("meta", name="robots").attributes["content"] == "noindex"
+            assert {link.attributes["href"] for link in root.find_all("a")} == {"#_content", "/"}
+
+
+def test_a_visit_takes_two_reads_at_any_depth(api, site, pages, platform):
+    api.patch(site.path, caller=site.owner, json={"platformId": platform.id}).expect(200)
     page = pages.publish("Level 1", *(f"Level {level}/Level {level + 1}" for level in range(1, 9)))
     path, host = page.record["path"], site.record["host"]
     get_page_by_path(api, site, "/")

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, ClassVar, Final, Literal
+from urllib.parse import urlsplit
 
 from chalicelib.features.platforms.entities import SITE_KIND, LinkTarget
 from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.sites.models.intervals import last_end_or_open_end, limit_count_by_merging_oldest
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.core.settings import section
+from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
@@ -88,7 +89,7 @@ class Site(Container, LinkTarget):
     @property
     def url(self) -> str:
         """The URL of the site without a path."""
-        return f"https://{self.host}"
+        return host_url(self.host)
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the text fields with the person's data redacted."""
@@ -148,6 +149,17 @@ def tree_state_keys(site_id: str) -> list[ItemKey]:
 def sites_domain() -> str:
     """Return the domain below which every site has a host name."""
     return f"sites.{section(PlatformSettings).platforms_domain}"
+
+
+def host_url(host: str) -> str:
+    """Return the URL of a site's host without a path.
+
+    It is an https URL, except on a service without TLS, which serves sites on its own port (`make run`).
+    """
+    service = urlsplit(settings().public_url)
+    if service.scheme == "https":
+        return f"https://{host}"
+    return f"{service.scheme}://{host}" + (f":{service.port}" if service.port else "")
 
 
 def require_site_organization_role(

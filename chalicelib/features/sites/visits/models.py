@@ -8,6 +8,8 @@ from chalicelib.features.sites.models.schemas import SiteOut
 from chalicelib.features.sites.pages.models.schemas import PageOut, UrlPath
 from chalicelib.kernel.http.models import Output, Query
 
+SitemapPartNumber = Annotated[int, Field(ge=1)] | None
+
 
 class ResolveQuery(Query):
     """The host and path of a visit."""
@@ -16,13 +18,16 @@ class ResolveQuery(Query):
         description="The host of the visit, with or without a port.", examples=["engines.sites.atrium.localhost"]
     )
     path: UrlPath = Field("/", examples=["/looms"])
+    page: SitemapPartNumber = Field(
+        None, description="Number of a part if the path is `/sitemap.xml`. HTML only.", examples=[None]
+    )
 
 
 class SitemapQuery(Query):
     """The part of a sitemap to return."""
 
-    page: int | None = Field(
-        None, ge=1, description="Number of a part; the sitemap, or the index of its parts, if omitted.", examples=[None]
+    page: SitemapPartNumber = Field(
+        None, description="Number of a part; the sitemap, or the index of its parts, if omitted.", examples=[None]
     )
 
 

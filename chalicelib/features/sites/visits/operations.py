@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.logic import load_sites_with_domains
 from chalicelib.features.sites.models.redirect_targets import to_location
+from chalicelib.features.sites.models.schemas import SiteOut
 from chalicelib.features.sites.models.url_paths import to_comparable_path, to_decoded_clean_path
 from chalicelib.features.sites.pages.logic.page_queries import (
     PageLocation,
@@ -22,15 +23,19 @@ from chalicelib.features.sites.redirects.logic.resolution import (
     resolve_to_page_or_redirect,
 )
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
-from chalicelib.features.sites.visits.logic.robots import build_robots_txt
-from chalicelib.features.sites.visits.logic.sitemaps import load_or_build_sitemap_xml_or_none, sitemap_prefetch_keys
-from chalicelib.features.sites.visits.logic.visit_resolution import resolve_visit_if_site_public, visit_prefetch_keys
+from chalicelib.features.sites.visits.logic.sitemaps import sitemap_prefetch_keys
+from chalicelib.features.sites.visits.logic.visit_documents import (
+    robots_document,
+    sitemap_document_or_none,
+    visit_document,
+)
+from chalicelib.features.sites.visits.logic.visit_resolution import Visit, resolve_visit_or_none, visit_prefetch_keys
 from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
-from chalicelib.kernel.operations.results import RawResponse, Redirect
+from chalicelib.kernel.operations.results import ErrorDocument, RawResponse, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import ItemKey
@@ -41,7 +46,6 @@ PageResponse = PageOut | Annotated[RawResponse, "text/html"]
 
 _HOME: Final = "/"
 _CACHE_ONE_MINUTE: Final = "public, max-age=60"
-_CACHE_FIVE_MINUTES: Final = {"Cache-Control": "public, max-age=300"}
 
 
 def path_and_draft_prefetch_keys(request: Request) -> list[ItemKey]:
@@ -67,16 +71,30 @@ def home_prefetch_keys(request: Request) -> list[ItemKey]:
     prefetch=visit_prefetch_keys,
     cache_control=_CACHE_ONE_MINUTE,
 )
-def resolve_site(ctx: Context, query: ResolveQuery) -> VisitOut:
+def resolve_site(
+    ctx: Context, query: ResolveQuery
+) -> (
+    VisitOut
+    | Annotated[RawResponse, "text/html", "text/plain", "application/xml"]
+    | Annotated[ErrorDocument, 404, "text/html"]
+    | Annotated[Redirect, 301, 302, 307, 308]
+):
     """Find the content at a host and path: a page of the site, a redirect, or nothing.
 
-    Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to the path.
-    A host without a published site is `not_found`.
+    With `Accept: text/html`, the response is what the host has to send to its visitor: the page, the redirect, a page
+    with status 404, `/robots.txt` or `/sitemap.xml`. A CDN or proxy only has to pass it on.
+
+    Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to the path,
+    and another host of the site to its `host`. A host without a published site is `not_found`.
     """
-    visit = resolve_visit_if_site_public(query.host, query.path, dict(ctx.access.prefetched))
+    as_html, items = wants_html(ctx.request), dict(ctx.access.prefetched)
+    ctx.headers["Vary"] = "Accept"
+    visit = resolve_visit_or_none(query, items, generates_documents=as_html)
+    if as_html:
+        return visit_document(ctx, query, visit, items)
     if visit is None:
         raise not_found()
-    return visit
+    return _visit_output(visit)
 
 
 @routes.get(
@@ -137,7 +155,7 @@ def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/pla
     lists.
     """
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
-    return RawResponse(build_robots_txt(site_with_domain), "text/plain; charset=utf-8", _CACHE_FIVE_MINUTES)
+    return robots_document(ctx, site_with_domain)
 
 
 @routes.get(
@@ -154,14 +172,20 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawR
     canonical URL are omitted.
     """
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
-    text = (
-        load_or_build_sitemap_xml_or_none(site_with_domain, query.page, ctx.access.prefetched)
-        if site.is_published
-        else None
-    )
-    if text is None:
+    document = sitemap_document_or_none(ctx, site_with_domain, query.page, dict(ctx.access.prefetched))
+    if document is None:
         raise not_found()
-    return RawResponse(text, "application/xml", _CACHE_FIVE_MINUTES)
+    return document
+
+
+def _visit_output(visit: Visit) -> VisitOut:
+    page = load_published_page_or_none(visit.site.id, visit.page) if visit.page and not visit.redirect else None
+    return VisitOut(
+        site=SiteOut.of(visit.site),
+        match="redirect" if visit.redirect else "page" if page else "none",
+        page=page and page_to_public_output(page),
+        redirect=visit.redirect,
+    )
 
 
 def _published_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:

@@ -33,8 +33,8 @@ class View:
     """The data of a page.
 
     `lang`: BCP 47. `called`: title for search engines and link previews. `canonical` and `image`: absolute URLs.
-    `theme`: as stored by a platform. `home_href`: link to the home page. `preview`: whether to show that this is a
-    draft.
+    `theme`: as stored by a platform. `site_name`: empty if there is no site, and no home page to link to. `home_href`:
+    link to the home page. `preview`: whether to show that this is a draft.
     """
 
     lang: str

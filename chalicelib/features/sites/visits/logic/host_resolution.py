@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.sites.entities.sites import Site, sites_domain
+from chalicelib.features.sites.logic import domain_name_if_verified
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.outbound.domain_names import host_name_from_header
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -14,35 +18,35 @@ from chalicelib.kernel.transactions.unique_items import guard_key
 
 @dataclass(frozen=True)
 class SiteHost:
-    """A host name of a site. `slug` is the slug of the site if the host belongs to the service, else None."""
+    """A host name of a site, and the key of the item that reserves it for the site or for the site's platform."""
 
     name: str
-    slug: str | None
+    reservation_key: ItemKey
+    is_of_platform: bool
 
     @classmethod
     def parse(cls, host: str) -> "SiteHost | None":
-        """Return the host in the value of a `Host` header, with or without a port; None if no site can have it."""
+        """Return the host in the value of a `Host` header, with or without a port; None if no site can have it.
+
+        It is made of the slug of a site, or is the subdomain of a platform, or else a custom domain.
+        """
         name = host_name_from_header(host)
         if not name:
             return None
-        suffix = f".{sites_domain()}"
-        return cls(name, name.removesuffix(suffix) if name.endswith(suffix) else None)
-
-    @property
-    def slug_or_domain_guard_key(self) -> ItemKey:
-        """The key of the item that reserves the slug of the site or the domain of the platform."""
-        if self.slug is not None:
-            return guard_key(Site.by_slug, {"slug": self.slug})
-        return guard_key(CustomDomain.by_domain, {"domain": self.name})
+        label, _, parent = name.partition(".")
+        if parent == sites_domain():
+            return cls(name, guard_key(Site.by_slug, {"slug": label}), is_of_platform=False)
+        if parent == section(PlatformSettings).platforms_domain:
+            return cls(name, guard_key(Platform.by_slug, {"slug": label}), is_of_platform=True)
+        return cls(name, guard_key(CustomDomain.by_domain, {"domain": name}), is_of_platform=True)
 
     def load_site_id_or_none(self) -> str | None:
         """Return the id of the site with this host, or None. Takes one or two reads if it is not cached."""
         ids = ancestor_cache.cached_ancestor_ids_or_empty(self._cache_key)
         if not ids:
-            host_guard = table.get(self.slug_or_domain_guard_key)
-            guard = host_guard and (
-                host_guard if self.slug is not None else table.get(_platform_guard_key(host_guard["ref"]))
-            )
+            guard = table.get(self.reservation_key)
+            if guard and self.is_of_platform:
+                guard = table.get(guard_key(Site.by_platform, {"platform_id": guard["ref"]}))
             if not guard or table.is_expired(guard):
                 return None
             ids = {Site.parameter: guard["ref"]}
@@ -50,9 +54,9 @@ class SiteHost:
         return ids[Site.parameter]
 
     def is_host_of_else_evict(self, site: Site, prefetched: dict[ItemKey, Item]) -> bool:
-        """Return whether the host still belongs to the site. `prefetched` contains the item at `guard_key`."""
-        owner_id = site.id if self.slug is not None else site.platform_id
-        guard = prefetched.get(self.slug_or_domain_guard_key, {})
+        """Return whether the host still belongs to the site. `prefetched` contains the item at `reservation_key`."""
+        owner_id = site.platform_id if self.is_of_platform else site.id
+        guard = prefetched.get(self.reservation_key, {})
         is_owner = owner_id is not None and guard.get("ref") == owner_id and not table.is_expired(guard)
         if not is_owner:
             ancestor_cache.evict(self._cache_key)
@@ -63,28 +67,40 @@ class SiteHost:
         return f"HOST#{self.name}", "#"
 
 
-def _platform_guard_key(platform_id: str) -> ItemKey:
-    return guard_key(Site.by_platform, {"platform_id": platform_id})
-
-
-def site_and_cached_organization_keys(site_id: str) -> list[ItemKey]:
-    """Return the item keys of a site and, if the id is cached, of its organization."""
+def site_and_cached_owner_keys(site_id: str) -> list[ItemKey]:
+    """Return the item keys of a site and, if their ids are cached, of its organization and its custom domain."""
     site = Site.make_item_key(id=site_id)
     organization_id = ancestor_cache.cached_ancestor_ids_or_empty(site).get(Organization.parameter)
-    return [site, *([Organization.make_item_key(id=organization_id)] if organization_id else [])]
+    platform_id = ancestor_cache.cached_ancestor_ids_or_empty(_platform_cache_key(site_id)).get(Platform.parameter)
+    return [
+        site,
+        *([Organization.make_item_key(id=organization_id)] if organization_id else []),
+        *([CustomDomain.make_item_key(platform_id=platform_id)] if platform_id else []),
+    ]
 
 
 def load_public_site_or_none(site_id: str, prefetched: dict[ItemKey, Item]) -> Site | None:
-    """Return a site that everybody can see, or None.
+    """Return a site that everybody can see, with the verified domain of its platform, or None.
 
-    `prefetched`: the items at `site_and_cached_organization_keys`, to which a further read adds items.
+    `prefetched`: the items at `site_and_cached_owner_keys`, to which a further read adds items.
     """
     item = prefetched.get(Site.make_item_key(id=site_id))
     site = Site.from_item(item) if item else None
     if site is None or not site.is_published:
         return None
-    key = Organization.make_item_key(id=site.organization_id)
+    organization_key = Organization.make_item_key(id=site.organization_id)
     ancestor_cache.store(site.item_key, site.ids_by_parameter)
-    if key not in prefetched:
-        prefetched |= table.get_all([key])
-    return site if key in prefetched and not Organization.from_item(prefetched[key]).is_deleted else None
+    keys = [organization_key]
+    if site.platform_id:
+        ancestor_cache.store(_platform_cache_key(site_id), {Platform.parameter: site.platform_id})
+        keys.append(CustomDomain.make_item_key(platform_id=site.platform_id))
+    if missing := [key for key in keys if key not in prefetched]:
+        prefetched |= table.get_all(missing)
+    if organization_key not in prefetched or Organization.from_item(prefetched[organization_key]).is_deleted:
+        return None
+    domain_item = prefetched.get(keys[-1]) if site.platform_id else None
+    return site.replace(domain=domain_name_if_verified(CustomDomain.from_item(domain_item) if domain_item else None))
+
+
+def _platform_cache_key(site_id: str) -> ItemKey:
+    return Site.make_item_key(id=site_id)[0], "platform"

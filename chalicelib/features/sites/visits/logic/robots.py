@@ -5,13 +5,15 @@ from typing import Final
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.sites.visits.logic.sitemaps import sitemap_url
 
+ROBOTS_PATH: Final = "/robots.txt"
+
 _DISALLOW_ALL: Final = ("User-agent: *", "Disallow: /")
 
 
-def build_robots_txt(site: Site) -> str:
-    """Return the robots.txt of a site. It disallows everything until the site is published."""
+def build_robots_txt(site: Site | None) -> str:
+    """Return the robots.txt of a site, or of a host without one. Without a published site it disallows everything."""
     lines = (
-        [*_DISALLOW_ALL] if not site.is_published else [*_robots_txt_lines(site), "", f"Sitemap: {sitemap_url(site)}"]
+        [*_robots_txt_lines(site), "", f"Sitemap: {sitemap_url(site)}"] if site and site.is_published else _DISALLOW_ALL
     )
     return "\n".join(lines) + "\n"
 

@@ -17,6 +17,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import read_consistent_tree_into_reader
 
+SITEMAP_PATH: Final = "/sitemap.xml"
 MAX_ENTRIES: Final = 10_000
 MAX_URL_BYTES: Final = 4_000_000
 """Maximum total size of the URLs in one sitemap, so that the sitemap fits in a response."""
@@ -36,13 +37,17 @@ class SitemapEntry:
 
 def sitemap_url(site: Site) -> str:
     """Return the URL of a site's sitemap."""
-    return f"{site.url}/sitemap.xml"
+    return site.url + SITEMAP_PATH
 
 
 def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of the state of the published tree and of the stored sitemap, for prefetching."""
-    site_id, page = request.parameters["site_id"], request.query.get("page", ["1"])[-1]
-    number = int(page) if re.fullmatch("[0-9]{1,4}", page) else 1
+    """Return the item keys of a sitemap, and of its part in the query or its first part, for prefetching."""
+    return sitemap_keys(request.parameters["site_id"], request.query.get("page", [""])[-1])
+
+
+def sitemap_keys(site_id: str, part_number: str) -> list[ItemKey]:
+    """Return the item keys of the state of a site's pages, its stored sitemap, and a part of that: 1 for no number."""
+    number = int(part_number) if re.fullmatch("[0-9]{1,4}", part_number) else 1
     return [
         page_tree_partition(site_id, PUBLISHED_TREE).state_key,
         stored.sitemap_head_key(site_id),

@@ -1,84 +1,97 @@
 """Find the content at a host and path: a page, a redirect, or nothing."""
 
+from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
-from chalicelib.features.sites.models.redirect_targets import to_location
-from chalicelib.features.sites.models.schemas import SiteOut
+from chalicelib.features.sites.models.redirect_targets import is_site_path, to_location
 from chalicelib.features.sites.models.url_paths import (
     decode_path_without_query,
     to_comparable_path,
     to_decoded_clean_path,
 )
-from chalicelib.features.sites.pages.logic.page_queries import (
-    PageLocation,
-    load_published_page_or_none,
-    page_to_public_output,
-)
+from chalicelib.features.sites.pages.logic.page_queries import PageLocation
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
+    Resolution,
     resolution_prefetch_keys,
     resolve_to_page_or_redirect,
 )
 from chalicelib.features.sites.visits.logic.host_resolution import (
     SiteHost,
     load_public_site_or_none,
-    site_and_cached_organization_keys,
+    site_and_cached_owner_keys,
 )
-from chalicelib.features.sites.visits.models import RedirectedOut, VisitOut
+from chalicelib.features.sites.visits.logic.robots import ROBOTS_PATH
+from chalicelib.features.sites.visits.logic.sitemaps import SITEMAP_PATH, sitemap_keys
+from chalicelib.features.sites.visits.models import RedirectedOut, ResolveQuery
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
+_GENERATED_PATHS: Final = (ROBOTS_PATH, SITEMAP_PATH)
+"""The paths of documents that the service generates. No page has one of them, because slugs contain no dots."""
+
 _CANONICAL_REDIRECT_STATUS: Final = 308
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What a host and path of a public site lead to: a page, a redirect, or nothing.
+
+    `site` has the domain of its platform, and as its home page the published one.
+    """
+
+    site: Site
+    page: PageLocation | None = None
+    redirect: RedirectedOut | None = None
 
 
 def visit_prefetch_keys(request: Request) -> list[ItemKey]:
     """Return the item keys that determine the content at the host and path in the query, for prefetching."""
     host = SiteHost.parse(request.query.get("host", [""])[-1])
     path = to_comparable_path(request.query.get("path", ["/"])[-1])
-    return _prefetch_keys(host, path) if host else []
+    return _prefetch_keys(host, path, request.query.get("page", [""])[-1]) if host else []
 
 
-def _prefetch_keys(host: SiteHost, path: str | None) -> list[ItemKey]:
+def _prefetch_keys(host: SiteHost, path: str | None, sitemap_part: str) -> list[ItemKey]:
     site_id = host.load_site_id_or_none()
-    return (
-        [
-            host.slug_or_domain_guard_key,
-            *site_and_cached_organization_keys(site_id),
-            *resolution_prefetch_keys(site_id, path or "/"),
-        ]
-        if site_id
-        else []
-    )
+    if site_id is None:
+        return []
+    return [
+        host.reservation_key,
+        *site_and_cached_owner_keys(site_id),
+        *resolution_prefetch_keys(site_id, path or "/"),
+        *(sitemap_keys(site_id, sitemap_part) if path == SITEMAP_PATH else []),
+    ]
 
 
-def resolve_visit_if_site_public(
-    requested_host: str, requested_path: str, prefetched: dict[ItemKey, Item]
-) -> VisitOut | None:
-    """Return the content at a host and path, or None if no public site has the host.
+def resolve_visit_or_none(
+    query: ResolveQuery, prefetched: dict[ItemKey, Item], *, generates_documents: bool
+) -> Visit | None:
+    """Return what a host and path lead to, or None if no public site has the host.
 
-    `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again.
+    `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again and
+    replaces them. With `generates_documents`, redirects of the paths of generated documents have no effect.
     """
-    host, path = SiteHost.parse(requested_host), to_comparable_path(requested_path)
+    host, path = SiteHost.parse(query.host), to_comparable_path(query.path)
     site = _load_public_site_of_host_or_none(host, prefetched) if host else None
     if host and site is None:
-        prefetched = table.get_all(_prefetch_keys(host, path))
+        prefetched.clear()
+        prefetched |= table.get_all(_prefetch_keys(host, path, str(query.page or "")))
         site = _load_public_site_of_host_or_none(host, prefetched)
     if host is None or site is None:
         return None
+    state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
+    site = site.replace(home_page_id=state.get("home") if state.get("home_revision_id") else None)
     resolved = (
-        resolve_to_page_or_redirect(site.id, path, prefetched, to_decoded_clean_path(requested_path)) if path else None
+        resolve_to_page_or_redirect(site.id, path, prefetched, to_decoded_clean_path(query.path))
+        if path and not (generates_documents and path in _GENERATED_PATHS)
+        else None
     )
-    site_out = _public_site_output_with_host(site, host, prefetched)
-    if isinstance(resolved, RedirectTarget):
-        return _redirect_visit_output(site_out, resolved.to_path, resolved.status_code)
-    if isinstance(resolved, PageLocation) and (decode_path_without_query(requested_path) or "/") != path:
-        return _redirect_visit_output(site_out, resolved.path, _CANONICAL_REDIRECT_STATUS)
-    page = load_published_page_or_none(site.id, resolved) if resolved else None
-    if page is None:
-        return VisitOut(site=site_out, match="none", page=None, redirect=None)
-    return VisitOut(site=site_out, match="page", page=page_to_public_output(page), redirect=None)
+    redirect = _redirect_or_none(site, host, query, resolved)
+    return Visit(site, resolved if isinstance(resolved, PageLocation) else None, redirect)
 
 
 def _load_public_site_of_host_or_none(host: SiteHost, prefetched: dict[ItemKey, Item]) -> Site | None:
@@ -87,13 +100,20 @@ def _load_public_site_of_host_or_none(host: SiteHost, prefetched: dict[ItemKey, 
     return site if site and host.is_host_of_else_evict(site, prefetched) else None
 
 
-def _public_site_output_with_host(site: Site, host: SiteHost, prefetched: dict[ItemKey, Item]) -> SiteOut:
-    """Return a site as the public sees it, with the requested domain and the published home page."""
-    state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
-    home_id = state.get("home") if state.get("home_revision_id") else None
-    return SiteOut.of(site.replace(domain=host.name if host.slug is None else None, home_page_id=home_id))
+def _redirect_or_none(site: Site, host: SiteHost, query: ResolveQuery, resolved: Resolution) -> RedirectedOut | None:
+    """Return the redirect of a visit, or None.
 
-
-def _redirect_visit_output(site: SiteOut, to_path: str, status_code: int) -> VisitOut:
-    redirect = RedirectedOut.model_validate({"location": to_location(to_path), "status_code": status_code})
-    return VisitOut(site=site, match="redirect", page=None, redirect=redirect)
+    In one step it leads to the host of the site, to the path in its usual spelling, and to the target of a redirect.
+    """
+    path, is_other_host = to_decoded_clean_path(query.path), host.name != site.host
+    if isinstance(resolved, RedirectTarget):
+        location, status_code = to_location(resolved.to_path), resolved.status_code
+    elif resolved and (is_other_host or (decode_path_without_query(query.path) or "/") != resolved.path):
+        location, status_code = to_location(resolved.path), _CANONICAL_REDIRECT_STATUS
+    elif path and is_other_host:
+        part = f"?page={query.page}" if path == SITEMAP_PATH and query.page else ""
+        location, status_code = quote(path) + part, _CANONICAL_REDIRECT_STATUS
+    else:
+        return None
+    origin = site.url if is_other_host and is_site_path(location) else ""
+    return RedirectedOut.model_validate({"location": origin + location, "status_code": status_code})
