@@ -60,7 +60,7 @@ def _report(service: Service, company: organization.Company, site: sites.Site, r
 
   organization  {company.id}
   people        {people}
-  site          {url}/sites/{site.record["id"]}/pages/home
+  site          http://{site.record["host"]}:{urlsplit(url).port}/
   webhooks      one sends to {receiver}, where a run with SEED=1 listens. Without SEED=1, run
                 .venv/bin/python -m local receive --port {urlsplit(receiver).port}
 

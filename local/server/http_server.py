@@ -24,6 +24,7 @@ from chalicelib.kernel.core.problems import Problem
 from infrastructure.gateway import PROBLEMS, response_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
 from local.server.shutdown import shut_down_on_sigterm
+from local.server.site_hosts import is_site_host, resolve_url
 
 SHUTDOWN_SECONDS: Final = 5.0
 
@@ -33,6 +34,10 @@ _STOP_POLL_SECONDS: Final = 0.1
 _READ_BYTES: Final = 65_536
 _QUERY: Final = re.compile(r"\?\S+")
 _STATUSES_WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+_READ_METHODS: Final = ("GET", "HEAD")
+_SITE_IS_READ_ONLY: Final = Problem(
+    "method_not_allowed", "A site can only be read. Allowed methods: GET, HEAD.", headers={"Allow": "GET, HEAD"}
+)
 _NOT_HTTP: Final = Problem("invalid_header", "This is not a request of HTTP/1.1.")
 
 
@@ -72,7 +77,10 @@ class Server(ThreadedHTTPServer):
 
 
 class Handler(ChaliceRequestHandler):
-    """Handle requests: read any body, respond to HEAD without one, and send problems for invalid requests."""
+    """Handle requests: read any body, respond to HEAD without one, and send problems for invalid requests.
+
+    Requests to the hosts of sites are mapped to the operation that returns the pages of sites.
+    """
 
     # Otherwise each response on a keep-alive connection is delayed by 44 ms.
     disable_nagle_algorithm = True
@@ -87,6 +95,8 @@ class Handler(ChaliceRequestHandler):
     def _generic_handle(self) -> None:
         with self.server.request_in_progress():
             try:
+                if is_site_host(self.headers.get("Host", "")):
+                    self._map_to_operation_for_visits()
                 super()._generic_handle()
             except Problem as problem:
                 self._reject(problem)
@@ -96,6 +106,15 @@ class Handler(ChaliceRequestHandler):
             self.close_connection |= self.server.stopping
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_PATCH = do_OPTIONS = _generic_handle  # noqa: N815 - the library's
+
+    def _map_to_operation_for_visits(self) -> None:
+        """Replace the request by one for what the host has to send. Raises Problem if it is not GET or HEAD."""
+        if self.command not in _READ_METHODS:
+            raise _SITE_IS_READ_ONLY
+        self.command, self.path = "GET", resolve_url(self.headers["Host"], self.path)
+        for name in ("Accept", "Authorization"):
+            del self.headers[name]
+        self.headers["Accept"] = "text/html"
 
     def _parse_payload(self) -> tuple[dict[str, str], bytes | None]:
         return dict(self.headers), read_body(self.headers, self.rfile) or None
@@ -141,7 +160,8 @@ class Handler(ChaliceRequestHandler):
         length = {} if code in _STATUSES_WITHOUT_BODY else {"Content-Length": str(len(content))}
         ends = {"Connection": "close"} if self.close_connection or self.server.stopping else {}
         self._send_headers({"Content-Type": "application/json", **headers, **length, **ends})
-        if self.command != "HEAD" and code not in _STATUSES_WITHOUT_BODY:
+        is_head = self.requestline.startswith("HEAD ")  # The command of a request for a site's page is GET.
+        if not is_head and code not in _STATUSES_WITHOUT_BODY:
             self.wfile.write(content)
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
+from chalicelib.features.sites.entities.sites import sites_domain
 from chalicelib.kernel.core.settings import settings
 from local.paths import STATE
 from local.seed.callers import Service
@@ -198,6 +199,7 @@ Atrium is ready after {seconds:.1f} s.
 
   URL    {url}
   docs   {url}/docs
+  sites  http://<slug>.{sites_domain()}:{port}
   logs   {os.path.relpath(folder)}/*.log
   mail   .venv/bin/python -m local mail
   DNS    .venv/bin/python -m local dns list

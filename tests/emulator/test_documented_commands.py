@@ -59,7 +59,11 @@ def assert_commands_print_what_the_document_shows(document, min_commands, stage,
 
 @pytest.mark.parametrize(
     ("document", "min_commands"),
-    [("README.md", 2), pytest.param("docs/guides/tour.md", 60, marks=pytest.mark.exhaustive)],
+    [
+        ("README.md", 2),
+        ("docs/guides/sites.md", 14),
+        pytest.param("docs/guides/tour.md", 60, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_every_command_prints_what_the_document_shows(document, min_commands, stage, tmp_path):
     assert_commands_print_what_the_document_shows(document, min_commands, stage, tmp_path)

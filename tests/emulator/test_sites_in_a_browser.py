@@ -1,7 +1,9 @@
-"""A site that was created over HTTP, opened in Chromium."""
+"""A site that was created over HTTP, opened at its own host, also in Chromium."""
 
 from typing import Any, Final
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from tests.harness.browser import LoggedPage, accessibility_violations, content_width, save_screenshot
@@ -42,6 +44,36 @@ def create_published_site(editor):
     return site, pages[0]["id"]
 
 
+def host_url(stage, editor, site):
+    """Return the URL of a site's host on the stage."""
+    return f"http://{json_of(editor.get(site))['host']}:{urlsplit(stage.url).port}"
+
+
+def test_a_published_site_is_served_at_its_host(stage, create_client):
+    editor = create_client("ada")
+    site, _ = create_published_site(editor)
+    url = host_url(stage, editor, site)
+
+    def visit(path: str, method: str = "GET") -> httpx.Response:
+        headers = {"Host": urlsplit(url).netloc, "Accept": "*/*", "Authorization": "Bearer invalid"}
+        return httpx.request(method, stage.url + path, headers=headers)
+
+    page = visit("/looms")
+    assert f'<link rel="canonical" href="{url}/looms">' in page.text
+    assert visit("/Looms/").headers["Location"] == "/looms"
+    assert visit("/robots.txt").text.endswith(f"Sitemap: {url}/sitemap.xml\n")
+    assert f"<loc>{url}/looms</loc>" in visit("/sitemap.xml?utm=x&page=1").text
+    assert {visit(path).status_code for path in ("/docs", "/status", "/sitemap.xml?page=2")} == {404}
+    assert visit("/?page=0").status_code == 200
+    head = visit("/looms", "HEAD")
+    assert (head.status_code, head.content, head.headers["ETag"]) == (200, b"", page.headers["ETag"])
+    post = visit("/organizations", "POST")
+    assert (post.status_code, post.headers["Allow"]) == (405, "GET, HEAD")
+    json_of(editor.patch(site, json={"status": "draft"}))
+    unused = httpx.get(stage.url, headers={"Host": "nobody.sites.atrium.localhost"})
+    assert (visit("/looms").status_code, visit("/looms").text) == (404, unused.text)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
 def test_page_is_accessible(stage, create_client, browser, scheme, width):
@@ -57,6 +89,17 @@ def test_page_is_accessible(stage, create_client, browser, scheme, width):
         assert content_width(page) <= width
         assert save_screenshot(page, f"site-{scheme}-{width}").stat().st_size > 10_000
         assert accessibility_violations(page) == []
+
+        page.goto(f"{host_url(stage, editor, site)}/")
+        page.locator("nav a[href='/looms']").click()
+        page.wait_for_url(f"{host_url(stage, editor, site)}/looms")
+        assert page.title() == "Looms \u2013 Analytical Engines"
+        assert opened.read_messages() == []
+        page.goto(f"{host_url(stage, editor, site)}/none")
+        assert page.locator("h1").inner_text() == "Page not found"
+        assert save_screenshot(page, f"not-found-{scheme}-{width}").stat().st_size > 1_000
+        assert accessibility_violations(page) == []
+        opened.read_messages()  # The browser logs the status 404.
 
         page.goto(json_of(editor.get(f"{site}/pages/{home}/preview"))["previewUrl"])
         assert page.locator("aside").inner_text().startswith("Preview.")

@@ -21,7 +21,7 @@ _TIMEOUT_MS: Final = 300_000  # The documentation page takes a minute on a machi
 _ARGUMENTS: Final = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     # Requests to other machines fail at once.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost",
 ]
 
 
