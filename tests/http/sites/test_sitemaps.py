@@ -5,6 +5,7 @@ from math import ceil
 
 import pytest
 
+from chalicelib.features.sites.entities.redirects import redirect_by_path_key
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, page_tree_partition
 from chalicelib.features.sites.pages.entities.pages import Page
 from chalicelib.features.sites.visits.logic import sitemaps, stored_sitemaps
@@ -12,6 +13,7 @@ from tests.harness import memory_aws
 from tests.harness.domains import claim_domain, set_domain_state
 from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.platforms import create_platform
+from tests.harness.redirects import create_redirect, delete_redirect, patch_redirect
 from tests.harness.sitemaps import get_sitemap, sitemap_index_urls, sitemap_urls
 from tests.harness.sites import SitePages, create_published_page, create_site
 
@@ -38,7 +40,8 @@ class TestSitemap:
         assert [*sitemap_urls(first).items()] == [
             (f"{site.url}{path}", f"2030-01-{day}T00:00:00.000Z") for path, day in days.items()
         ]
-        assert first.calls.call_names == [*ONE_READ, "dynamodb:Query", "dynamodb:TransactWriteItems"]
+        queries = ["dynamodb:Query"] * 2  # of the pages and of the redirects
+        assert first.calls.call_names == [*ONE_READ, *queries, "dynamodb:TransactWriteItems"]
         assert (stored.calls.call_names, stored.text) == (ONE_READ, first.text)
 
     def test_excludes_drafts_and_unpublished_noindex_and_copied_pages_but_not_their_descendants(self, api, site, pages):
@@ -68,6 +71,35 @@ class TestSitemap:
         set_domain_state(platform, "verified", "looms.example.com")
         assert [*sitemap_urls(get_sitemap(api, site))] == ["http://looms.example.com:8000/"]
         assert "Sitemap: http://looms.example.com:8000/sitemap.xml\n" in get_robots(api, site).text
+
+    def test_excludes_pages_at_whose_paths_a_redirect_takes_precedence(self, api, site, pages):
+        pages.publish("Looms", "Looms/Jacquard", "Mills", "Cards")
+        create_redirect(api, site, "/looms/*", "/")  # It only redirects paths without a page.
+        create_redirect(api, site, "/cards", "/", enabled=False)
+        assert list_paths(api, site) == ["/", "/cards", "/looms", "/looms/jacquard", "/mills"]
+        redirect = create_redirect(api, site, "/looms", "https://looms.example.com/")
+        assert list_paths(api, site) == ["/", "/cards", "/looms/jacquard", "/mills"]
+        patch_redirect(api, redirect, enabled=False)
+        assert "/looms" in list_paths(api, site)
+        patch_redirect(api, redirect, enabled=True)
+        assert "/looms" not in list_paths(api, site)
+        for number in range(4):  # One Query does not return all redirects.
+            partition, sort_key = redirect_by_path_key(site.id, f"/former-{number}")
+            memory_aws.put_item({"pk": partition, "sk": sort_key, "large": "x" * 350_000})
+        patch_redirect(api, redirect, toPath="/mills")
+        assert "/looms" not in list_paths(api, site)
+        delete_redirect(api, redirect)
+        assert "/looms" in list_paths(api, site)
+
+    def test_includes_pages_whose_redirect_leads_back_to_them(self, api, site, pages):
+        pages.publish("Looms")
+        pages.move(Looms="mills")
+        pages.publish("Looms 2", slug="looms")
+        create_redirect(api, site, "/mills", "/looms")
+        assert list_paths(api, site) == ["/", "/looms"]
+        assert pages.delete("Looms 2").status == 204
+        assert pages.visit("/mills") == "Looms"
+        assert list_paths(api, site) == ["/", "/mills"]
 
     def test_is_empty_for_a_site_without_pages(self, api, site):
         answer = get_sitemap(api, site)

@@ -12,6 +12,7 @@ from tests.harness.domains import set_domain_state
 from tests.harness.organizations import create_api_key, create_organization, set_role
 from tests.harness.platforms import create_platform, set_member_role
 from tests.harness.redirects import create_redirect
+from tests.harness.sitemaps import get_sitemap
 from tests.harness.sites import SitePages, create_site
 
 
@@ -127,6 +128,7 @@ def create_pages(api, organization):
     pages.draft("Welcome/Scheduled", publishAt="2099-01-01T00:00:00Z")
     pages.move(Machines="engines")
     create_redirect(api, pages.site, "/old/*", "/engines/:splat")
+    get_sitemap(api, pages.site)
     return pages
 
 

@@ -10,6 +10,7 @@ from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.sites.models.intervals import last_end_or_open_end, limit_count_by_merging_oldest
 from chalicelib.features.sites.models.schemas import RobotsIn, SiteOut
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
@@ -18,6 +19,7 @@ from chalicelib.kernel.storage.entity import Collection, Container, Entity, Item
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
+from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 DRAFT_TREE: Final = "D"
 PUBLISHED_TREE: Final = "L"
@@ -101,9 +103,9 @@ class SiteTree(Entity):
 
     `moved` maps the ids of recently moved pages to the version of the tree (`kernel/storage/trees.py`). `home_page_id`
     is the page at `/`, and its children have paths of one segment. In the tree of published pages `home_revision_id` is
-    the published revision of that page, and `content_id` changes with every publication. `home_since` is the time since
-    when the page has been the home page. `former_homes` maps page ids to the intervals in which they were the home
-    page.
+    the published revision of that page, and `content_id` changes with every publication and with every change of a
+    redirect. `home_since` is the time since when the page has been the home page. `former_homes` maps page ids to the
+    intervals in which they were the home page.
     """
 
     kind = "site.tree"
@@ -139,6 +141,12 @@ class SiteTree(Entity):
 def page_tree_partition(site_id: str, tree_name: TreeName) -> TreePartition:
     """Return one of the two trees of a site."""
     return TreePartition(TREE_PARTITION.format(site_id=site_id, tree=tree_name))
+
+
+def content_change_write(site_id: str, timestamp: str) -> Write:
+    """Return the write that gives the tree of published pages another `content_id`, which outdates the sitemap."""
+    key, attribute = page_tree_partition(site_id, PUBLISHED_TREE).state_key, SiteTree.stored_name("content_id")
+    return ItemUpdate(key, set={attribute: new_id(timestamp)}).to_write("attribute_exists(#pk)")
 
 
 def tree_state_keys(site_id: str) -> list[ItemKey]:

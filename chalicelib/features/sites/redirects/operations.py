@@ -6,7 +6,7 @@ from chalicelib.features.sites.models.redirects import RedirectCreate, RedirectO
 from chalicelib.features.sites.redirects.logic.redirect_changes import (
     add_redirect,
     change_redirect,
-    remove_former_page_position,
+    remove_redirect,
     target_prefetch_keys,
 )
 from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect, load_with_current_destinations
@@ -86,6 +86,4 @@ def delete_redirect(ctx: Context, _site: Site, redirect: ResolvedRedirect) -> No
     Visitors of the former path then get the page at that path, or 404. Search engines may remember a permanent redirect
     for some time.
     """
-    if redirect.origin == "page":
-        remove_former_page_position(ctx, redirect)
-    ctx.changes.delete(redirect)
+    remove_redirect(ctx, redirect)

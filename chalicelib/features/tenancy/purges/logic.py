@@ -12,7 +12,6 @@ from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _BATCH_SIZE: Final = 10
-_CONTAINER_SORT_KEY: Final = "#"
 
 PurgeContainer = Callable[[type[Container], str, float], bool]
 PurgeRecord = Callable[[str, str, float], bool]
@@ -58,11 +57,13 @@ def purge_container_contents(
             if not purge_container_contents(child_type, child.id, deadline_monotonic):
                 return False
             remove_records([child])
-    partition = container_type.make_item_key(id=container_id)[0]
+    partition, own_sort_key = container_type.make_item_key(id=container_id)
     extra_partitions = [template.format(id=container_id) for template in container_type.extra_partitions]
     is_complete = all(purge_hook(container_type, container_id, deadline_monotonic) for purge_hook in _container_hooks)
-    return is_complete and all(
-        _try_remove_partition_contents(pk, deadline_monotonic) for pk in [*extra_partitions, partition]
+    return (
+        is_complete
+        and all(_try_remove_partition_contents(pk, deadline_monotonic) for pk in extra_partitions)
+        and _try_remove_partition_contents(partition, deadline_monotonic, retained_sort_key=own_sort_key)
     )
 
 
@@ -79,9 +80,9 @@ def _iter_child_container_items(
         yield from table.read_current(items)
 
 
-def _try_remove_partition_contents(pk: str, deadline_monotonic: float) -> bool:
+def _try_remove_partition_contents(pk: str, deadline_monotonic: float, retained_sort_key: str | None = None) -> bool:
     while time.monotonic() < deadline_monotonic:
-        items = [item for item in table.query(pk, limit=_BATCH_SIZE + 1).items if item["sk"] != _CONTAINER_SORT_KEY]
+        items = [item for item in table.query(pk, limit=_BATCH_SIZE + 1).items if item["sk"] != retained_sort_key]
         if not items:
             return True
         # Counters go last, because the removal of the counted records updates them.

@@ -11,7 +11,7 @@ from chalicelib.features.sites.entities.redirects import (
     target_sort_key_prefix,
     wildcard_to_splat,
 )
-from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
+from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, content_change_write, page_tree_partition
 from chalicelib.features.sites.logic import load_sites_with_domains
 from chalicelib.features.sites.models.redirect_targets import checked_target, expand_splat, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectPatch
@@ -60,6 +60,7 @@ def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
         **{**fields, "to_path": target_without_own_host(ctx, site, fields["to_path"])},
     )
     RedirectChainCheck(ctx, redirect).reject_loop_now_and_at_commit()
+    ctx.changes.add_write(content_change_write(site.id, ctx.now))
     return ctx.changes.create(redirect)
 
 
@@ -78,7 +79,16 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
     if _routing_values(updated) != _routing_values(stored):
         RedirectChainCheck(ctx, updated, redirect).reject_loop_now_and_at_commit()
+    ctx.changes.add_write(content_change_write(site.id, ctx.now))
     return updated
+
+
+def remove_redirect(ctx: Context, redirect: ResolvedRedirect) -> None:
+    """Delete a redirect. One of a moved page is deleted with the former position of the page."""
+    if redirect.origin == "page":
+        remove_former_page_position(ctx, redirect)
+    ctx.changes.add_write(content_change_write(redirect.site_id, ctx.now))
+    ctx.changes.delete(redirect)
 
 
 def _routing_values(redirect: Redirect) -> tuple[object, ...]:

@@ -49,7 +49,13 @@ def resolve_to_page_or_redirect(
     `original_path` is the path before conversion to lower case, which provides the part that a wildcard matches.
     """
     candidates = _iter_possible_resolutions(site_id, path, prefetched, original_path)
-    return next((each for each in candidates if not _has_chain_back_to_path(site_id, path, each)), None)
+    return next((each for each in candidates if not leads_back_to_path(site_id, path, each)), None)
+
+
+def redirect_before_page_or_none(redirect_item: Item | None, page: PageLocation) -> RedirectTarget | None:
+    """Return the target of the redirect at a page's path if it takes precedence over the page, or None."""
+    target = _manual_target(redirect_item, page.path)
+    return target if target and not _is_older_than_page_position(target, page) else None
 
 
 def _iter_possible_resolutions(
@@ -107,8 +113,8 @@ def next_hop(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> Redire
     return first if isinstance(first, RedirectTarget) else None
 
 
-def _has_chain_back_to_path(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
-    """Return whether a redirect leads to its own path, directly or through others."""
+def leads_back_to_path(site_id: str, path: str, candidate: PageLocation | RedirectTarget) -> bool:
+    """Return whether a redirect leads to its own path, directly or through others. Takes one read for each hop."""
     if isinstance(candidate, PageLocation) or candidate.redirect is None:
         return False
     return candidate.site_path == path or any(

@@ -1,7 +1,8 @@
 """Sitemaps of sites, and sitemap indexes of large sites (sitemaps.org, protocol 0.9).
 
-They are built from the positions of published pages, with one Query for each megabyte and without reading revisions.
-The result is stored (`stored_sitemaps.py`), so a sitemap is built once for each state of a site.
+They are built from the positions of published pages, with one Query for each megabyte and without reading revisions,
+and from the redirects at their paths. The result is stored (`stored_sitemaps.py`), so a sitemap is built once for each
+state of a site.
 """
 
 import re
@@ -12,6 +13,7 @@ from typing import Final
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
 from chalicelib.features.sites.pages.logic.page_queries import locate_page_in_tree_or_none
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
+from chalicelib.features.sites.visits.logic.redirected_pages import load_ids_of_redirected_pages
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -22,7 +24,7 @@ MAX_ENTRIES: Final = 10_000
 MAX_URL_BYTES: Final = 4_000_000
 """Maximum total size of the URLs in one sitemap, so that the sitemap fits in a response."""
 
-_FORMAT_VERSION: Final = 1
+_FORMAT_VERSION: Final = 2
 """Version of the stored form. A stored sitemap of another version is not used."""
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
@@ -92,17 +94,21 @@ def _build_sitemap_index_xml(site: Site, parts_changed_at: Sequence[str]) -> str
 
 
 def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
-    """Yield the published pages that search engines should index at their own URL."""
-    reader = read_consistent_tree_into_reader(page_tree_partition(site.id, PUBLISHED_TREE), version)
-    for position in reader.items.values():
-        if (
-            position.get("revision_id")
-            and position.get("indexable")
-            and (location := locate_page_in_tree_or_none(reader, position["id"]))
-        ):
-            url = site.url + location.path
-            if _comparable_url(position.get("canonical") or url) == _comparable_url(url):
-                yield SitemapEntry(url, position["published_at"])
+    """Yield the published pages that search engines should index at their own URL, and that no redirect hides."""
+    reader, site_url = read_consistent_tree_into_reader(page_tree_partition(site.id, PUBLISHED_TREE), version), site.url
+    indexable_pages = [
+        (location, position)
+        for position in reader.items.values()
+        if position.get("revision_id")
+        and position.get("indexable")
+        and (location := locate_page_in_tree_or_none(reader, position["id"]))
+        and _comparable_url(position.get("canonical") or site_url + location.path)
+        == _comparable_url(site_url + location.path)
+    ]
+    redirected_ids = load_ids_of_redirected_pages(site.id, [location for location, _ in indexable_pages])
+    for location, position in indexable_pages:
+        if location.page_id not in redirected_ids:
+            yield SitemapEntry(site_url + location.path, position["published_at"])
 
 
 def _comparable_url(url: str) -> str:
