@@ -67,6 +67,8 @@ MAX_READS: Final = {
     "resend_invitation": 3,
     # The page, the revision with the membership of its author, the ancestors of the page.
     "preview_page_publicly": 3,
+    # The stored sitemap, then the published pages and the redirects.
+    "get_sitemap": 3,
 }
 """Operations with another maximum number of reads, and the reasons."""
 
