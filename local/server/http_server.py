@@ -85,6 +85,8 @@ class Handler(ChaliceRequestHandler):
     # Otherwise each response on a keep-alive connection is delayed by 44 ms.
     disable_nagle_algorithm = True
     server: Server
+    command: str
+    path: str
 
     def __getattr__(self, name: str) -> Any:
         """Pass every HTTP method to the service."""
@@ -111,7 +113,8 @@ class Handler(ChaliceRequestHandler):
         """Replace the request by one for what the host has to send. Raises Problem if it is not GET or HEAD."""
         if self.command not in _READ_METHODS:
             raise _SITE_IS_READ_ONLY
-        self.command, self.path = "GET", resolve_url(self.headers["Host"], self.path)
+        self.command = "GET"
+        self.path = resolve_url(self.headers["Host"], self.path)
         for name in ("Accept", "Authorization"):
             del self.headers[name]
         self.headers["Accept"] = "text/html"

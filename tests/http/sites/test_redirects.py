@@ -11,6 +11,7 @@ from chalicelib.kernel.core.ids import new_id_and_time_fields
 from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
+from tests.harness.domains import set_domain_state
 from tests.harness.redirects import (
     create_redirect,
     delete_redirect,
@@ -69,6 +70,14 @@ class TestCreateRedirect:
         own_origin = f"HTTPS://{site.record['host'].upper()}:443"
         assert create_redirect(api, site, "/a", f"{own_origin}{suffix}").record["toPath"] == stored_target
         assert post_redirect(api, site, "/d", f"{own_origin}/%2fevil.example").errors == {"/toPath": "malformed"}
+
+    def test_a_target_on_any_host_of_the_site_is_stored_as_a_path(self, api, site, platform):
+        api.patch(site.path, caller=site.owner, json={"platformId": platform.id}).expect(200)
+        set_domain_state(platform, "verified", "shop.example.com")
+        hosts = (site.record["host"], f"{platform.record['slug']}.atrium.example", "shop.example.com")
+        for number, host in enumerate(hosts):
+            redirect = create_redirect(api, site, f"/{number}", f"https://{host}/looms")
+            assert redirect.record["toPath"] == "/looms"
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
     def test_a_visitor_is_redirected_to_an_external_url_with_the_status(self, api, site, status):

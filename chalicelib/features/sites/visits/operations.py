@@ -183,7 +183,7 @@ def _visit_output(visit: Visit) -> VisitOut:
     return VisitOut(
         site=SiteOut.of(visit.site),
         match="redirect" if visit.redirect else "page" if page else "none",
-        page=page and page_to_public_output(page),
+        page=page_to_public_output(page) if page else None,
         redirect=visit.redirect,
     )
 

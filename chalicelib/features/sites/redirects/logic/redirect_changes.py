@@ -12,7 +12,7 @@ from chalicelib.features.sites.entities.redirects import (
     wildcard_to_splat,
 )
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, content_change_write, page_tree_partition
-from chalicelib.features.sites.logic import load_sites_with_domains
+from chalicelib.features.sites.logic import load_hosts
 from chalicelib.features.sites.models.redirect_targets import checked_target, expand_splat, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectPatch
 from chalicelib.features.sites.models.url_paths import to_comparable_path
@@ -108,10 +108,7 @@ def remove_former_page_position(ctx: Context, redirect: ResolvedRedirect) -> Res
 def target_without_own_host(ctx: Context, site: Site, to_path: str) -> str:
     """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
     parts = urlsplit(to_path)
-    if is_site_path(to_path) or host_name_from_header(parts.netloc) not in {
-        site.host,
-        load_sites_with_domains(ctx, [site])[0].host,
-    }:
+    if is_site_path(to_path) or host_name_from_header(parts.netloc) not in load_hosts(ctx, site):
         return to_path
     try:
         return checked_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))

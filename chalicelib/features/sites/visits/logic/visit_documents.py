@@ -33,7 +33,7 @@ def visit_document(
     if visit and visit.redirect:
         return Redirect(visit.redirect.location, visit.redirect.status_code, is_of_other_host=True)
     if path == ROBOTS_PATH:
-        return robots_document(ctx, visit and visit.site)
+        return robots_document(ctx, visit.site if visit else None)
     if visit is None:
         return _not_found_document(ctx, None)
     if path == SITEMAP_PATH:
