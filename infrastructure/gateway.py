@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from chalicelib.kernel.core.problems import Problem, internal_error, not_found, unauthenticated, unavailable
+from chalicelib.kernel.core.problems import Problem, internal_error, no_such_route, unauthenticated, unavailable
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.http.request import EXPOSED_HEADERS
 
@@ -44,11 +44,11 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
     "INTEGRATION_TIMEOUT": _TIMED_OUT,
     "INVALID_API_KEY": _FORBIDDEN,
     # For an unknown path, API Gateway treats any credential as an invalid IAM signature.
-    "INVALID_SIGNATURE": not_found(),
-    "MISSING_AUTHENTICATION_TOKEN": not_found(),
+    "INVALID_SIGNATURE": no_such_route(),
+    "MISSING_AUTHENTICATION_TOKEN": no_such_route(),
     "QUOTA_EXCEEDED": _THROTTLED,
     "REQUEST_TOO_LARGE": Problem("payload_too_large", "A body may hold 1 MiB."),
-    "RESOURCE_NOT_FOUND": not_found(),
+    "RESOURCE_NOT_FOUND": no_such_route(),
     "THROTTLED": _THROTTLED,
     "UNAUTHORIZED": _UNAUTHENTICATED,
     "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),

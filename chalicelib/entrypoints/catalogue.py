@@ -25,6 +25,7 @@ FEATURES: Final = (
     "tenancy.invitations",
     "tenancy.email_suppressions",
     "tenancy.api_keys",
+    "tenancy.me",
     "audit.log",
     "audit.exports",
     "privacy.erasures",

@@ -15,9 +15,9 @@ from pydantic import Field
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import pattern_validator_and_schema
-from chalicelib.kernel.http.models import Query
+from chalicelib.kernel.http.models import Output, Query
 from chalicelib.kernel.operations.access_rules import Caller
-from chalicelib.kernel.operations.results import RawResponse
+from chalicelib.kernel.operations.results import RawResponse, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
 
 routes: Final = RouteGroup("documentation")
@@ -61,6 +61,34 @@ class AssetQuery(Query):
     """The requested version of a file."""
 
     v: str | None = Field(None, description="The file's fingerprint. With it, the response can be cached for a year.")
+
+
+class ServiceLinks(Output):
+    """Where to start: paths of this service."""
+
+    docs: str = Field(description="The documentation page.", examples=["/docs"])
+    openapi: str = Field(description="The OpenAPI document.", examples=["/openapi.json"])
+    status: str = Field(description="The status of the service, without a credential.", examples=["/status"])
+    event_types: str = Field(description="The events to which webhooks can subscribe.", examples=["/event-types"])
+    me: str = Field(description="The caller and their credential.", examples=["/me"])
+    organizations: str = Field(description="The caller's organizations.", examples=["/organizations"])
+
+
+@routes.get("/", access=Caller.PUBLIC, scope=None, emits=None)
+def get_service_links(ctx: Context) -> ServiceLinks | Annotated[Redirect, 302]:
+    """Get links to the documentation and to the first operations to call. Browsers are redirected to `/docs`."""
+    ctx.headers["Vary"] = "Accept"
+    if ctx.request.prefers("text/html", "application/json"):
+        return Redirect("/docs", 302)
+    base = ctx.request.base
+    return ServiceLinks(
+        docs=f"{base}/docs",
+        openapi=f"{base}/openapi.json",
+        status=f"{base}/status",
+        event_types=f"{base}/event-types",
+        me=f"{base}/me",
+        organizations=f"{base}/organizations",
+    )
 
 
 @routes.get("/openapi.json", access=Caller.PUBLIC, scope=None, emits=None)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -11,6 +11,7 @@ from chalice.app import Request as ChaliceRequest
 from chalice.app import Response as ChaliceResponse
 from uuid_utils import uuid7
 
+from chalicelib.entrypoints import route_hints
 from chalicelib.entrypoints.catalogue import ROUTES, load_operation
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.logs import originating_request_ids_scope, powertools_logger, write_log_record_of_block
@@ -33,7 +34,7 @@ _UNKNOWN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - a placeholder, no address to
 
 
 def create_blueprints() -> Iterable[Blueprint]:
-    """Return a Blueprint for each route group, with views for its operations and for CORS preflight requests."""
+    """Return a Blueprint for each route group, and one for guessed routes, with views for CORS preflight requests."""
     groups: dict[str, Blueprint] = {}
     methods: dict[str, list[str]] = {}
     for group, method, path, target in ROUTES:
@@ -46,15 +47,41 @@ def create_blueprints() -> Iterable[Blueprint]:
         if len(methods[path]) == 1:
             preflight = _build_preflight_view_function(blueprint, methods[path])
             blueprint.route(path, methods=["OPTIONS"], content_types=["*/*"], name="preflight")(preflight)
-    return groups.values()
+    return [*groups.values(), _create_hint_blueprint(known_paths=methods)]
+
+
+def _create_hint_blueprint(known_paths: Container[str]) -> Blueprint:
+    blueprint = Blueprint("chalicelib.entrypoints.http.hints")
+    for path, hints in route_hints.hints_by_path().items():
+        methods = [hint.method for hint in hints]
+        view = _build_hint_view_function(blueprint, path)
+        blueprint.route(path, methods=methods, content_types=["*/*"], name="hint")(view)
+        if path not in known_paths:
+            preflight = _build_preflight_view_function(blueprint, methods)
+            blueprint.route(path, methods=["OPTIONS"], content_types=["*/*"], name="preflight")(preflight)
+    return blueprint
 
 
 def _build_view_function(blueprint: Blueprint, function_path: str) -> Callable[..., ChaliceResponse]:
     def view(**_: str) -> ChaliceResponse:
-        response = _handle_request(_from_chalice_request(blueprint.current_request), function_path)
+        response = _handle_request(
+            _from_chalice_request(blueprint.current_request),
+            function_path.rpartition(":")[2],
+            lambda request: execute_or_raise_problem(load_operation(function_path), request),
+        )
         if blueprint.current_request.method == "HEAD":
             response.body = ""  # The response to GET without its content (RFC 9110, section 9.3.2).
         return response
+
+    return view
+
+
+def _build_hint_view_function(blueprint: Blueprint, path: str) -> Callable[..., ChaliceResponse]:
+    def raise_problem(request: Request) -> Response:
+        raise route_hints.build_problem(request.method, path)
+
+    def view(**_: str) -> ChaliceResponse:
+        return _handle_request(_from_chalice_request(blueprint.current_request), "route_hint", raise_problem)
 
     return view
 
@@ -72,16 +99,15 @@ def _build_preflight_view_function(blueprint: Blueprint, methods: list[str]) -> 
     return view
 
 
-def _handle_request(request: Request, function_path: str) -> ChaliceResponse:
-    operation = function_path.rpartition(":")[2]
+def _handle_request(request: Request, operation_id: str, respond: Callable[[Request], Response]) -> ChaliceResponse:
     with (
         write_log_record_of_block(
-            "request", operation, requestId=request.id, method=request.method, principal="anonymous", tenant=None
+            "request", operation_id, requestId=request.id, method=request.method, principal="anonymous", tenant=None
         ) as log_fields,
         originating_request_ids_scope(request.id),
     ):
         try:
-            response = execute_or_raise_problem(load_operation(function_path), request)
+            response = respond(request)
         except Problem as problem:
             response = _build_problem_response(request, problem)
             log_fields["problem"] = problem.code
@@ -99,7 +125,8 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
         name: _decode_and_lowercase_uuid(raw_parameters[name]) for name in re.findall(r"{(\w+)}", request.path)
     }
     path = re.sub(r"{(\w+)}", lambda match: raw_parameters[match[1]], request.path)
-    full_path = (request.context.get("path") or path).rstrip("/")  # The gateway ignores a trailing slash.
+    # The gateway ignores a trailing slash.
+    full_path, own_path = (request.context.get("path") or path).rstrip("/"), path.rstrip("/")
     headers = {ascii_lower(name): value for name, value in request.headers.items()}
     connection_address = request.context.get("identity", {}).get("sourceIp") or _UNKNOWN_ADDRESS
     return Request(
@@ -111,7 +138,7 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
         body=body if isinstance(body := request.raw_body, bytes) else body.encode(),
         id=request.context.get("requestId") or str(uuid7()),
         ip=client_address(headers, connection_address),
-        base=full_path.removesuffix(path) if full_path.endswith(path) else "",
+        base=full_path.removesuffix(own_path) if full_path.endswith(own_path) else "",
     )
 
 
@@ -155,10 +182,16 @@ def convert_chalice_errors(event: Any, get_response: Callable[[Any], ChaliceResp
         return response
     request = _from_chalice_request(event)
     if response.status_code == Problem("method_not_allowed", "").status:
-        allow = ", ".join(
-            m.strip() for m in str(response.headers.get("Allow", "")).split(",") if m.strip() != "OPTIONS"
-        )
-        problem = Problem("method_not_allowed", f"Allowed methods: {allow}.", headers={"Allow": allow})
+        allowed = [method.strip() for method in str(response.headers.get("Allow", "")).split(",")]
+        problem = _method_not_allowed(request.method, event.path, [method for method in allowed if method != "OPTIONS"])
     else:
         problem = internal_error()
     return _to_chalice_response(request, _build_problem_response(request, problem))
+
+
+def _method_not_allowed(method: str, path: str, chalice_methods: Sequence[str]) -> Problem:
+    """Return the problem of a method that a path does not have. `chalice_methods` include those of guessed routes."""
+    if path in route_hints.hints_by_path():
+        return route_hints.build_problem(method, path)
+    allow = ", ".join(chalice_methods)
+    return Problem("method_not_allowed", f"Allowed methods: {allow}.", headers={"Allow": allow})

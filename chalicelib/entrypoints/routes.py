@@ -147,6 +147,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
         "/organizations/{organization_id}/api-keys/{api_key_id}/rotate",
         "chalicelib.features.tenancy.api_keys.operations:rotate_api_key",
     ),
+    ("me", "GET", "/me", "chalicelib.features.tenancy.me.operations:get_me"),
     (
         "organizations",
         "GET",
@@ -775,6 +776,7 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ("system", "GET", "/status", "chalicelib.features.admin.status.operations:get_status"),
     ("system", "GET", "/system/audit-log", "chalicelib.features.admin.status.operations:list_system_audit_log"),
     ("documentation", "GET", "/event-types", "chalicelib.entrypoints.event_types:list_event_types"),
+    ("documentation", "GET", "/", "chalicelib.entrypoints.documentation:get_service_links"),
     ("documentation", "GET", "/openapi.json", "chalicelib.entrypoints.documentation:get_openapi_document"),
     ("documentation", "GET", "/docs", "chalicelib.entrypoints.documentation:get_docs"),
     ("documentation", "GET", "/docs/{asset}", "chalicelib.entrypoints.documentation:get_docs_asset"),

@@ -20,9 +20,10 @@ from chalice.local import (
 )
 from uuid_utils import uuid7
 
-from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.problems import Problem, no_such_route
 from infrastructure.gateway import PROBLEMS, response_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
+from local.server.nearest_routes import find_nearest_routes
 from local.server.shutdown import shut_down_on_sigterm
 from local.server.site_hosts import is_site_host, resolve_url
 
@@ -103,7 +104,7 @@ class Handler(ChaliceRequestHandler):
             except Problem as problem:
                 self._reject(problem)
             except UnicodeEncodeError:  # For an unknown path, Chalice repeats the credential in its error.
-                self._send_problem(PROBLEMS["INVALID_SIGNATURE"])
+                self._send_no_such_route()
             self.wfile.flush()
             self.close_connection |= self.server.stopping
 
@@ -123,8 +124,13 @@ class Handler(ChaliceRequestHandler):
         return dict(self.headers), read_body(self.headers, self.rfile) or None
 
     def _send_error_response(self, error: LocalGatewayException) -> None:
-        unknown = error.CODE == HTTPStatus.FORBIDDEN
-        self._send_problem(PROBLEMS["MISSING_AUTHENTICATION_TOKEN" if unknown else "DEFAULT_5XX"])
+        if error.CODE == HTTPStatus.FORBIDDEN:
+            self._send_no_such_route()
+        else:
+            self._send_problem(PROBLEMS["DEFAULT_5XX"])
+
+    def _send_no_such_route(self) -> None:
+        self._send_problem(no_such_route(find_nearest_routes(self.command, self.path.partition("?")[0])))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's
         """Log without queries, because they can contain tokens."""

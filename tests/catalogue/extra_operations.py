@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
+    "get_me": "Tells callers how the service sees them, and what their credential may do.",
+    "get_service_links": "Leads people and programs that open the address of the service to its documentation.",
     "get_organization_member": "Returns the ETag for changes of the member, as each operation on a single record does.",
     "get_platform_member": "Returns the ETag for changes of the member.",
     "get_space_member": "Returns the ETag for changes of the member.",

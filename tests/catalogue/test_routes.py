@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chalicelib.entrypoints.catalogue import FEATURES, all_operations
+from chalicelib.entrypoints.route_hints import hints_by_path
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, all_scopes
@@ -22,8 +23,8 @@ def test_routes_and_operation_ids_are_unique():
 def test_a_path_parameter_has_one_name_at_its_position_across_all_routes():
     # API Gateway rejects `/x/{a}` together with `/x/{b}/y`. The emulators do not.
     names = defaultdict(set)
-    for operation in all_operations():
-        segments = operation.path.split("/")
+    for path in {*(operation.path for operation in all_operations()), *hints_by_path()}:
+        segments = path.split("/")
         for position, segment in enumerate(segments):
             if segment.startswith("{"):
                 names["/".join(segments[:position])].add(segment)
@@ -32,8 +33,8 @@ def test_a_path_parameter_has_one_name_at_its_position_across_all_routes():
 
 def test_no_two_paths_differ_only_by_parameter_names():
     shapes = defaultdict(set)
-    for operation in all_operations():
-        shapes[re.sub(r"{\w+}", "{}", operation.path)].add(operation.path)
+    for path in {*(operation.path for operation in all_operations()), *hints_by_path()}:
+        shapes[re.sub(r"{\w+}", "{}", path)].add(path)
     assert {shape: paths for shape, paths in shapes.items() if len(paths) > 1} == {}
 
 
@@ -43,7 +44,7 @@ def find_exceptions(follows_rule: Callable[[Operation], object]) -> list[str]:
 
 
 def test_every_path_consists_of_lower_case_words_and_named_parameters():
-    pattern = r"(/([a-z][a-z0-9.-]*|{[a-z]+(_[a-z]+)*}))+"
+    pattern = r"/|(/([a-z][a-z0-9.-]*|{[a-z]+(_[a-z]+)*}))+"
     assert find_exceptions(lambda o: re.fullmatch(pattern, o.path)) == []
 
 

@@ -116,6 +116,7 @@ def test_a_gateway_response_is_a_problem_with_the_headers_of_the_service(respons
     assert expected.items() <= headers.items()
     required = {
         401: {"WWW-Authenticate"},
+        404: {"Link"},
         429: {"Retry-After", "RateLimit", "RateLimit-Policy"},
         503: {"Retry-After"},
     }
@@ -124,8 +125,8 @@ def test_a_gateway_response_is_a_problem_with_the_headers_of_the_service(respons
 
 def test_gateway_responses_have_the_codes_that_the_service_uses_for_the_errors():
     expected = {
-        "MISSING_AUTHENTICATION_TOKEN": "not_found",
-        "INVALID_SIGNATURE": "not_found",
+        "MISSING_AUTHENTICATION_TOKEN": "no_such_route",
+        "INVALID_SIGNATURE": "no_such_route",
         "REQUEST_TOO_LARGE": "payload_too_large",
         "UNSUPPORTED_MEDIA_TYPE": "unsupported_media_type",
         "THROTTLED": "rate_limited",

@@ -89,7 +89,7 @@ def test_a_head_response_has_no_body_and_keeps_the_connection(connection):
 
 
 @pytest.mark.parametrize("method", ["BREW", "TRACE", "PUT", "get"])
-@pytest.mark.parametrize(("path", "code"), [("/echo", "method_not_allowed"), ("/gone", "not_found")])
+@pytest.mark.parametrize(("path", "code"), [("/echo", "method_not_allowed"), ("/gone", "no_such_route")])
 def test_an_unknown_method_is_rejected_with_a_problem(connection, method, path, code):
     connection.request(method, path, body=b"tea")
     response = connection.getresponse()

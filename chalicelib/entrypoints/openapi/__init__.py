@@ -40,6 +40,7 @@ GROUP_DESCRIPTIONS: Final = {
     "leads": "People who submitted their e-mail address, and the status of each.",
     "organizations": "The tenants: their members, invitations and API keys, the webhooks and integration channels that "
     "receive their events, the list of their domains, their audit log with its exports, and the erasure of people.",
+    "me": "The caller of the service, with their organizations and invitations.",
     "platforms": "The platforms of organizations: modules, domain, home page, navigation and theme.",
     "reference": "Countries, currencies, languages, time zones and cities.",
     "research": "The works of researchers, fetched from public sources and reconciled.",
@@ -47,7 +48,7 @@ GROUP_DESCRIPTIONS: Final = {
     "system": "The status of the service, its migrations, and its own audit log.",
     "taxonomy": "The taxonomy of a platform, and the attachments of its nodes to records.",
     "sites": "The websites of organizations: pages with revisions and previews, menus, redirects.",
-    "documentation": "The documentation page, the OpenAPI document that it shows, and the event types.",
+    "documentation": "The documentation page, the OpenAPI document that it shows, the event types, and links to them.",
     "events": "The messages to webhooks, signed as Standard Webhooks specifies.",
 }
 """Descriptions of the route groups, and of the events."""

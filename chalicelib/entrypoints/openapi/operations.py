@@ -82,11 +82,11 @@ def _security_requirements(operation: Operation) -> list[dict[str, list[str]]]:
     if operation.allows_anonymous:
         return []
     user: dict[str, list[str]] = {USER_TOKEN: []}
-    key: dict[str, list[str]] = {API_KEY: [operation.scope or ""]}
+    key: dict[str, list[str]] = {API_KEY: [operation.scope] if operation.scope else []}
     anonymous: list[dict[str, list[str]]] = (
         [{}] if isinstance(operation.access, RequireRole) and operation.access.if_published else []
     )
-    return [*anonymous, user, key] if operation.scope else [*anonymous, user]
+    return [*anonymous, user, key] if operation.is_open_to_api_keys else [*anonymous, user]
 
 
 def _extension_fields(operation: Operation) -> dict[str, Any]:

@@ -72,6 +72,15 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
             "type": "array",
             "items": {"$ref": "#/components/schemas/FieldError"},
         },
+        "nearestRoutes": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "The methods and paths that the caller of an unknown route may mean.",
+        },
+        "existingId": {
+            "type": "string",
+            "description": "The id of the record that already exists, if the caller may read it.",
+        },
     },
     "required": ["type", "title", "status", "detail", "code", "instance", "requestId"],
 }

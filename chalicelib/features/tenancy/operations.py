@@ -3,6 +3,7 @@
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization, require_organization_role
 from chalicelib.features.tenancy.models.organizations import (
+    ListedOrganization,
     OrganizationCreate,
     OrganizationOut,
     OrganizationPatch,
@@ -21,16 +22,16 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("organizations", mem
 
 
 @routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)
-def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationOut]:
-    """List the caller's organizations. An API key sees its own organization.
+def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[ListedOrganization]:
+    """List the caller's organizations, with their role in each. An API key sees its own organization.
 
     Use it after sign-in to let a person choose an organization. With `status` = `pending_deletion`, owners see the
     organizations that they can still restore.
     """
 
-    def organization_to_output(organization: Organization) -> OrganizationOut | None:
+    def organization_to_output(organization: Organization, role: Role | None) -> ListedOrganization | None:
         hidden = organization.is_deleted and organization.owner_id != ctx.principal_or_anonymous.id
-        return None if hidden or organization.status != query.status else OrganizationOut.of(organization)
+        return None if hidden or organization.status != query.status else ListedOrganization.of(organization, role=role)
 
     return ctx.list_containers_of_caller(
         Organization, Member.of_user, query, organization_to_output, list_name=query.status

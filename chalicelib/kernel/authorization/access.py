@@ -98,7 +98,7 @@ def reject_principal_type(operation: Operation, caller: User | UnverifiedApiKey 
         if isinstance(rule, RequireRole) and rule.if_published:
             return
         raise unauthenticated()
-    if isinstance(caller, UnverifiedApiKey) and (rule in (Caller.USER, Caller.OPERATOR) or operation.scope is None):
+    if isinstance(caller, UnverifiedApiKey) and not operation.is_open_to_api_keys:
         _verify_principal(caller, table.get_all(_api_key_item_keys(caller)), ip)
         raise Problem("forbidden", "API keys cannot do this. Use a user's token.")
     if rule is Caller.OPERATOR and not (isinstance(caller, User) and caller.is_operator):

@@ -42,7 +42,7 @@ def load_caller_role_and_memberships(
 
     Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
     """
-    memberships = _caller_membership_view(containers, principal, items)
+    memberships = caller_membership_view(containers, principal, items)
     role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_container_type)
     user_id_without_role = (
         principal.id if isinstance(principal, User) and not _is_role_sufficient(scope_role, rule) else ""
@@ -79,10 +79,13 @@ def _is_role_sufficient(role: Role | None, rule: RequireRole) -> bool:
     return rule.role is None or (role is not None and role.includes(rule.role))
 
 
-def _caller_membership_view(
+def caller_membership_view(
     containers: list[Container], principal: Principal, items: Mapping[ItemKey, Item]
 ) -> MembershipView:
-    """Return the caller's memberships of each container, outermost first."""
+    """Return the caller's roles in, and memberships of, containers, outermost first.
+
+    `items`: those at `membership_view_keys`, which only a user needs.
+    """
     if isinstance(principal, User):
         return membership_view(principal.id, containers, items)
     memberships = MembershipView()

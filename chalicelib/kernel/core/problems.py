@@ -23,6 +23,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "ip_not_allowed": (403, "The API key may not be used from this address"),
     "forbidden": (403, "This credential may not do this"),
     "not_found": (404, "There is no such resource"),
+    "no_such_route": (404, "There is no such route"),
     "method_not_allowed": (405, "The resource has no such method"),
     "slug_taken": (409, "The slug is taken"),
     "already_exists": (409, "It exists already"),
@@ -51,6 +52,9 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unavailable": (503, "The service is not available at the moment"),
 }
 
+_LINK_TO_DOCS: Final[Mapping[str, str]] = {"Link": '</docs>; rel="service-doc"'}
+"""The link from an unknown route to the documentation of the API (RFC 8631)."""
+
 MAX_ERRORS: Final = 100
 """Maximum number of errors in one response. All errors of a large body could exceed the size of a response."""
 
@@ -66,12 +70,16 @@ class FieldError:
 
 @dataclass
 class Problem(Exception):
-    """A response with status 4xx or 5xx (RFC 9457). `detail` says what is wrong and what to do about it."""
+    """A response with status 4xx or 5xx (RFC 9457). `detail` says what is wrong and what to do about it.
+
+    `extensions`: further members of the document, such as the id of the record that already exists.
+    """
 
     code: str
     detail: str
     errors: Sequence[FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
+    extensions: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def create_with_field_error(cls, pointer: str, problem_code: str, detail: str) -> "Problem":
@@ -97,7 +105,7 @@ class Problem(Exception):
         }
         if self.errors:
             document["errors"] = [{"pointer": e.pointer, "code": e.code, "detail": e.detail} for e in self.errors]
-        return document
+        return {**document, **self.extensions}
 
 
 class ValidationProblem(Problem):
@@ -113,6 +121,23 @@ class ValidationProblem(Problem):
 def not_found() -> Problem:
     """Return the common response for missing resources and for those that the caller cannot see."""
     return Problem("not_found", "The resource does not exist, or you cannot see it. Check the URL and the credential.")
+
+
+def invalid_token(advice: str) -> Problem:
+    """Return 404 for a link whose token the service did not sign, or whose record is gone. `advice`: how to go on."""
+    return Problem("not_found", f"The token in the link is not valid. {advice}")
+
+
+def no_such_route(nearest_routes: Sequence[str] = (), advice: str = "") -> Problem:
+    """Return 404 for a path or method that no operation has. `nearest_routes`: what the caller may mean, if known.
+
+    It discloses nothing, because the routes are public. `advice` follows the names of the routes.
+    """
+    if not nearest_routes:
+        detail = "No operation has this method and path. The documentation at /docs lists all operations."
+        return Problem("no_such_route", detail, headers=_LINK_TO_DOCS)
+    detail = f"No operation has this method and path. Do you mean {' or '.join(nearest_routes)}? {advice}".strip()
+    return Problem("no_such_route", detail, headers=_LINK_TO_DOCS, extensions={"nearestRoutes": [*nearest_routes]})
 
 
 def unavailable(detail: str, retry_after_seconds: int = 1) -> Problem:

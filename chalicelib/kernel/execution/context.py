@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.authorization.access import Access
+from chalicelib.kernel.authorization.effective_role import caller_membership_view
 from chalicelib.kernel.authorization.memberships import membership_key
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import new_id_and_time_fields
@@ -322,14 +323,14 @@ class Context:
         container_type: type[P],
         memberships: Collection,
         query: ListQuery,
-        to_output: Callable[[P], T | None],
+        to_output: Callable[[P, Role | None], T | None],
         **names: str,
     ) -> ListPage[T]:
         """Return a page of the containers that the caller is a member of: one Query and one read.
 
-        For an API key it is the key's organization. Deleted containers are omitted, and those for which `to_output`
-        returns None. The index of memberships lags, so the memberships are also read from the table, and those that
-        have ended are omitted.
+        For an API key it is the key's organization. `to_output` converts a container and the caller's role in it to the
+        response. Deleted containers are omitted, and those for which `to_output` returns None. The index of memberships
+        lags, so the memberships are also read from the table, and those that have ended are omitted.
         """
         position = self.decode_cursor(query)
         if isinstance(self.principal_or_anonymous, ApiKeyPrincipal):
@@ -348,8 +349,11 @@ class Context:
             membership_keys = [membership_key(key, self.principal_or_anonymous.id) for key in keys]
         items = table.get_all([*keys, *membership_keys])
         ended_keys = {key for key, membership in zip(keys, membership_keys, strict=False) if membership not in items}
+        containers = [container_type.from_item(items[key]) for key in keys if key in items and key not in ended_keys]
+        principal = self.principal_or_anonymous
         outputs = [
-            to_output(container_type.from_item(items[key])) for key in keys if key in items and key not in ended_keys
+            to_output(each, caller_membership_view([each], principal, items).roles.get(container_type))
+            for each in containers
         ]
         return self.build_page([output for output in outputs if output is not None], next_position, query)
 

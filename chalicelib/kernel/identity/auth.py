@@ -96,16 +96,27 @@ def authenticate(request: Request) -> User | UnverifiedApiKey | Anonymous:
     A user is verified here. An API key's record is read with the container, and verified by `verify_api_key`. Raises
     Problem `unauthenticated`, `token_expired`, `unavailable`.
     """
+    secret = bearer_credential_or_none(request)
+    if secret is None:
+        return Anonymous(request.ip)
+    if secret.startswith(api_key_format.PREFIX):
+        return _unverified_api_key_from_pointer(secret, request.ip)
+    return verify_token(secret)
+
+
+def bearer_credential_or_none(request: Request) -> str | None:
+    """Return the token or API key of a request, or None without one.
+
+    Raises Problem `unauthenticated` if the header is malformed.
+    """
     header = request.headers.get("authorization")
     if header is None:
-        return Anonymous(request.ip)
+        return None
     scheme, _, secret = header.strip().partition(" ")
     secret = secret.strip()
     if ascii_lower(scheme) != "bearer" or not secret:
         raise unauthenticated()
-    if secret.startswith(api_key_format.PREFIX):
-        return _unverified_api_key_from_pointer(secret, request.ip)
-    return verify_token(secret)
+    return secret
 
 
 def api_key_pointer_key(digest: str) -> ItemKey:

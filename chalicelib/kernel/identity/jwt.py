@@ -145,6 +145,11 @@ def verify_token(token: str) -> User:
     return user_from_claims(token, claims)
 
 
+def read_verified_claims(token: str) -> TokenClaims:
+    """Return the claims of a token that `verify_token` accepted for the current request."""
+    return verify_signature_and_issuer(token, find_signing_key(token)).token
+
+
 def require_issuer_settings() -> None:
     """Raise Problem unless the settings name an issuer whose tokens are accepted."""
     if not (settings().auth_jwks and settings().auth_issuer and settings().auth_audience):

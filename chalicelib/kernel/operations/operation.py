@@ -135,6 +135,13 @@ class Operation:
             return bool(self.access.public_label)
         return self.access is Caller.PUBLIC or isinstance(self.access, RequireRecordToken)
 
+    @property
+    def is_open_to_api_keys(self) -> bool:
+        """Whether API keys may call it, with its scope. Without a scope it has to be open to every principal."""
+        return self.access is Caller.PRINCIPAL or (
+            self.scope is not None and self.access not in (Caller.USER, Caller.OPERATOR)
+        )
+
     @cached_property
     def path_parameter_names(self) -> tuple[str, ...]:
         """The names in the path, in order."""

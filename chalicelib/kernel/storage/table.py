@@ -207,22 +207,20 @@ def _merge_results(results: Sequence[tuple[str, QueryResult]], limit: int, *, ne
     return QueryResult([item for _, item in page], {"at": page[-1][0]} if has_more else None)
 
 
-def query_newest_matching(
+def query_matching(
     partitions: Sequence[str | Partition],
     predicate: Callable[[Item], bool],
     *,
     limit: int,
     max_scanned: int,
-    after: Item | None = None,
-    since: str | None = None,
-    until: str | None = None,
+    **options: Any,
 ) -> QueryResult:
-    """Return at most `limit` of the newest items that satisfy a predicate, out of at most `max_scanned` items.
+    """Return at most `limit` items that satisfy a predicate, out of the next `max_scanned` items.
 
-    Either all partitions belong to the table, or all to the same index. As with `query_merged`, a page may be short or
-    empty although the list continues.
+    `options`: those of `query_merged`. Either all partitions belong to the table, or all to the same index. A page may
+    be short or empty although the list continues.
     """
-    result = query_merged(partitions, limit=max_scanned, after=after, since=since, until=until)
+    result = query_merged(partitions, limit=max_scanned, **options)
     matching = [item for item in result.items if predicate(item)]
     if len(matching) <= limit:
         return QueryResult(matching, result.last_evaluated_key)

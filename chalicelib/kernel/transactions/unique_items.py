@@ -7,12 +7,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.kernel.core.clock import after, timestamp_ms
-from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import fields_of
 from chalicelib.kernel.storage.unique_values import FORMER_NAME_DAYS, MAX_FORMER_NAMES, FormerName, Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
+
+
+class _ValueTakenProblem(Problem):
+    """409 because another record has a unique value."""
+
+    def __init__(self, unique: Unique, record: Entity, existing_id: str | None = None) -> None:
+        """Initialize the problem of a record. `existing_id`: the id of the other record, if the problem may name it."""
+        value = unique.key.format_map(_Values(record, {}))
+        other = f"The {record.noun} {existing_id}" if existing_id else f"Another {record.noun}"
+        detail = f"{other} has the {unique.field} {value!r}. {unique.advice}"
+        super().__init__(
+            unique.error_code,
+            detail,
+            [FieldError(f"/{unique.field}", unique.error_code, detail)],
+            extensions={"existingId": existing_id} if existing_id else {},
+        )
+        self.unique, self.record = unique, record
 
 
 @dataclass(frozen=True)
@@ -44,7 +61,7 @@ def unique_item_writes_with_problems(
         ):
             yield (
                 _reservation_write(new, unique, after, timestamp),
-                _taken_problem(unique, after) if unique.error_code else None,
+                _ValueTakenProblem(unique, after) if unique.error_code else None,
             )
         if old and new != old and before:
             days = (
@@ -57,6 +74,16 @@ def unique_item_writes_with_problems(
             for name in _released_former_names(unique, before, after, timestamp):
                 key = guard_key(unique, _Values(before, {_value_field_name(unique): name}))
                 yield _release_write(key, unique, before, 0, timestamp), None
+
+
+def problem_naming_existing_record(problem: Problem | None, existing_item: Item | None) -> Problem | None:
+    """Return the problem of a failed write, with the id of the record that has a unique value if it may be named.
+
+    `existing_item`: the item that made the write fail.
+    """
+    if existing_item and isinstance(problem, _ValueTakenProblem) and problem.code == "already_exists":
+        return _ValueTakenProblem(problem.unique, problem.record, existing_item["ref"])
+    return problem
 
 
 def unexpired_reservation_record_id(guard_item: Item | None) -> str | None:
@@ -151,9 +178,3 @@ def _release_write(key: ItemKey, unique: Unique, record: Entity, days: int, time
     ttl = int(time.time()) + days * 86_400
     alias = ItemUpdate(key, set={"alias": True, "ttl": ttl, "since": timestamp, "ref": record_ref})
     return alias.to_write(is_own_or_missing, me=record_ref)
-
-
-def _taken_problem(unique: Unique, record: Entity) -> Problem:
-    value = unique.key.format_map(_Values(record, {}))
-    detail = f"Another {record.noun} has the {unique.field} {value!r}. {unique.advice}"
-    return Problem.create_with_field_error(f"/{unique.field}", unique.error_code, detail)

@@ -300,7 +300,8 @@ class UnitOfWork:
                 raise
             if idempotency_write and 0 in failed_positions:
                 raise IdempotencyKeyConflict(cancelled.failed_items[0]) from cancelled
-            problems = [planned[position][1] for position in sorted(failed_positions)]
+            failures = [(planned[each][1], cancelled.failed_items[each]) for each in sorted(failed_positions)]
+            problems = [unique_items.problem_naming_existing_record(*failure) for failure in failures]
             # Unless all failures are final, the decision was based on outdated records and is repeated.
             problem = all(problems) and next(iter(problems), None)
             raise problem or ConcurrentModification() from cancelled

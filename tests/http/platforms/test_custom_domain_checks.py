@@ -8,10 +8,11 @@ import pytest
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.domains.logic import dns_check
+from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
-from tests.harness.api import ApiResponse
+from tests.harness.api import ApiResponse, Json
 from tests.harness.audit_logs import list_entries
 from tests.harness.domains import (
     CHALLENGE_NAME,
@@ -31,9 +32,30 @@ OTHER_ADDRESS = "93.184.215.14"
 pytestmark = pytest.mark.usefixtures("nameserver")
 
 
+DETAILS = {
+    "TXT_NOT_FOUND": "DNS has no TXT record at {challenge}. Add one with the value {proof}.",
+    "TXT_MISMATCH": "DNS has '{txt}' at {challenge}. Add another TXT record with the value {proof}.",
+    "CNAME_MISMATCH": "Point it to {target} with a CNAME record",
+    "APEX_NEEDS_A_OR_ALIAS": "An apex can have no CNAME record.",
+    "DOMAIN_TAKEN": "another platform has verified this domain",
+    "DNS_TIMEOUT": "did not answer in time",
+    "DNS_FAILURE": "answered with an error",
+}
+"""A part of the sentence for each error."""
+
+
 @pytest.fixture
 def verify(api, platform):
-    return lambda: verify_domain(api, platform).expect(200).json
+    def verify_and_check_detail() -> Json:
+        domain = verify_domain(api, platform).expect(200).json
+        proof = domain["records"][0]
+        values = {"challenge": proof["name"], "proof": proof["expected"], "txt": "', '".join(proof["observed"][:3])}
+        detail = DETAILS.get(domain["lastError"], "").format(target=TARGET, **values)
+        assert detail in (domain["lastErrorDetail"] or ""), domain["lastErrorDetail"]
+        assert (domain["lastErrorDetail"] is None) == (domain["lastError"] is None)
+        return domain
+
+    return verify_and_check_detail
 
 
 @pytest.fixture
@@ -241,10 +263,11 @@ def test_an_unchanged_result_updates_the_time_of_the_check_without_an_entry(
     state_after(hours=20)
     assert get_custom_domain(api, verified_platform) == before
     state_after(hours=7)
-    after = get_custom_domain(api, verified_platform)
-    checked_at = after["lastCheckedAt"]
+    checked = get_custom_domain(api, verified_platform)
+    checked_at = checked["lastCheckedAt"]
     assert checked_at > before["lastCheckedAt"]
-    assert after == before | {"lastCheckedAt": checked_at}
+    assert checked == before | {"lastCheckedAt": checked_at, "nextCheckAt": checked["nextCheckAt"]}
+    assert checked["nextCheckAt"] > before["nextCheckAt"]
     assert inventory_entry(api, organization, verified_platform) == (SHOP_DOMAIN, "verified", checked_at)
     assert custom_domain_events(api, organization) == ["added", "verified"]
 
@@ -253,8 +276,12 @@ def test_an_unchanged_result_updates_the_time_of_the_check_without_an_entry(
 def test_a_claim_fails_after_seven_days_and_is_pending_again_after_a_request(
     api, organization, platform, nameserver, state_after
 ):
+    claimed = get_custom_domain(api, platform)
+    assert claimed["failsAt"] == after(claimed["updatedAt"], days=7)
     assert state_after(days=6, hours=23)[0] == "pending"
     assert state_after(hours=2)[0] == "failed"
+    failed = get_custom_domain(api, platform)
+    assert (failed["nextCheckAt"], failed["failsAt"]) == (None, None)
     assert inventory_entry(api, organization, platform)[:2] == (SHOP_DOMAIN, "failed")
     question_count = len(nameserver.questions)
     state_after(days=1)
@@ -288,6 +315,8 @@ def test_a_domain_lapses_after_three_days_without_its_proof(
     second_claim = claim_domain(api, other_platform)
     nameserver.set_replies(CHALLENGE_NAME, [second_claim["records"][0]["expected"]], record_type="TXT")
     state_after(hours=27)
+    lapsing = get_custom_domain(api, verified_platform)
+    assert lapsing["failsAt"] == after(lapsing["lastCheckedAt"], hours=72)
     assert state_after(hours=71) == ("verified", "TXT_MISMATCH")
     assert verify_domain(api, other_platform).json["lastError"] == "DOMAIN_TAKEN"
     assert state_after(hours=2)[0] == "lapsed"

@@ -19,7 +19,7 @@ from tests.harness.organizations import create_api_key, create_organization
 from tests.harness.platforms import PlatformClient
 
 PATH: Final = "/custom-domain"
-UNCHECKED: Final = dict.fromkeys(("verifiedAt", "lastCheckedAt", "lastError"))
+UNCHECKED: Final = dict.fromkeys(("verifiedAt", "lastCheckedAt", "lastError", "lastErrorDetail"))
 NORMALIZED_DOMAINS = {
     "  Shop.Example.COM. ": SHOP_DOMAIN,
     **dict.fromkeys(("Bücher.example.com", "XN--BCHER-KVA.example.com"), "xn--bcher-kva.example.com"),
@@ -37,7 +37,14 @@ INVALID_DOMAINS: Final[Json] = {
         *("engines.atrium.example", "atrium.example"),
     ],
 }
-NO_DOMAIN: Final[Json] = {"domain": None, "status": "none", "records": [], **UNCHECKED}
+NO_DOMAIN: Final[Json] = {
+    "domain": None,
+    "status": "none",
+    "records": [],
+    **UNCHECKED,
+    "nextCheckAt": None,
+    "failsAt": None,
+}
 CHECKED = "2026-11-20T09:30:00.000Z"
 
 

@@ -103,7 +103,8 @@ class TestTokens:
     def test_a_malformed_token_is_not_found(self, api, ada, token):
         answers = [*(open_invitation(api, token, caller) for caller in (None, ada))]
         answers.append(api.post(ACCEPTANCE_PATH, caller=ada, json={"token": token}))
-        assert {answer.status_and_code for answer in answers} == {NOT_FOUND}
+        for answer in answers:
+            answer.expect_problem(NOT_FOUND, "The token in the link is not valid.", "ask to be invited again")
 
     def test_the_token_is_required_and_decisions_are_limited(self, api, organization, invitation, stranger, respond):
         assert api.get(ACCEPTANCE_PATH).errors == {"query/token": "required"}

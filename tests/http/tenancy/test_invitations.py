@@ -28,6 +28,7 @@ from tests.harness.invitations import (
     token_from_link,
 )
 from tests.harness.organizations import add_organization_member, create_api_key, create_organization, remove_member
+from tests.harness.platforms import create_platform
 from tests.harness.stored_records import set_quota_count
 from tests.harness.workers import queued_bodies
 
@@ -105,11 +106,12 @@ class TestInviteToOrganization:
 
 class TestOneInvitationPerAddress:
     def test_an_address_has_one_pending_invitation_of_an_organization_in_any_spelling(self, api, organization, grace):
-        create_invitation(api, organization, SOPHIE_EMAIL)
+        pending = create_invitation(api, organization, SOPHIE_EMAIL)
         for spelling in (SOPHIE_EMAIL, SOPHIE_EMAIL.upper(), "Sophie@Example.Org"):
             answer = post_invitation(api, organization, spelling, role="admin")
             assert answer.problem_and_errors == (ALREADY_EXISTS, {"/email": "already_exists"})
-            assert answer.json["detail"].startswith(f"Another invitation has the email '{SOPHIE_EMAIL}'.")
+            assert answer.json["detail"].startswith(f"The invitation {pending.id} has the email '{SOPHIE_EMAIL}'.")
+            assert answer.json["existingId"] == pending.id
         assert statuses(api, organization) == ["pending"]
         assert create_invitation(api, create_organization(api, grace), SOPHIE_EMAIL).record["status"] == "pending"
 
@@ -206,6 +208,30 @@ class TestListAndGetInvitations:
         pages = api.get_pages(path, caller=ada, query={"limit": 2})
         assert [page["items"] for page in pages if page["items"]] == [listed[:2], listed[2:4], listed[4:]]
         assert create_invitation(api, organization, operator).record["status"] == "pending"
+
+    def test_the_list_can_be_filtered_by_address_and_status(self, api, organization, ada, grace, stranger, clock):
+        def ids(limit: int = 25, **query: str) -> list[str]:
+            path = f"{organization.path}/invitations"
+            return [item["id"] for item in api.get_items(path, caller=grace, query={"limit": limit, **query})]
+
+        declined = create_declined(api, organization, stranger)
+        expired = create_invitation(api, organization, stranger, expiresInDays=1)
+        clock.shift(days=2)
+        pending = create_invitation(api, organization, stranger, caller=ada)
+        other = create_invitation(api, create_platform(api, organization), SOPHIE_EMAIL)
+        for limit in (1, 2, 100):
+            expected = [declined.id, expired.id, pending.id]
+            assert ids(limit, email=stranger.email.upper()) == expected
+            assert ids(limit, status="pending") == [pending.id, other.id]
+            assert ids(limit, status="expired", email=stranger.email) == [expired.id]
+            assert ids(limit, status="pending", platformId=other.record["platformId"]) == [other.id]
+        assert ids(status="pending", email="nobody@example.org") == ids(status="revoked") == []
+        path, query = f"{organization.path}/invitations", {"status": "pending", "limit": 1}
+        cursor = api.get(path, caller=grace, query=query).json["nextCursor"]
+        changed = {**query, "status": "expired", "cursor": cursor}
+        assert api.get(path, caller=grace, query=changed).status_and_code == "400 invalid_cursor"
+        invalid = api.get(path, caller=grace, query={"status": "gone", "email": "x"})
+        assert invalid.errors == {"query/status": "not_one_of", "query/email": "malformed"}
 
     def test_the_etag_changes_when_an_invitation_is_sent_again_or_expires(self, api, organization, grace, clock):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)

@@ -125,7 +125,7 @@ class TestListOrganizations:
         create_organization(api, stranger)
         assert [o["id"] for o in api.get_items("/organizations", caller=ada)] == [first.id, second.id, third.id]
         for caller in (mary, create_api_key(api, second, "organizations:read")):
-            assert api.get_items("/organizations", caller=caller) == [second.record]
+            assert api.get_items("/organizations", caller=caller) == [second.record | {"role": "member"}]
         assert api.get_items("/organizations", caller=operator) == []
         empty = api.get("/organizations", caller=edith)
         assert (empty.json, "Link" in empty.headers) == ({"items": [], "nextCursor": None}, False)
@@ -211,7 +211,7 @@ class TestUpdateOrganization:
         answers.append(api.post("/organizations", caller=organization.owner, json={"name": "Mine", "slug": "taken"}))
         for answer in answers:
             assert answer.problem_and_pointers == (SLUG_TAKEN, ["/slug"])
-        assert api.get_items("/organizations", caller=organization.owner) == [organization.record]
+        assert api.get_items("/organizations", caller=organization.owner) == [organization.record | {"role": "owner"}]
         assert list_entries(api, organization) == before
         assert patch({"slug": organization.record["slug"], "name": "New"}).status == 200
 

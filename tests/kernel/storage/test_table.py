@@ -163,7 +163,7 @@ def test_matching_items_are_returned_once_newest_first(limit, max_scanned, page_
     put_many(("P", f"{n:02d}") for n in range(20))
     sort_keys, pages, position = list[str](), 0, None
     while position or not pages:
-        result = table.query_newest_matching(
+        result = table.query_matching(
             ["P"], lambda item: int(item["sk"]) % 3 == 0, limit=limit, max_scanned=max_scanned, after=position
         )
         assert len(result.items) <= limit

@@ -97,9 +97,10 @@ def list_organizations(run: ModelRun, by: Sender) -> None:
 
 
 def check_visible(run: ModelRun, by: Sender, kind: str, listed: list[Json]) -> None:
-    """Assert that a caller sees exactly the containers of a kind in which the caller has a role."""
-    visible = [each for each in run.model.list_existing(kind) if run.model.effective_role(run.caller_of(by), each)]
-    assert sorted(item["id"] for item in listed) == sorted(record.id for record in visible)
+    """Assert that a caller sees exactly the containers of a kind in which the caller has a role, with that role."""
+    roles = {each.id: run.model.effective_role(run.caller_of(by), each) for each in run.model.list_existing(kind)}
+    assert {item["id"]: item["role"] for item in listed} == {id_: role for id_, role in roles.items() if role}
+    assert len({item["id"] for item in listed}) == len(listed)
 
 
 @action(place=record_index)

@@ -22,7 +22,7 @@ def load_deliveries_and_next_position(
     facet = _most_selective_facet(filters)
     has_both_filters = filters.status is not None and filters.event_type is not None
     key_values = {"webhook_id": webhook_id, "status": filters.status, "event_type": filters.event_type}
-    result = table.query_newest_matching(
+    result = table.query_matching(
         [facet.partition(**key_values) if facet else WebhookDelivery.pk.format_map(key_values)],
         lambda item: _is_visible_match(filters, WebhookDelivery.from_item(item)),
         limit=filters.limit,

@@ -5,12 +5,17 @@ from dataclasses import field
 from typing import Any, Final, Protocol
 
 from chalicelib.features.platforms.domains.models import CustomDomainOut, PlatformDomainOut
+from chalicelib.features.platforms.models.domain_errors import describe_domain_error
+from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
 CHECK_TASK: Final = "domains.check"
+MAX_PENDING_DAYS: Final = 7
+LAPSE_AFTER_HOURS: Final = 72
+"""Time without the ownership record after which a verified domain lapses."""
 
 
 class PlatformDomain(Entity):
@@ -80,7 +85,9 @@ class CustomDomain(Entity):
     )
     output_model = CustomDomainOut
     # Observations of DNS are not changes made by a user.
-    untracked_fields = Entity.untracked_fields | {"records", "lastCheckedAt", "lastError"}
+    untracked_fields = Entity.untracked_fields | {
+        *("records", "lastCheckedAt", "lastError", "lastErrorDetail", "nextCheckAt", "failsAt")
+    }
     version_fields = ("version", "next_check_at", "platform_slug", "platform_name")
 
     platform_id: str
@@ -114,6 +121,20 @@ class CustomDomain(Entity):
     def audit_log_label(self) -> str:
         """The domain, or the name of the platform if there is none."""
         return self.domain or self.platform_name
+
+    @property
+    def last_error_detail(self) -> str | None:
+        """What the last check found, what it expected, and what to do; None without an error."""
+        return describe_domain_error(self.last_error, self.domain or "", self.records) if self.last_error else None
+
+    @property
+    def fails_at(self) -> str | None:
+        """The time at which a pending domain fails, or a verified one lapses; None if neither is imminent."""
+        if self.status == "pending" and self.pending_since:
+            return after(self.pending_since, days=MAX_PENDING_DAYS)
+        if self.status == "verified" and self.missing_since:
+            return after(self.missing_since, hours=LAPSE_AFTER_HOURS)
+        return None
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:

@@ -86,15 +86,22 @@ class DnsRecordOut(Output):
 
 
 _CHECKED_AT: Final = "2026-11-20T09:30:00.000Z"
-_VERIFIED_EXAMPLE: Final = {"verified_at": _CHECKED_AT, "last_checked_at": _CHECKED_AT, "last_error": None}
+_DETAIL_EXAMPLE: Final = (
+    "DNS has no TXT record at _atrium-challenge.engines.example.com. Add one with the value"
+    " atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh."
+)
+_NO_ERROR: Final = {"last_error": None, "last_error_detail": None}
+_VERIFIED_EXAMPLE: Final = {"verified_at": _CHECKED_AT, "last_checked_at": _CHECKED_AT, "fails_at": None, **_NO_ERROR}
 _REMOVED_EXAMPLE: Final[dict[str, Any]] = {
     "status": "none",
     "domain": None,
     "records": [],
     "last_checked_at": None,
-    "last_error": None,
+    "next_check_at": None,
+    "fails_at": None,
+    **_NO_ERROR,
 }
-_ADDED_EXAMPLE: Final = {"last_checked_at": None, "last_error": None}
+_ADDED_EXAMPLE: Final = {"last_checked_at": None, **_NO_ERROR}
 
 
 class CustomDomainOut(RecordOutput):
@@ -129,4 +136,20 @@ class CustomDomainOut(RecordOutput):
     last_error: VerificationError | None = Field(
         description="Problem found by the last check. `DNS_TIMEOUT` and `DNS_FAILURE` mean that DNS did not answer.",
         examples=["TXT_NOT_FOUND"],
+    )
+    last_error_detail: str | None = Field(
+        description="What the last check found, what it expected, and what to do. Null without an error.",
+        examples=[_DETAIL_EXAMPLE],
+    )
+    next_check_at: Timestamp | None = Field(
+        description=(
+            "When the service checks the DNS next. Null if no domain is claimed, and after it failed or lapsed:"
+            " `verify` then starts again."
+        )
+    )
+    fails_at: Timestamp | None = Field(
+        description=(
+            "When a pending domain becomes `failed`, or a verified one without its ownership record `lapsed`. Null"
+            " otherwise."
+        )
     )

@@ -8,18 +8,20 @@ from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.members.entities import PlatformMember
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.authorization.effective_role import caller_membership_view
 from chalicelib.kernel.authorization.memberships import (
-    descendant_revocation_marker_key,
     has_unrevoked_membership,
     membership_key,
+    membership_view_keys,
 )
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Collection, Item, ItemKey
+from chalicelib.kernel.storage.entity import Collection, Container, Item, ItemKey
 from chalicelib.kernel.storage.membership_lists import MembershipGroup, read_membership_batch_at_position
 
 T = TypeVar("T")
@@ -27,15 +29,15 @@ T = TypeVar("T")
 _INDEX_ATTRIBUTES: Final = ("pk", "sk", "kind", "id", "platform_id", "organization_id", "created_at")
 """The attributes that are read of platforms in an index, and of other records that refer to a platform."""
 
-_LOADED_ATTRIBUTES: Final = (*Platform.listed_attributes(), *Organization.listed_attributes())
-"""The attributes that are read of platforms, their organizations, and the records that decide visibility."""
+_LOADED_ATTRIBUTES: Final = (*Platform.listed_attributes(), *Organization.listed_attributes(), "role")
+"""The attributes that are read of platforms, their organizations, and the records that decide visibility and role."""
 
 
 def list_visible_platforms(
     ctx: Context,
     collection: Collection,
     query: ListQuery,
-    serialize: Callable[[Platform], T | None],
+    serialize: Callable[[Platform, Role | None], T | None],
     *,
     organization_id: str | None = None,
     make_key_of_required_record: Callable[[str], ItemKey] | None = None,
@@ -47,8 +49,9 @@ def list_visible_platforms(
     platform memberships. Platforms of a group are in the order of their creation.
 
     `collection` lists the platforms of an organization, or records that refer to one by `platform_id` and are sorted by
-    it. `serialize` returns None for platforms to omit. `make_key_of_required_record` maps a platform id to the key of a
-    record without which the platform is omitted. `names` fill the key of the collection.
+    it. `serialize` gets a platform and the caller's role in it, and returns None for platforms to omit.
+    `make_key_of_required_record` maps a platform id to the key of a record without which the platform is omitted.
+    `names` fill the key of the collection.
     """
     group, organization_ids = _load_memberships_at_cursor_and_organization_ids(ctx, query, organization_id)
     partitions = [collection.partition(**names, organization_id=each) for each in organization_ids]
@@ -57,8 +60,8 @@ def list_visible_platforms(
     result = group.query_page_with_next_position(partitions, limit=query.limit, attributes=_INDEX_ATTRIBUTES)
     page_scope = _ListPageScope(group, organization_ids, organization_id)
     outputs = [
-        serialize(platform)
-        for platform in _load_visible_platforms(ctx, result.items, page_scope, make_key_of_required_record)
+        serialize(platform, role)
+        for platform, role in _load_visible_platforms(ctx, result.items, page_scope, make_key_of_required_record)
     ]
     return ctx.build_page([output for output in outputs if output is not None], result.last_evaluated_key, query)
 
@@ -108,9 +111,8 @@ def _load_visible_platforms(
     index_items: list[Item],
     page_scope: _ListPageScope,
     make_key_of_required_record: Callable[[str], ItemKey] | None,
-) -> Iterator[Platform]:
-    """Yield the current state of the platforms in some index items that the caller can see."""
-    joined_ids = [item["platform_id"] for item in index_items if item["kind"] == PlatformMember.kind]
+) -> Iterator[tuple[Platform, Role | None]]:
+    """Yield the current state of the platforms in some index items that the caller can see, and the caller's role."""
     organization_ids = {str(item.get("platform_id", item["id"])): str(item["organization_id"]) for item in index_items}
     platform_keys = {platform_id: Platform.make_item_key(id=platform_id) for platform_id in organization_ids}
     organization_keys = {each: Organization.make_item_key(id=each) for each in organization_ids.values()}
@@ -120,27 +122,26 @@ def _load_visible_platforms(
         else {}
     )
     # Indexes are eventually consistent, so the caller's memberships are read from the table.
-    caller_id = ctx.principal_or_anonymous.id or ""
-    member_keys = {each: Member.make_item_key(organization_id=each, user_id=caller_id) for each in organization_keys}
-    decisive_keys = [
-        *member_keys.values(),
-        *(descendant_revocation_marker_key(key, caller_id) for key in organization_keys.values()),
-        *(membership_key(platform_keys[platform_id], caller_id) for platform_id in joined_ids),
+    caller, caller_id = ctx.principal_or_anonymous, ctx.principal_or_anonymous.id
+    is_api_key = isinstance(caller, ApiKeyPrincipal)
+    membership_keys = [
+        key
+        for platform_id, organization_id in organization_ids.items()
+        if not is_api_key
+        for key in membership_view_keys(caller_id, platform_keys[platform_id], [organization_keys[organization_id]])
     ]
-    keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *decisive_keys]
+    keys = [*platform_keys.values(), *organization_keys.values(), *required_keys.values(), *membership_keys]
     items = table.get_all(keys, _LOADED_ATTRIBUTES)
-    is_api_key = isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal)
     for platform_id, organization_id in organization_ids.items():
         platform_key, organization_key = platform_keys[platform_id], organization_keys[organization_id]
         platform, organization = items.get(platform_key), items.get(organization_key)
         is_lacking = make_key_of_required_record is not None and required_keys[platform_id] not in items
         if platform is None or organization is None or is_lacking or Organization.from_item(organization).is_deleted:
             continue
-        is_platform_member = platform_id in joined_ids and has_unrevoked_membership(
-            caller_id, platform_key, [organization_key], items
-        )
-        is_organization_member = is_api_key or member_keys[organization_id] in items
         if page_scope.is_platform_on_list_page(
-            organization_id, is_platform_member=is_platform_member, is_organization_member=is_organization_member
+            organization_id,
+            is_platform_member=has_unrevoked_membership(caller_id, platform_key, [organization_key], items),
+            is_organization_member=is_api_key or membership_key(organization_key, caller_id) in items,
         ):
-            yield Platform.from_item(platform)
+            containers: list[Container] = [Organization.from_item(organization), Platform.from_item(platform)]
+            yield Platform.from_item(platform), caller_membership_view(containers, caller, items).roles.get(Platform)

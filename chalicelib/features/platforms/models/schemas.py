@@ -20,6 +20,7 @@ from chalicelib.kernel.http.fields import (
     pattern_validator_and_schema,
 )
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
+from chalicelib.kernel.permissions.roles import Role
 
 JoinPolicy = Literal["open", "invite"]
 PlatformStatus = Literal["draft", "published"]
@@ -285,6 +286,19 @@ class PlatformSummary(RecordOutput):
         description="When it was published; null while it is a draft.", examples=[None]
     )
     subdomain: str = Field(description="The permanent subdomain of the platform.", examples=["engines"])
+
+
+class ListedPlatform(PlatformSummary):
+    """A platform in a list of the caller's platforms."""
+
+    role: Role | None = Field(
+        None,
+        description=(
+            "The caller's role in it: that of their membership, `admin` for admins of the organization, otherwise"
+            " `member`. An API key has the role of its general scopes."
+        ),
+        examples=["admin"],
+    )
 
 
 class PlatformOut(PlatformSummary):

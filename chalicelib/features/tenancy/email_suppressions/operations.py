@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
 from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PATH, address_hash_from_token
 from chalicelib.features.tenancy.email_suppressions.models import OneClick, SubscriptionOut, UnsubscribeQuery
-from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.core.problems import invalid_token
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
@@ -77,7 +77,7 @@ def unsubscribe(
 def _require_address_hash(query: UnsubscribeQuery) -> str:
     address_hash = address_hash_from_token(query.token)
     if address_hash is None:
-        raise not_found()
+        raise invalid_token("Open the link in the mail again, and copy it completely.")
     return address_hash
 
 

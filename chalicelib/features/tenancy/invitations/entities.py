@@ -16,6 +16,11 @@ from chalicelib.kernel.work.jobs import Job
 MAX_PENDING_INVITATIONS: Final = 100
 
 
+def address_partition(email: str) -> str:
+    """Return the partition with an item for each pending invitation to an address, in the order of their creation."""
+    return f"INVITED#{email}"
+
+
 class Invitation(Entity):
     """An invitation to an organization.
 
@@ -97,6 +102,13 @@ class Invitation(Entity):
     def audit_log_label(self) -> str:
         """Return the invited address."""
         return self.email
+
+    @property
+    def derived_items(self) -> tuple[Item, ...]:
+        """Return the item that lists a pending invitation for the invited person, whatever its organization."""
+        if self.outcome:
+            return ()
+        return ({"pk": address_partition(self.email), "sk": self.id, "organization_id": self.organization_id},)
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:

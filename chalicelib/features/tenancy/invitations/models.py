@@ -32,6 +32,14 @@ class InvitationsQuery(ListQuery):
     """Which of an organization's invitations to list."""
 
     platform_id: Uuid | None = Field(None, description="Only invitations to this platform.", examples=[None])
+    email: Email | None = Field(None, description="Only invitations to this address.", examples=[None])
+    status: InvitationStatus | None = Field(
+        None, description="Only invitations with this status. A page may be short or empty.", examples=[None]
+    )
+
+    def matches(self, email: str, status: InvitationStatus) -> bool:
+        """Return whether an invitation with these values is listed, whatever its platform."""
+        return self.email in (None, email) and self.status in (None, status)
 
 
 class InvitationOut(RecordOutput):

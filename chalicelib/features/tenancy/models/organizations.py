@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from chalicelib.features.tenancy.models.country_codes import require_country_code
 from chalicelib.kernel.http.fields import Email, Name, Slug, Text, Timestamp, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Patch, RecordOutput
+from chalicelib.kernel.permissions.roles import Role
 
 CountryCode = Annotated[
     str,
@@ -77,6 +78,14 @@ class OrganizationOut(RecordOutput):
     status: OrganizationStatus = Field(examples=["active"])
     owner_id: Uuid
     deletion_due_at: Timestamp | None = Field(description="When it is purged unless it is restored.", examples=[None])
+
+
+class ListedOrganization(OrganizationOut):
+    """An organization in the list of the caller's organizations."""
+
+    role: Role | None = Field(
+        None, description="The caller's role in it. An API key has the role of its general scopes.", examples=["admin"]
+    )
 
 
 class OrganizationsQuery(ListQuery):

@@ -46,4 +46,10 @@ MIGRATIONS: Final = (
         checksum="6b045f7f9db9857ffb50fc9a04620cd097480d902430c6a9baa70d64a56f0704",
         module="chalicelib.features.admin.migrations.logic.steps.load_reference_data",
     ),
+    Migration(
+        id="0002-invitations-by-address",
+        description="List pending invitations by the invited address.",
+        checksum="ddaf3c43a3fb37816d93ecc1edacf310df61542e50c7e17f9f92309bbfdbad24",
+        module="chalicelib.features.admin.migrations.logic.steps.list_invitations_by_address",
+    ),
 )

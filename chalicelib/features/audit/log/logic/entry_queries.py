@@ -50,7 +50,7 @@ def list_entries_newest_first(
     filter_count = _non_time_filter_count(filters)
     is_fully_indexed = filter_count == 0 or (facet is not None and filter_count == 1)
     key_values = {"type": filters.type, "actor": filters.actor_id, "target": filters.target_id}
-    result = table.query_newest_matching(
+    result = table.query_matching(
         [
             facet.partition(log_id=log_id, **key_values) if facet else EntryItem.pk.format(log_id=log_id)
             for log_id in log_ids

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
 
-from chalicelib.features.platforms.domains.entities import CustomDomain
+from chalicelib.features.platforms.domains.entities import LAPSE_AFTER_HOURS, MAX_PENDING_DAYS, CustomDomain
 from chalicelib.features.platforms.domains.models import VerificationError
 from chalicelib.features.platforms.models.domain_names import registrable_domain
 from chalicelib.features.platforms.models.settings import PlatformSettings
@@ -16,8 +16,6 @@ from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.outbound.ip_addresses import mask_private_address
 
-MAX_PENDING_DAYS: Final = 7
-LAPSE_AFTER_HOURS: Final = 72
 MAX_OBSERVED_VALUES: Final = 10
 MAX_OBSERVED_VALUE_CHARACTERS: Final = 300
 

@@ -1,6 +1,7 @@
 """Lists of the invitations that a caller can see."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation
@@ -8,8 +9,10 @@ from chalicelib.features.tenancy.invitations.models import InvitationOut, Invita
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Container, Facet
+from chalicelib.kernel.storage.entity import Container, Facet, Item
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
+
+_FILTERED_PAGE_SIZE: Final = 100
 
 
 def list_visible_invitations(
@@ -18,23 +21,32 @@ def list_visible_invitations(
     """Return a page of an organization's invitations, in order of creation. With platforms, only invitations to them.
 
     Each platform takes a query of an index, all in parallel. The invitations' current state is then read from the
-    table.
+    table. A page that is filtered by address or status reads at least 100 invitations.
     """
     ids = [query.platform_id] if query.platform_id else [platform.id for platform in only_to_platforms]
     sources = [_invitations_by_platform_index().partition(platform_id=each) for each in ids]
     pk, prefix = Invitation.make_item_key(organization_id=organization.id, id="")
-    result = table.query_merged(
+    is_filtered = query.email is not None or query.status is not None
+    result = table.query_matching(
         sources or [pk],
+        # An index may show a former status.
+        lambda item: query.email in (None, item["email"]) if sources else _is_match(query, item),
         limit=query.limit,
+        max_scanned=max(query.limit, _FILTERED_PAGE_SIZE) if is_filtered else query.limit,
         after=ctx.decode_cursor(query),
         since=prefix,
         until=f"{prefix}~",
         newest_first=False,
     )
     items = table.read_current(result.items) if sources else result.items
-    own = [item for item in items if item["organization_id"] == organization.id]
+    own = [item for item in items if item["organization_id"] == organization.id and _is_match(query, item)]
     last = result.last_evaluated_key if own else None  # The requested platform may belong to another organization.
     return ctx.build_page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)
+
+
+def _is_match(query: InvitationsQuery, item: Item) -> bool:
+    invitation = Invitation.from_item(item)
+    return query.matches(invitation.email, invitation.status)
 
 
 def _invitations_by_platform_index() -> Facet:

@@ -18,7 +18,7 @@ from chalicelib.features.tenancy.invitations.models import AcceptanceOut, Decisi
 from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, membership_view_keys
-from chalicelib.kernel.core.problems import Problem, not_found
+from chalicelib.kernel.core.problems import Problem, invalid_token
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.access_epochs import EVERYONE, EpochSubject, organization_partition
@@ -27,6 +27,7 @@ from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
 
 _EMPTY: Final[Mapping[ItemKey, Item]] = {}
+_INVALID_LINK_ADVICE: Final = "Copy the link from the mail completely, or ask to be invited again."
 DECISION_OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {
     "accept": "accepted",
     "decline": "declined",
@@ -139,32 +140,48 @@ def resolve_invitation_token(
     key = invitation_key_from_token(token)
     item = (prefetched.get(key) or table.get(key)) if key else None
     if item is None:
-        raise not_found()
+        raise invalid_token(_INVALID_LINK_ADVICE)
     resolved = _resolve_invitation_or_none(Invitation.from_item(item), user.id if user else "")
     if resolved is None:
-        raise not_found()
+        raise invalid_token(_INVALID_LINK_ADVICE)
     reject_revoked_or_expired(resolved.invitation, token, resolved.inviter_memberships)
     return resolved
 
 
 def _resolve_invitation_or_none(invitation: Invitation, user_id: str) -> ResolvedInvitation | None:
     """Return an invitation with the records on which a response depends, or None if its container is gone."""
-    container_types = [invitation.container_type, *invitation.container_type.ancestor_types_nearest_first()]
-    container_ids = invitation.container_ids_by_parameter
-    container_key, *ancestor_keys = (kind.make_item_key(id=container_ids[kind.parameter]) for kind in container_types)
-    user_ids = {user for user in (invitation.invited_by, user_id) if user}
     subjects = (EVERYONE, str(invitation.invited_by))
     pk = organization_partition(invitation.organization_id)
     epochs = [key for each in subjects for key in EpochSubject(pk, each).random_shard_and_closing_mark_keys]
+    chains, items = Chains.read_with(invitation.organization_id, [*deciding_item_keys(invitation, user_id), *epochs])
+    return resolved_invitation_or_none(invitation, items, user_id, chains)
+
+
+def deciding_item_keys(invitation: Invitation, user_id: str = "") -> list[ItemKey]:
+    """Return the keys of the containers of an invitation, and of the memberships of its inviter and of a user."""
+    container_key, *ancestor_keys = _container_keys_by_type(invitation).values()
+    user_ids = {user for user in (invitation.invited_by, user_id) if user}
     membership_keys = [key for user in user_ids for key in membership_view_keys(user, container_key, ancestor_keys)]
-    chains, items = Chains.read_with(
-        invitation.organization_id, [container_key, *ancestor_keys, *membership_keys, *epochs]
-    )
-    container_items = [
-        (kind, items.get(key)) for kind, key in zip(container_types, [container_key, *ancestor_keys], strict=True)
-    ]
-    containers = [kind.from_item(item) for kind, item in reversed(container_items) if item]
-    if len(containers) < len(container_types) or any(each.is_deleted for each in containers):
+    return [container_key, *ancestor_keys, *membership_keys]
+
+
+def _container_keys_by_type(invitation: Invitation) -> dict[type[Container], ItemKey]:
+    """Return the key of the invitation's container and of its ancestors, nearest first."""
+    container_types = [invitation.container_type, *invitation.container_type.ancestor_types_nearest_first()]
+    container_ids = invitation.container_ids_by_parameter
+    return {kind: kind.make_item_key(id=container_ids[kind.parameter]) for kind in container_types}
+
+
+def resolved_invitation_or_none(
+    invitation: Invitation, items: Mapping[ItemKey, Item], user_id: str = "", chains: Chains | None = None
+) -> ResolvedInvitation | None:
+    """Return an invitation with the records in `items`, which were read at its `deciding_item_keys`.
+
+    Return None if its container is gone.
+    """
+    keys_by_type = _container_keys_by_type(invitation)
+    containers = [kind.from_item(items[key]) for kind, key in reversed(keys_by_type.items()) if key in items]
+    if len(containers) < len(keys_by_type) or any(each.is_deleted for each in containers):
         return None
     inviter, user_memberships = (
         membership_view(each, containers, items) for each in (invitation.invited_by or "", user_id)

@@ -1,0 +1,97 @@
+"""Routes that callers guess from other APIs, and the operations that they mean.
+
+API Gateway rejects an unknown path or method before the service sees it, and can only answer with a fixed text. So each
+guess is a route of its own, whose response names the right operation. A guess is not an operation: it is not in the
+OpenAPI document, and needs no credential.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
+
+from chalicelib.entrypoints.routes import ROUTES
+from chalicelib.kernel.core.problems import Problem, no_such_route
+
+
+@dataclass(frozen=True)
+class RouteHint:
+    """A guessed method and path, and the id of the operation that is meant. `advice`: how to call the operation."""
+
+    method: str
+    path: str
+    operation_id: str
+    advice: str = ""
+
+
+_IN_BODY: Final = "The body contains `{}`."
+_IN_QUERY: Final = "The query parameter `{}` selects the list."
+
+ROUTE_HINTS: Final = (
+    RouteHint("POST", "/organizations/{organization_id}/invitations", "invite_to_organization"),
+    RouteHint("POST", "/organizations/{organization_id}/members", "invite_to_organization"),
+    RouteHint(
+        "GET", "/organizations/{organization_id}/platforms", "list_platforms", _IN_QUERY.format("organizationId")
+    ),
+    RouteHint(
+        "POST", "/organizations/{organization_id}/platforms", "create_platform", _IN_BODY.format("organizationId")
+    ),
+    RouteHint("GET", "/organizations/{organization_id}/keys", "list_api_keys"),
+    RouteHint("POST", "/organizations/{organization_id}/keys", "create_api_key"),
+    RouteHint("GET", "/organizations/{organization_id}/events", "list_audit_log"),
+    RouteHint("GET", "/organizations/{organization_id}/domains", "list_domain_inventory"),
+    RouteHint("GET", "/organizations/{organization_id}/channels", "list_integration_channels"),
+    RouteHint("POST", "/organizations/{organization_id}/channels", "create_integration_channel"),
+    RouteHint("GET", "/platforms/{platform_id}/invitations", "list_invitations", _IN_QUERY.format("platformId")),
+    RouteHint("POST", "/platforms/{platform_id}/invitations", "invite_to_platform"),
+    RouteHint("POST", "/platforms/{platform_id}/members", "invite_to_platform"),
+    RouteHint("POST", "/platforms/{platform_id}/spaces", "create_space", _IN_BODY.format("platformId")),
+    RouteHint("GET", "/platforms/{platform_id}/domain", "get_custom_domain"),
+    RouteHint("POST", "/platforms/{platform_id}/domain", "set_custom_domain"),
+    RouteHint("GET", "/spaces", "list_platform_spaces"),
+    RouteHint("POST", "/spaces/{space_id}/members", "update_space_member", "It adds a member of the platform."),
+    RouteHint("GET", "/spaces/{space_id}/modules", "list_effective_modules"),
+    RouteHint("GET", "/sites", "list_sites"),
+    RouteHint("POST", "/sites", "create_site"),
+    RouteHint("POST", "/sites/{site_id}/publish", "update_site", 'The body is `{"status": "published"}`.'),
+    RouteHint("GET", "/webhooks", "list_webhooks"),
+    RouteHint("POST", "/webhooks", "create_webhook"),
+    RouteHint("GET", "/api-keys", "list_api_keys"),
+    RouteHint("POST", "/api-keys", "create_api_key"),
+    RouteHint("GET", "/audit-log", "list_audit_log"),
+    RouteHint("GET", "/users/me", "get_me"),
+    RouteHint("GET", "/health", "get_status"),
+)
+"""The guesses that a first-time caller is likely to make. Those at the same path follow each other."""
+
+
+def hints_by_path() -> Mapping[str, Sequence[RouteHint]]:
+    """Return the guesses at each path."""
+    return {path: [*hints] for path, hints in groupby(ROUTE_HINTS, attrgetter("path"))}
+
+
+def build_problem(method: str, path: str) -> Problem:
+    """Return the problem of a request to the path of a guess: 405 if the path has operations, else 404.
+
+    It names the operation that the method means. At a path without operations, an unexpected method gets all of them.
+    """
+    at_path = hints_by_path()[path]
+    hints = [hint for hint in at_path if hint.method == method]
+    allowed = ", ".join(known_method for _, known_method, known_path, _ in ROUTES if known_path == path)
+    if not allowed:
+        return no_such_route(*_right_routes_and_advice(hints or at_path))
+    routes, advice = _right_routes_and_advice(hints)
+    question = f" Do you mean {' or '.join(routes)}? {advice}".rstrip() if routes else ""
+    return Problem(
+        "method_not_allowed",
+        f"Allowed methods: {allowed}.{question}",
+        headers={"Allow": allowed},
+        extensions={"nearestRoutes": routes} if routes else {},
+    )
+
+
+def _right_routes_and_advice(hints: Sequence[RouteHint]) -> tuple[list[str], str]:
+    """Return the methods and paths of the operations that are meant, and the advice on calling them."""
+    routes = {target.rpartition(":")[2]: f"{method} {path}" for _, method, path, target in ROUTES}
+    return [routes[hint.operation_id] for hint in hints], " ".join(hint.advice for hint in hints if hint.advice)

@@ -1,0 +1,1 @@
+"""What the service knows about the caller and their credential."""

@@ -1,0 +1,159 @@
+"""What the service knows about a caller, with a bounded number of reads."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Final
+
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.features.tenancy.invitations.entities import Invitation, address_partition
+from chalicelib.features.tenancy.invitations.logic.invitation_rules import is_inviter_valid
+from chalicelib.features.tenancy.invitations.logic.token_resolution import (
+    deciding_item_keys,
+    resolved_invitation_or_none,
+)
+from chalicelib.features.tenancy.invitations.models import PlaceOffered
+from chalicelib.features.tenancy.me.models import (
+    CredentialOut,
+    IdDerivation,
+    InvitationOfCaller,
+    Me,
+    OrganizationOfCaller,
+)
+from chalicelib.kernel.authorization.memberships import membership_key
+from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.clock import timestamp
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.api_key_format import digest_api_key
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, bearer_credential_or_none
+from chalicelib.kernel.identity.jwt import User, read_verified_claims
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.table import QueryResult
+
+MAX_ORGANIZATIONS: Final = 25
+MAX_INVITATIONS: Final = 10
+
+_NONE: Final = QueryResult([], None)
+
+
+def describe_user(ctx: Context, user: User) -> Me:
+    """Return a user with their first organizations and latest invitations.
+
+    It takes two queries in parallel, a read of what they find, and with invitations a read of what decides about them.
+    """
+    claims = read_verified_claims(bearer_credential_or_none(ctx.request) or "")
+    memberships, pointers = _query_memberships_and_invitation_pointers(user)
+    organization_keys = [Organization.make_item_key(id=item["organization_id"]) for item in memberships.items]
+    invitation_keys = [
+        Invitation.make_item_key(organization_id=item["organization_id"], id=item["sk"]) for item in pointers.items
+    ]
+    membership_keys = [membership_key(key, user.id) for key in organization_keys]
+    items = table.get_all([*organization_keys, *membership_keys, *invitation_keys])
+    return Me(
+        id=user.id,
+        id_derivation=IdDerivation(
+            method="sub" if ascii_lower(claims.sub) == user.id else "uuid5",
+            issuer=claims.iss,
+            subject=claims.sub,
+        ),
+        username=user.username,
+        name=user.name,
+        email=user.email,
+        email_verified=user.email_verified,
+        is_operator=user.is_operator,
+        credential=CredentialOut(
+            type="user",
+            expires_at=_timestamp_or_none(claims.exp),
+            audiences=[*claims.audiences],
+            scopes=None,
+            allowed_ips=None,
+            created_by=None,
+        ),
+        organizations=[
+            each
+            for organization, member in zip(organization_keys, membership_keys, strict=True)
+            if organization in items and member in items
+            for each in _organization_with_role(items[organization], Role(items[member]["role"]))
+        ],
+        has_more_organizations=memberships.last_evaluated_key is not None,
+        pending_invitations=[*_iter_pending_invitations(items[key] for key in invitation_keys if key in items)],
+        has_more_pending_invitations=pointers.last_evaluated_key is not None,
+    )
+
+
+def describe_api_key(ctx: Context, principal: ApiKeyPrincipal) -> Me:
+    """Return an API key with its organization."""
+    api_key = ApiKey.from_item(ctx.access.prefetched[principal.record_key])
+    secret_expires_at = api_key.digests[digest_api_key(bearer_credential_or_none(ctx.request) or "")]
+    organization = table.get(Organization.make_item_key(id=api_key.organization_id))
+    return Me(
+        id=api_key.id,
+        id_derivation=None,
+        username=None,
+        name=api_key.name,
+        email=None,
+        email_verified=False,
+        is_operator=False,
+        credential=CredentialOut(
+            type="api_key",
+            expires_at=min(filter(None, (secret_expires_at, api_key.expires_at)), default=None),
+            audiences=None,
+            scopes=api_key.scopes,
+            allowed_ips=api_key.allowed_ips,
+            created_by=api_key.created_by,
+        ),
+        organizations=[*_organization_with_role(organization, principal.role_from_scopes)] if organization else [],
+        has_more_organizations=False,
+        pending_invitations=[],
+        has_more_pending_invitations=False,
+    )
+
+
+def _query_memberships_and_invitation_pointers(user: User) -> tuple[QueryResult, QueryResult]:
+    queries = [
+        partial(table.query, Member.of_user.partition(user_id=user.id, list_name="active"), limit=MAX_ORGANIZATIONS)
+    ]
+    if user.email and user.email_verified:
+        queries.append(partial(table.query, address_partition(user.email), limit=MAX_INVITATIONS, newest_first=True))
+    memberships, *pointers = table.gather(lambda run: run(), queries)
+    return memberships, next(iter(pointers), _NONE)
+
+
+def _organization_with_role(item: Item, role: Role) -> Iterator[OrganizationOfCaller]:
+    """Yield the organization of an item, unless it is deleted."""
+    organization = Organization.from_item(item)
+    if not organization.is_deleted:
+        yield OrganizationOfCaller(id=organization.id, name=organization.name, slug=organization.slug, role=role)
+
+
+def _iter_pending_invitations(items: Iterable[Item]) -> Iterator[InvitationOfCaller]:
+    """Yield the invitations that can be accepted now. Their inviters must still be able to grant the role."""
+    pending = [each for each in map(Invitation.from_item, items) if each.status == "pending"]
+    if not pending:
+        return
+    deciding_items = table.get_all(key for each in pending for key in deciding_item_keys(each))
+    for invitation in pending:
+        resolved = resolved_invitation_or_none(invitation, deciding_items)
+        if resolved is None or not is_inviter_valid(invitation, resolved.inviter_memberships):
+            continue
+        place = PlaceOffered.of(resolved.container)
+        yield InvitationOfCaller(
+            id=invitation.id,
+            organization=PlaceOffered.of(resolved.organization),
+            platform=place if invitation.platform_id else None,
+            role=invitation.role,
+            invited_by=invitation.invited_by,
+            inviter_name=resolved.inviter_name,
+            expires_at=invitation.expires_at,
+        )
+
+
+def _timestamp_or_none(seconds: float) -> str | None:
+    """Return a NumericDate (RFC 7519) as a timestamp, or None after the year 9999."""
+    try:
+        return timestamp(round(seconds * 1000))
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,20 @@
+"""The operation that describes the caller."""
+
+from chalicelib.features.tenancy.me.logic import describe_api_key, describe_user
+from chalicelib.features.tenancy.me.models import Me
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal
+from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.route_groups import RouteGroup
+
+routes = RouteGroup("me")
+
+
+@routes.get("/me", access=Caller.PRINCIPAL, scope=None, emits=None)
+def get_me(ctx: Context) -> Me:
+    """Get the caller: their id, names and address, their credential, their organizations and pending invitations.
+
+    Use it to see what the service reads from a token, or what an API key may do. An API key needs no scope.
+    """
+    principal = ctx.principal_or_anonymous
+    return describe_api_key(ctx, principal) if isinstance(principal, ApiKeyPrincipal) else describe_user(ctx, ctx.user)
