@@ -26,6 +26,7 @@ from chalicelib.features.taxonomy.attachments.entities import entity_attachments
 from chalicelib.features.taxonomy.entities import slug_index
 from chalicelib.features.tenancy.api_keys.entities import KEY_DEPENDENCY_PREFIX
 from chalicelib.features.tenancy.entities.memberships import email_sort_key
+from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger, quarantine
 from chalicelib.kernel.audit_log.entries import body_key, pending_key
@@ -265,6 +266,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             ("P#{platform_id}", email_sort_key("{email}", "{user_id}")),
             "a platform's member, by e-mail address",
         ),
+        ("invitation by address", (address_partition("{email}"), "{id}"), "a pending invitation, for the invitee"),
         (
             "platform membership",
             ("O#{organization_id}", membership_listing_sort_key("{user_id}", "{platform_id}")),
@@ -276,11 +278,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             "the ids of entries that were appended together",
         ),
         ("subscriber list", subscriptions_key(_LOG), "the subscribers to a log, as of the last delivered entry"),
-        (
-            "deferred delivery",
-            ("V#{webhook_id}", "!{sequence}#{id}"),
-            "a delivery that waits for its webhook to respond",
-        ),
+        ("deferred delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook"),
         ("outbox pointer", pending_key(_LOG, "{id}"), "a pending entry, which has no sequence yet"),
         (
             "quarantined item",

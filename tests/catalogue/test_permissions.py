@@ -66,6 +66,11 @@ def is_open_to_all_callers(operation: Operation, tenant: TenantFixture) -> bool:
     return is_public(operation) and get_example(operation, tenant).only_caller is None
 
 
+def is_open_to_every_key(operation: Operation, tenant: TenantFixture) -> bool:
+    needs_no_scope = operation.access is Caller.PRINCIPAL and operation.scope is None
+    return needs_no_scope or is_open_to_all_callers(operation, tenant)
+
+
 def outcome_of(operation: Operation, answer: ApiResponse) -> str:
     """Return `success` or the problem."""
     return "success" if answer.status == operation.success else answer.status_and_code
@@ -269,11 +274,11 @@ def expected_for_key(operation: Operation, tenant: TenantFixture, problem: str) 
     """Return the expected outcome for a key, given the outcome of operations that admit keys."""
     if operation.scope or problem.startswith(("401", "403 ip")):  # The state of the key is checked before its scopes.
         return problem
-    return "success" if is_open_to_all_callers(operation, tenant) else "403 forbidden"
+    return "success" if is_open_to_every_key(operation, tenant) else "403 forbidden"
 
 
 def expected_for_scope(operation: Operation, tenant: TenantFixture, scope: str) -> str:
-    if is_open_to_all_callers(operation, tenant) or scope_allows(operation, scope):
+    if is_open_to_every_key(operation, tenant) or scope_allows(operation, scope):
         return "404 not_found" if is_visible_only_to_creator(operation, tenant) else "success"
     return expected_for_key(operation, tenant, "403 insufficient_scope")
 

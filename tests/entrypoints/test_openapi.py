@@ -68,7 +68,8 @@ def test_an_operation_has_a_summary_access_rule_scope_and_events(operation):
     assert tuple(filter(None, emitted)) == operation.emits
     schemes = [name for alternative in details["security"] for name in alternative]
     assert ("userToken" in schemes) == (not operation.allows_anonymous)
-    assert ("apiKey" in schemes) == (not operation.allows_anonymous and operation.scope is not None)
+    admits_keys = operation.scope is not None or operation.access_label == "principal"
+    assert ("apiKey" in schemes) == (not operation.allows_anonymous and admits_keys)
 
 
 @each_operation

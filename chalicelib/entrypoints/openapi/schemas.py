@@ -74,8 +74,8 @@ def public_model_name(model_name: str) -> str:
 
 
 def list_name(item_model: type[Output]) -> str:
-    """Return the public name of a list of a model."""
-    return f"{public_model_name(item_model.__name__)}List"
+    """Return the public name of a list of a model. `XListItem` is an item of `XList`."""
+    return f"{public_model_name(item_model.__name__).removesuffix('ListItem')}List"
 
 
 def schema_reference(public_name: str) -> Schema:

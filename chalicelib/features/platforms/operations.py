@@ -18,12 +18,12 @@ from chalicelib.features.platforms.logic.visibility import list_visible_platform
 from chalicelib.features.platforms.models.nested_items import reject_duplicate_ids, reject_oversized_document
 from chalicelib.features.platforms.models.schemas import (
     HomePatch,
-    ListedPlatform,
     NavigationPatch,
     PlatformCreate,
     PlatformOut,
     PlatformPatch,
     PlatformsQuery,
+    PlatformSummaryListItem,
     Publication,
     ThemePatch,
 )
@@ -42,7 +42,7 @@ routes = RouteGroup("platforms", scope_areas=(ScopeArea("platforms", members_rea
 
 
 @routes.get("/platforms", access=Caller.PRINCIPAL, scope="platforms:read", emits=None)
-def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[ListedPlatform]:
+def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSummaryListItem]:
     """List the platforms of the caller's organizations, and those of which the caller is a member.
 
     `role` is the caller's role in each of them.
@@ -51,9 +51,9 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[ListedPlatfo
     order of their creation. A page may be short or empty. The list ends when `nextCursor` is null.
     """
 
-    def summarize(platform: Platform, role: Role | None) -> ListedPlatform | None:
+    def summarize(platform: Platform, role: Role | None) -> PlatformSummaryListItem | None:
         matches = query.status in (None, platform.status)
-        return ListedPlatform.of(platform, role=role) if matches else None
+        return PlatformSummaryListItem.of(platform, role=role) if matches else None
 
     collection = Platform.by_status if query.status else Platform.sibling_index
     return list_visible_platforms(

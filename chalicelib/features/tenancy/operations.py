@@ -3,8 +3,8 @@
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization, require_organization_role
 from chalicelib.features.tenancy.models.organizations import (
-    ListedOrganization,
     OrganizationCreate,
+    OrganizationListItem,
     OrganizationOut,
     OrganizationPatch,
     OrganizationsQuery,
@@ -22,16 +22,18 @@ routes = RouteGroup("organizations", scope_areas=(ScopeArea("organizations", mem
 
 
 @routes.get("/organizations", access=Caller.PRINCIPAL, scope="organizations:read", emits=None)
-def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[ListedOrganization]:
+def list_organizations(ctx: Context, query: OrganizationsQuery) -> ListPage[OrganizationListItem]:
     """List the caller's organizations, with their role in each. An API key sees its own organization.
 
     Use it after sign-in to let a person choose an organization. With `status` = `pending_deletion`, owners see the
     organizations that they can still restore.
     """
 
-    def organization_to_output(organization: Organization, role: Role | None) -> ListedOrganization | None:
+    def organization_to_output(organization: Organization, role: Role | None) -> OrganizationListItem | None:
         hidden = organization.is_deleted and organization.owner_id != ctx.principal_or_anonymous.id
-        return None if hidden or organization.status != query.status else ListedOrganization.of(organization, role=role)
+        return (
+            None if hidden or organization.status != query.status else OrganizationListItem.of(organization, role=role)
+        )
 
     return ctx.list_containers_of_caller(
         Organization, Member.of_user, query, organization_to_output, list_name=query.status

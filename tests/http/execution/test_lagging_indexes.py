@@ -65,8 +65,10 @@ def test_members_removed_from_the_organization_are_not_listed_in_its_platforms_a
 def test_an_organization_is_not_listed_for_a_removed_member(api, organization, mary, lag):
     lag.catch_up()
     assert len(api.get_items("/organizations", caller=mary)) == 1
+    assert len(api.get("/me", caller=mary).json["organizations"]) == 1
     remove_member(api, organization, mary)
     assert api.get_items("/organizations", caller=mary) == []
+    assert api.get("/me", caller=mary).json["organizations"] == []
 
 
 def test_research_is_not_listed_for_a_removed_member(api, organization, workers, research_sources, mary, lag):

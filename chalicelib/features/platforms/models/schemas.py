@@ -288,7 +288,7 @@ class PlatformSummary(RecordOutput):
     subdomain: str = Field(description="The permanent subdomain of the platform.", examples=["engines"])
 
 
-class ListedPlatform(PlatformSummary):
+class PlatformSummaryListItem(PlatformSummary):
     """A platform in a list of the caller's platforms."""
 
     role: Role | None = Field(

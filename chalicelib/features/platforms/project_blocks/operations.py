@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.logic.visibility import list_visible_platforms
-from chalicelib.features.platforms.models.schemas import ListedPlatform
+from chalicelib.features.platforms.models.schemas import PlatformSummaryListItem
 from chalicelib.features.platforms.project_blocks.entities import ProjectBlock, ProjectBlockSet, sort_by_position
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockOut, ProjectBlocksPatch
 from chalicelib.kernel.execution.context import Context
@@ -74,7 +74,7 @@ def update_project_blocks(ctx: Context, platform: Platform, body: ProjectBlocksP
 )
 def list_project_block_platforms(
     ctx: Context, project_block_id: Identifier, query: ListQuery
-) -> ListPage[ListedPlatform]:
+) -> ListPage[PlatformSummaryListItem]:
     """List the caller's platforms that use a project block, in the order of the list of platforms.
 
     A page may be short or empty. The list ends when `nextCursor` is null.
@@ -83,7 +83,7 @@ def list_project_block_platforms(
         ctx,
         ProjectBlock.in_organization,
         query,
-        lambda platform, role: ListedPlatform.of(platform, role=role),
+        lambda platform, role: PlatformSummaryListItem.of(platform, role=role),
         make_key_of_required_record=lambda platform_id: ProjectBlock.make_item_key(
             platform_id=platform_id, project_block_id=project_block_id
         ),

@@ -80,7 +80,7 @@ class OrganizationOut(RecordOutput):
     deletion_due_at: Timestamp | None = Field(description="When it is purged unless it is restored.", examples=[None])
 
 
-class ListedOrganization(OrganizationOut):
+class OrganizationListItem(OrganizationOut):
     """An organization in the list of the caller's organizations."""
 
     role: Role | None = Field(
