@@ -62,6 +62,7 @@ _API_PREFIXES: Final = (
     "B#",
     "H#",
     "I#",
+    "INVITED#",
     "K#",
     "L#",
     "O#",
@@ -84,6 +85,7 @@ _JOBS_PREFIXES: Final = (
     "B#",
     "F#",
     "H#",
+    "INVITED#",
     "K#",
     "N#",
     "O#",
@@ -167,8 +169,9 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
     ),
     "anchor": (_index_grant("index2"), _send_grant("jobs")),
     "migrate": (
-        _read_grant("GetItem", "Query"),
-        _write_grant("PutItem", "UpdateItem", prefixes=["DATA", "MIGRATIONS"]),
+        _read_grant("BatchGetItem", "GetItem", "Query"),
+        _index_grant("due"),
+        _write_grant("PutItem", "UpdateItem", prefixes=["DATA", "INVITED#", "MIGRATIONS"]),
     ),
 }
 """What each function may do, but for writing its log. Resources have the words of `_arns`.

@@ -12,21 +12,24 @@ from operator import attrgetter
 from typing import Final
 
 from chalicelib.entrypoints.routes import ROUTES
-from chalicelib.kernel.core.problems import Problem, no_such_route
+from chalicelib.kernel.core.problems import Problem, describe_nearest_routes, no_such_route
 
 
 @dataclass(frozen=True)
 class RouteHint:
-    """A guessed method and path, and the id of the operation that is meant. `advice`: how to call the operation."""
+    """A guessed method and path, and the id of the operation that is meant.
+
+    `usage`: how to call that operation, in words that follow its path.
+    """
 
     method: str
     path: str
     operation_id: str
-    advice: str = ""
+    usage: str = ""
 
 
-_IN_BODY: Final = "The body contains `{}`."
-_IN_QUERY: Final = "The query parameter `{}` selects the list."
+_IN_BODY: Final = "with `{}` in the body"
+_IN_QUERY: Final = "with `{}` in the query"
 
 ROUTE_HINTS: Final = (
     RouteHint("POST", "/organizations/{organization_id}/invitations", "invite_to_organization"),
@@ -50,11 +53,11 @@ ROUTE_HINTS: Final = (
     RouteHint("GET", "/platforms/{platform_id}/domain", "get_custom_domain"),
     RouteHint("POST", "/platforms/{platform_id}/domain", "set_custom_domain"),
     RouteHint("GET", "/spaces", "list_platform_spaces"),
-    RouteHint("POST", "/spaces/{space_id}/members", "update_space_member", "It adds a member of the platform."),
+    RouteHint("POST", "/spaces/{space_id}/members", "update_space_member", "for a member of the platform"),
     RouteHint("GET", "/spaces/{space_id}/modules", "list_effective_modules"),
     RouteHint("GET", "/sites", "list_sites"),
     RouteHint("POST", "/sites", "create_site"),
-    RouteHint("POST", "/sites/{site_id}/publish", "update_site", 'The body is `{"status": "published"}`.'),
+    RouteHint("POST", "/sites/{site_id}/publish", "update_site", 'with the body `{"status": "published"}`'),
     RouteHint("GET", "/webhooks", "list_webhooks"),
     RouteHint("POST", "/webhooks", "create_webhook"),
     RouteHint("GET", "/api-keys", "list_api_keys"),
@@ -80,18 +83,17 @@ def build_problem(method: str, path: str) -> Problem:
     hints = [hint for hint in at_path if hint.method == method]
     allowed = ", ".join(known_method for _, known_method, known_path, _ in ROUTES if known_path == path)
     if not allowed:
-        return no_such_route(*_right_routes_and_advice(hints or at_path))
-    routes, advice = _right_routes_and_advice(hints)
-    question = f" Do you mean {' or '.join(routes)}? {advice}".rstrip() if routes else ""
+        return no_such_route(_meant_routes(hints or at_path))
+    routes = _meant_routes(hints)
     return Problem(
         "method_not_allowed",
-        f"Allowed methods: {allowed}.{question}",
+        f"Allowed methods: {allowed}. {describe_nearest_routes(routes)}".rstrip(),
         headers={"Allow": allowed},
-        extensions={"nearestRoutes": routes} if routes else {},
+        extensions={"nearestRoutes": [*routes]} if routes else {},
     )
 
 
-def _right_routes_and_advice(hints: Sequence[RouteHint]) -> tuple[list[str], str]:
-    """Return the methods and paths of the operations that are meant, and the advice on calling them."""
+def _meant_routes(hints: Sequence[RouteHint]) -> dict[str, str]:
+    """Return the methods and paths of the operations that are meant, with the words on calling them."""
     routes = {target.rpartition(":")[2]: f"{method} {path}" for _, method, path, target in ROUTES}
-    return [routes[hint.operation_id] for hint in hints], " ".join(hint.advice for hint in hints if hint.advice)
+    return {routes[hint.operation_id]: hint.usage for hint in hints}

@@ -130,7 +130,9 @@ class Handler(ChaliceRequestHandler):
             self._send_problem(PROBLEMS["DEFAULT_5XX"])
 
     def _send_no_such_route(self) -> None:
-        self._send_problem(no_such_route(find_nearest_routes(self.command, self.path.partition("?")[0])))
+        self._send_problem(
+            no_such_route(dict.fromkeys(find_nearest_routes(self.command, self.path.partition("?")[0]), ""))
+        )
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's
         """Log without queries, because they can contain tokens."""

@@ -40,7 +40,7 @@ def test_a_guessed_route_names_the_operation_to_everybody(api, ada, hint):
     for caller in (None, ada, "broken"):
         answer = api.request(hint.method, to_url(hint.path), caller=caller, json={})
         code = "405 method_not_allowed" if allowed else "404 no_such_route"
-        answer.expect_problem(code, f"Do you mean {ROUTES[hint.operation_id]}?", hint.advice)
+        answer.expect_problem(code, f"Do you mean {ROUTES[hint.operation_id]} {hint.usage}".rstrip() + "?")
         assert answer.json["nearestRoutes"] == [ROUTES[hint.operation_id]]
         assert {name for name in answer.headers.get("Allow", "").split(", ") if name} == (allowed or set())
         assert ("Link" in answer.headers) == (allowed is None)

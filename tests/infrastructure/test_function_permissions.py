@@ -20,6 +20,7 @@ from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.features.admin.migrations.logic.steps import load_reference_data
 from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.notifications.logic.retry_schedule import JITTER_FRACTION, RETRY_SECONDS
+from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity.claims import Profile
@@ -290,7 +291,7 @@ def test_the_workers_may_quarantine_forged_items(appending_handler, tenant, work
     assert reasons == {"not_authentic", "no_entry"}
 
 
-def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(workers, monkeypatch):
+def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(tenant, workers, monkeypatch):
     step = load_reference_data.step
 
     def fail_once(*_: Any) -> None:
@@ -298,7 +299,10 @@ def test_migrate_may_run_migrations_and_repeat_a_step_after_a_conflict(workers, 
         raise ConcurrentModification
 
     monkeypatch.setattr(load_reference_data, "step", fail_once)
-    assert [outcome["state"] for outcome in workers.run_migrations()] == ["applied"]
+    pk = address_partition(tenant.invitation.record["email"])
+    memory_aws.delete_item({"pk": pk, "sk": tenant.invitation.id})
+    assert {outcome["state"] for outcome in workers.run_migrations()} == {"applied"}
+    assert memory_aws.get_item(pk, tenant.invitation.id)
 
 
 def test_the_workers_may_create_and_delete_exports_and_the_api_may_sign_their_urls(tenant, workers, clock, monkeypatch):

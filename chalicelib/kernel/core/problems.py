@@ -6,6 +6,7 @@ Problem                a response: raise it anywhere below the pipeline
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 CODES: Final[Mapping[str, tuple[int, str]]] = {
@@ -51,9 +52,6 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "internal_error": (500, "Something went wrong here"),
     "unavailable": (503, "The service is not available at the moment"),
 }
-
-_LINK_TO_DOCS: Final[Mapping[str, str]] = {"Link": '</docs>; rel="service-doc"'}
-"""The link from an unknown route to the documentation of the API (RFC 8631)."""
 
 MAX_ERRORS: Final = 100
 """Maximum number of errors in one response. All errors of a large body could exceed the size of a response."""
@@ -128,16 +126,27 @@ def invalid_token(advice: str) -> Problem:
     return Problem("not_found", f"The token in the link is not valid. {advice}")
 
 
-def no_such_route(nearest_routes: Sequence[str] = (), advice: str = "") -> Problem:
-    """Return 404 for a path or method that no operation has. `nearest_routes`: what the caller may mean, if known.
+def no_such_route(nearest_routes: Mapping[str, str] = MappingProxyType({})) -> Problem:
+    """Return 404 for a method and path that no operation has. It discloses nothing, because the routes are public.
 
-    It discloses nothing, because the routes are public. `advice` follows the names of the routes.
+    `nearest_routes`: what the caller may mean, if known, as in `describe_nearest_routes`.
     """
-    if not nearest_routes:
-        detail = "No operation has this method and path. The documentation at /docs lists all operations."
-        return Problem("no_such_route", detail, headers=_LINK_TO_DOCS)
-    detail = f"No operation has this method and path. Do you mean {' or '.join(nearest_routes)}? {advice}".strip()
-    return Problem("no_such_route", detail, headers=_LINK_TO_DOCS, extensions={"nearestRoutes": [*nearest_routes]})
+    advice = describe_nearest_routes(nearest_routes) or "The documentation at /docs lists all operations."
+    return Problem(
+        "no_such_route",
+        f"No operation has this method and path. {advice}",
+        headers={"Link": '</docs>; rel="service-doc"'},  # RFC 8631
+        extensions={"nearestRoutes": [*nearest_routes]} if nearest_routes else {},
+    )
+
+
+def describe_nearest_routes(nearest_routes: Mapping[str, str]) -> str:
+    """Return a question that names routes, or an empty text without any.
+
+    `nearest_routes` maps a method and path, such as `GET /platforms`, to the words that follow it in the question.
+    """
+    names = [f"{route} {words}".rstrip() for route, words in nearest_routes.items()]
+    return f"Do you mean {' or '.join(names)}?" if names else ""
 
 
 def unavailable(detail: str, retry_after_seconds: int = 1) -> Problem:

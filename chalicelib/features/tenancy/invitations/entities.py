@@ -1,12 +1,13 @@
 """The stored records of invitations. A token is stored only as its SHA-256."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.tenancy.entities.memberships import ContainerMember, Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.models import InvitableRole, InvitationOut, InvitationStatus
-from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.clock import now, timestamp_ms
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
@@ -108,7 +109,9 @@ class Invitation(Entity):
         """Return the item that lists a pending invitation for the invited person, whatever its organization."""
         if self.outcome:
             return ()
-        return ({"pk": address_partition(self.email), "sk": self.id, "organization_id": self.organization_id},)
+        ttl = math.ceil(timestamp_ms(self.expires_at) / 1000)
+        key = {"pk": address_partition(self.email), "sk": self.id}
+        return ({**key, "organization_id": self.organization_id, "ttl": ttl},)
 
     @property
     def scheduled_task(self) -> ScheduledTask | None:

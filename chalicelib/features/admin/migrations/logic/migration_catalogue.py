@@ -49,7 +49,7 @@ MIGRATIONS: Final = (
     Migration(
         id="0002-invitations-by-address",
         description="List pending invitations by the invited address.",
-        checksum="ddaf3c43a3fb37816d93ecc1edacf310df61542e50c7e17f9f92309bbfdbad24",
+        checksum="4f7963faedc525009841a7f25b4cc8aea87079ed69640ee2bb91ce361f252144",
         module="chalicelib.features.admin.migrations.logic.steps.list_invitations_by_address",
     ),
 )
