@@ -12,7 +12,7 @@ from chalicelib.kernel.storage.entity import Entity
 _MAX_DEPENDENTS_PER_TRANSACTION: Final = 40
 """Dependent records that are removed in the transaction that ends a membership. A task removes the others."""
 
-_MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 12
+_MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 13
 """Writes of a transaction, without those for the log entry, the caller's membership and the idempotent response."""
 
 
