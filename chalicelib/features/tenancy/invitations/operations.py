@@ -120,7 +120,8 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
 def list_invitations(ctx: Context, organization: Organization, query: InvitationsQuery) -> ListPage[InvitationOut]:
     """List the invitations to an organization and to its platforms, in the order in which they were created.
 
-    Admins of a platform who are not admins of the organization see the invitations to their platforms.
+    Admins of a platform who are not admins of the organization see the invitations to their platforms. With `email` or
+    `status`, a page may be short or empty. The list ends when `nextCursor` is null.
     """
     return list_visible_invitations(ctx, organization, ctx.access.descendants, query)
 

@@ -27,10 +27,16 @@ def list_visible_invitations(
     sources = [_invitations_by_platform_index().partition(platform_id=each) for each in ids]
     pk, prefix = Invitation.make_item_key(organization_id=organization.id, id="")
     is_filtered = query.email is not None or query.status is not None
+    scanned_organization_ids: set[str] = set()
+
+    def may_match(item: Item) -> bool:
+        scanned_organization_ids.add(item["organization_id"])
+        # An index may show a former status.
+        return query.email in (None, item["email"]) if sources else _is_match(query, item)
+
     result = table.query_matching(
         sources or [pk],
-        # An index may show a former status.
-        lambda item: query.email in (None, item["email"]) if sources else _is_match(query, item),
+        may_match,
         limit=query.limit,
         max_scanned=max(query.limit, _FILTERED_PAGE_SIZE) if is_filtered else query.limit,
         after=ctx.decode_cursor(query),
@@ -40,7 +46,8 @@ def list_visible_invitations(
     )
     items = table.read_current(result.items) if sources else result.items
     own = [item for item in items if item["organization_id"] == organization.id and _is_match(query, item)]
-    last = result.last_evaluated_key if own else None  # The requested platform may belong to another organization.
+    # The requested platform may belong to another organization.
+    last = result.last_evaluated_key if organization.id in scanned_organization_ids else None
     return ctx.build_page([InvitationOut.of(Invitation.from_item(item)) for item in own], last, query)
 
 
