@@ -21,10 +21,10 @@ from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.execution.pipeline import execute_or_raise_problem
 from chalicelib.kernel.http.client_address import client_address, without_edge_secret
 from chalicelib.kernel.http.fields import UUID_PATTERN
-from chalicelib.kernel.http.request import DEPRECATION_HEADERS, EXPOSED_HEADERS, Request, Response
+from chalicelib.kernel.http.request import DEPRECATION_HEADERS, EXPOSED_HEADERS, LIST_HEADERS, Request, Response
 
 _ALLOWED_REQUEST_HEADERS: Final = (
-    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token"
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, API-Version, Lead-Token, Prefer"
 )
 _PATHS_WITH_HEAD: Final = ("/sites/resolve",)
 """Paths whose GET operation also accepts HEAD. A CDN forwards the method with which a visitor requests a page."""
@@ -127,7 +127,7 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
     path = re.sub(r"{(\w+)}", lambda match: raw_parameters[match[1]], request.path)
     # The gateway ignores a trailing slash.
     full_path, own_path = (request.context.get("path") or path).rstrip("/"), path.rstrip("/")
-    headers = {ascii_lower(name): value for name, value in request.headers.items()}
+    headers = _headers_with_joined_lines(request)
     connection_address = request.context.get("identity", {}).get("sourceIp") or _UNKNOWN_ADDRESS
     return Request(
         method="GET" if request.method == "HEAD" else request.method,
@@ -140,6 +140,14 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
         ip=client_address(headers, connection_address),
         base=full_path.removesuffix(own_path) if full_path.endswith(own_path) else "",
     )
+
+
+def _headers_with_joined_lines(request: ChaliceRequest) -> dict[str, str]:
+    """Return the headers by name in lower case. Chalice has only the last line of a repeated header."""
+    headers = _headers_with_joined_lines(request)
+    lines_by_name = request.to_original_event().get("multiValueHeaders") or {}
+    joined = {ascii_lower(name): ", ".join(lines) for name, lines in lines_by_name.items()}
+    return headers | {name: joined[name] for name in LIST_HEADERS if name in joined}
 
 
 def _decode_and_lowercase_uuid(parameter: str) -> str:

@@ -34,7 +34,12 @@ class Service:
     def at_url(cls, url: str, issuer: Issuer | None = None, transport: httpx.BaseTransport | None = None) -> "Service":
         """Return the service at a URL. Its callers have tokens of the given issuer, or of the development issuer."""
         http = httpx.Client(
-            base_url=url, transport=transport, timeout=_TIMEOUT_SECONDS, trust_env=False, follow_redirects=True
+            base_url=url,
+            headers={"Prefer": "handling=strict"},
+            transport=transport,
+            timeout=_TIMEOUT_SECONDS,
+            trust_env=False,
+            follow_redirects=True,
         )
         return cls(http, (issuer or Issuer()).create_token)
 

@@ -21,6 +21,7 @@ from chalice.local import (
 from uuid_utils import uuid7
 
 from chalicelib.kernel.core.problems import Problem, no_such_route
+from chalicelib.kernel.http.request import LIST_HEADERS
 from infrastructure.gateway import PROBLEMS, response_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
 from local.server.nearest_routes import find_nearest_routes
@@ -121,7 +122,9 @@ class Handler(ChaliceRequestHandler):
         self.headers["Accept"] = "text/html"
 
     def _parse_payload(self) -> tuple[dict[str, str], bytes | None]:
-        return dict(self.headers), read_body(self.headers, self.rfile) or None
+        joined = {name: ", ".join(lines) for name in LIST_HEADERS if (lines := self.headers.get_all(name))}
+        single = {name: value for name, value in self.headers.items() if name.lower() not in joined}
+        return single | joined, read_body(self.headers, self.rfile) or None
 
     def _send_error_response(self, error: LocalGatewayException) -> None:
         if error.CODE == HTTPStatus.FORBIDDEN:

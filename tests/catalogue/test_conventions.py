@@ -67,7 +67,14 @@ def test_every_path_rejects_other_methods_and_responds_to_preflight_requests(api
         assert answer.status == 204, path
         assert split_header(answer.headers["Access-Control-Allow-Methods"]) == {*own_methods, "OPTIONS"}, path
         accepted = split_header(answer.headers["Access-Control-Allow-Headers"].lower())
-        assert {"authorization", "content-type", "idempotency-key", "if-match", "if-none-match"} <= accepted, path
+        assert {
+            "authorization",
+            "content-type",
+            "idempotency-key",
+            "if-match",
+            "if-none-match",
+            "prefer",
+        } <= accepted, path
 
 
 def split_header(value: str) -> set[str]:

@@ -67,6 +67,7 @@ def test_a_response_follows_the_conventions(operation, tenant, monkeypatch):
         **options,
     )
     assert answer.status == operation.success
+    assert answer.headers["Ignored-Parameters"] == "utm_source, sheet"
     if operation.method == "GET":
         assert_only_declared_changes(operation, tenant, before)
         assert is_public(operation) or not is_publicly_cacheable(answer)
@@ -79,6 +80,19 @@ def test_a_response_follows_the_conventions(operation, tenant, monkeypatch):
     assert ("Location" in answer.headers) is operation.succeeds_with_created_or_accepted
     if operation.succeeds_with_created_or_accepted:
         assert_location_of_created_record(operation, tenant, answer)
+
+
+@parametrize_operations()
+def test_strict_handling_rejects_unknown_query_parameters_and_no_others(operation, tenant):
+    before, headers = snapshots.items_by_key(), {"Prefer": "handling=strict"}
+    rejected = call_operation(operation, tenant, query={"utm_source": "post", "sheet": "7"}, headers=headers)
+    assert rejected.validation_errors == dict.fromkeys(("query/utm_source", "query/sheet"), "unknown_parameter")
+    assert snapshots.items_by_key() == before
+    accepted = call_operation(operation, tenant, headers=headers)
+    assert (accepted.status, accepted.headers.get("Ignored-Parameters")) == (operation.success, None)
+    assert {each.headers["Preference-Applied"] for each in (rejected, accepted)} == {"handling=strict"}
+    is_cacheable = "no-store" not in accepted.headers.get("Cache-Control", "no-store")
+    assert ("Prefer" in accepted.headers.get("Vary", "")) is is_cacheable
 
 
 def assert_only_declared_changes(operation: Operation, tenant: TenantFixture, before: snapshots.Snapshot) -> None:

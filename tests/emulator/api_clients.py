@@ -40,7 +40,7 @@ class ApiClient(httpx.Client):
         self.person = Person(name, sub=uuid4())
         self.user_id = str(self.person.sub)
         self.token = token or sign_token(place, self.person)
-        headers = {**place.headers, "Authorization": f"Bearer {self.token}"}
+        headers = {**place.headers, "Authorization": f"Bearer {self.token}", "Prefer": "handling=strict"}
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
         options: Any = {"verify": _TLS, "trust_env": False, "timeout": _TIMEOUT_SECONDS, "limits": limits}
         super().__init__(base_url=place.url, headers=headers, **options)

@@ -221,7 +221,8 @@ def test_an_operation_that_may_redirect_documents_304_and_301():
 
     access = require_garden_role(Role.MEMBER, by_slug=True)
     operation, document = document_operation(get_garden, "get", "/gardens/by-slug/{slug}", access)
-    header_names = {"API-Version", "ETag", "RateLimit", "RateLimit-Policy", "X-Request-Id"}
+    header_names = {"API-Version", "ETag", "Ignored-Parameters", "Preference-Applied"}
+    header_names |= {"RateLimit", "RateLimit-Policy", "X-Request-Id"}
     assert set(operation["responses"]["304"]["headers"]) == header_names
     assert "Location" in operation["responses"]["301"]["headers"]
     assert operation["parameters"][0]["schema"]["pattern"].startswith("^[a-z0-9]")

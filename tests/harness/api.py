@@ -142,12 +142,13 @@ class ApiClient:
         json: Any = None,
         body: bytes | None = None,
         query: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | list[str]] | None = None,
         ip: str = CLIENT_IP,
     ) -> ApiResponse:
         """Send a request and return its response, after checking that the service documents such a response.
 
-        `json` is sent as JSON, `body` unchanged. `query` is appended to the path. `headers` replace the default ones.
+        `json` is sent as JSON, `body` unchanged. `query` is appended to the path. `headers` replace the default ones;
+        a list is sent as several lines.
         A response of 500 fails the test, because no request may cause one.
         """
         url = path + (f"?{urlencode(query, doseq=True)}" if query else "")
@@ -180,8 +181,9 @@ class ApiClient:
     def get_items(self, path: str, **options: Any) -> list[Json]:
         return [item for page in self.get_pages(path, **options) for item in page["items"]]
 
-    def _event(self, method: str, url: str, headers: Mapping[str, str], body: bytes, ip: str) -> Json:
-        event: Json = self._events.create_lambda_event(method, url, dict(headers), b"")
+    def _event(self, method: str, url: str, lines_by_name: Mapping[str, list[str]], body: bytes, ip: str) -> Json:
+        headers = {name: lines[-1] for name, lines in lines_by_name.items()}
+        event: Json = self._events.create_lambda_event(method, url, headers, b"")
         path = event["requestContext"]["path"]
         event["requestContext"] |= {
             "requestId": str(uuid4()),
@@ -189,19 +191,22 @@ class ApiClient:
             "path": STAGE_PATH + path,
             "identity": {"sourceIp": ip},
         }
-        event["headers"] = dict(headers)
+        event["headers"], event["multiValueHeaders"] = headers, dict(lines_by_name)
         event["path"] = path
         event["body"], event["isBase64Encoded"] = _encode_as_gateway(body)
         return event
 
 
-def _headers(caller: Caller | str | None, json_body: Any, extra: Mapping[str, str] | None) -> dict[str, str]:
+def _headers(
+    caller: Caller | str | None, json_body: Any, extra: Mapping[str, str | list[str]] | None
+) -> dict[str, list[str]]:
     headers = {"Host": "atrium.example", "User-Agent": USER_AGENT, "Accept": "*/*"}
     if caller is not None:
         headers["Authorization"] = f"Bearer {caller if isinstance(caller, str) else caller.credential}"
     if json_body is not None:
         headers["Content-Type"] = JSON_MEDIA_TYPE
-    return headers | dict(extra or {})
+    replaced = {**headers, **(extra or {})}
+    return {name: value if isinstance(value, list) else [value] for name, value in replaced.items()}
 
 
 def _body(json_body: Any, body: bytes | None) -> bytes:

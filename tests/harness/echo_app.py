@@ -35,6 +35,12 @@ def _echo() -> Response:
     return _echo_body()
 
 
+@echo.route("/headers", methods=["GET"])
+def _headers() -> Response:
+    assert echo.current_request
+    return _text_response("<{prefer}|{x}>".format_map(echo.current_request.headers))
+
+
 @echo.route("/together", methods=["POST"], content_types=["*/*"])
 def _together() -> Response:
     _PAIR.wait()

@@ -109,6 +109,11 @@ def test_a_missing_path_gets_the_response_of_the_deployed_gateway(connection, he
     assert response.headers["Access-Control-Expose-Headers"] == EXPOSED_HEADERS
 
 
+def test_the_lines_of_a_list_header_are_joined(port):
+    lines = "Prefer: a\r\nX: 1\r\nprefer: b\r\nX: 2\r\nConnection: close\r\n"
+    assert "<a, b|2>" in send_raw(port, f"GET /headers HTTP/1.1\r\n{lines}\r\n")
+
+
 def test_a_chunked_body_is_read_completely_and_the_connection_stays_usable(connection):
     for body in (b"tea", b"", "é".encode() * 100_000):
         chunks = (body[n : n + 4093] for n in range(0, len(body), 4093))

@@ -9,11 +9,13 @@ const applyColorScheme = () => document.documentElement.classList.toggle("dark-m
 dark.addEventListener("change", applyColorScheme);
 applyColorScheme();
 
-// Credentials are sent to this origin only, whatever URL the document or a redirect contains.
-function sameOriginOnly(request) {
+// Credentials are sent to this origin only, whatever URL the document or a redirect contains. Unknown query parameters
+// are rejected instead of ignored.
+function prepareRequest(request) {
   if (new URL(request.url, location.href).origin !== location.origin) {
     throw new Error(`Not sent: ${request.url} is not on this host.`);
   }
+  request.headers = { Prefer: "handling=strict", ...request.headers };
   return request;
 }
 
@@ -52,7 +54,7 @@ addEventListener("DOMContentLoaded", () => {
     persistAuthorization: false,
     queryConfigEnabled: false,
     validatorUrl: null,
-    requestInterceptor: sameOriginOnly,
+    requestInterceptor: prepareRequest,
     syntaxHighlight: { activated: true, theme: dark.matches ? "nord" : "idea" },
   });
 });

@@ -48,6 +48,14 @@ _REQUEST_HEADERS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
             pattern=_ETAGS_PATTERN,
         ),
     ),
+    "Prefer": (
+        "Prefer",
+        _string_header_object(
+            "With `handling=strict` (RFC 7240), a query parameter that the operation does not have is rejected with "
+            "422 instead of ignored. Other preferences have no effect.",
+            examples=["handling=strict"],
+        ),
+    ),
 }
 """Request headers by component name: the name of the header, and its description and schema."""
 
@@ -62,8 +70,15 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     "Idempotency-Replayed": _string_header_object(
         "`true` if this is the stored response of an earlier attempt.", enum=["true"]
     ),
+    "Ignored-Parameters": _string_header_object(
+        "Names of the request's query parameters that the operation does not have, percent-encoded and separated by "
+        "commas. They had no effect. At most 1 KiB, with at most 64 characters of each name."
+    ),
     "Link": _string_header_object('The URL of the next page, if there is one: `<…>; rel="next"`.'),
     "Location": _string_header_object("The URL of the record or of the redirect's target.", format="uri-reference"),
+    "Preference-Applied": _string_header_object(
+        "`handling=strict` if the request had this preference.", enum=["handling=strict"]
+    ),
     "RateLimit": _string_header_object(
         "The remaining requests of each rate limit that applies, and the seconds until it is full again, as a list by "
         "name. Responses without a credential contain the limit of the client's network only once it is exceeded."
@@ -81,6 +96,11 @@ _COMMON_HEADERS: Final = ("API-Version", "RateLimit", "RateLimit-Policy", "X-Req
 def header_references_including_common(*names: str) -> Headers:
     """Return references to some response headers, and to those that every response has or may have."""
     return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({*_COMMON_HEADERS, *names})}
+
+
+def success_header_references(*names: str) -> Headers:
+    """Return references to some response headers, and to those that every response without a problem may have."""
+    return header_references_including_common(*names, "Ignored-Parameters", "Preference-Applied")
 
 
 def build_header_parameters() -> dict[str, Any]:

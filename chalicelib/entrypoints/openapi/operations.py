@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.code_samples import build_curl_sample
 from chalicelib.entrypoints.openapi.examples import example_for_schema
-from chalicelib.entrypoints.openapi.headers import Headers, header_references_including_common
+from chalicelib.entrypoints.openapi.headers import Headers, success_header_references
 from chalicelib.entrypoints.openapi.problems import build_shared_problem_response, problem_references_by_status
 from chalicelib.entrypoints.openapi.record_examples import example_secret_fields, record_default_values_by_alias
 from chalicelib.kernel.http.fields import UUID_PATTERN
@@ -133,7 +133,7 @@ def _header_parameter_objects(operation: Operation) -> list[dict[str, Any]]:
     names = ["IfMatch"] if operation.supports_if_match else []
     names += ["IfNoneMatch"] if has_etag(operation) and operation.method == "GET" else []
     names += ["IdempotencyKey"] if operation.method == "POST" else []
-    shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion"]]
+    shared = [{"$ref": f"#/components/parameters/{name}"} for name in [*names, "ApiVersion", "Prefer"]]
     return [*_record_token_header_parameter_objects(operation), *shared]
 
 
@@ -179,12 +179,12 @@ def _non_problem_responses_by_status(operation: Operation, components: Component
     if has_etag(operation) and operation.method == "GET":
         responses["304"] = {
             "description": "It has not changed. Use your copy.",
-            "headers": header_references_including_common("ETag", *_cache_control_names_if_declared(operation)),
+            "headers": success_header_references("ETag", *_cache_control_names_if_declared(operation)),
         }
     for status in _redirect_statuses(operation):
         responses[str(status)] = {
             "description": "A redirect to the `Location`.",
-            "headers": header_references_including_common("Location"),
+            "headers": success_header_references("Location"),
         }
     return responses
 
@@ -228,7 +228,7 @@ def _success_description(operation: Operation) -> str:
 
 
 def _success_header_references(operation: Operation) -> Headers:
-    return header_references_including_common(
+    return success_header_references(
         *(["ETag"] if has_etag(operation) else []),
         *(operation.deprecation.headers if operation.deprecation else ()),
         *_cache_control_names_if_declared(operation),

@@ -27,11 +27,16 @@ _RESPONSE_NAMES: Final = {
 _HEADERS: Final = {
     401: ("WWW-Authenticate",),
     405: ("Allow",),
+    422: ("Preference-Applied",),
     429: ("Retry-After",),
     503: ("Retry-After",),
 }
-_COMMON_STATUSES: Final = (400, 401, 403, 409, 429, 500, 503)
-"""The statuses of every operation. A GET can be 409 if its response is too large (`kernel/execution/envelope.py`)."""
+_COMMON_STATUSES: Final = (400, 401, 403, 409, 422, 429, 500, 503)
+"""The statuses of every operation.
+
+A GET can be 409 if its response is too large (`kernel/execution/envelope.py`). Every operation can be 422 if the
+request prefers strict handling of unknown query parameters (`kernel/http/query_handling.py`).
+"""
 
 _CODE: Final = re.compile(r"`(\w+)`")
 
@@ -126,7 +131,6 @@ def _implied_statuses(operation: Operation) -> set[int]:
         *([404] if may_be_missing else []),
         *([412] if operation.supports_if_match else []),
         *([413, 415] if takes_body else []),
-        *([422] if takes_body or operation.query_model else []),
     }
 
 

@@ -109,11 +109,11 @@ class Problem(Exception):
 class ValidationProblem(Problem):
     """422 with all errors of the request, or with the first `MAX_ERRORS`."""
 
-    def __init__(self, errors: Sequence[FieldError]) -> None:
-        """Initialize the problem from at least one error."""
+    def __init__(self, errors: Sequence[FieldError], headers: Mapping[str, str] | None = None) -> None:
+        """Initialize the problem from at least one error, with further headers of the response."""
         count = "One field is" if len(errors) == 1 else f"{len(errors)} fields are"
         shown = "errors" if len(errors) <= MAX_ERRORS else f"errors for the first {MAX_ERRORS}"
-        super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MAX_ERRORS])
+        super().__init__("validation_failed", f"{count} not valid; see {shown}.", errors[:MAX_ERRORS], headers or {})
 
 
 def not_found() -> Problem:

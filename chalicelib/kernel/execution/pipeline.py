@@ -18,8 +18,8 @@ from chalicelib.kernel.execution import conditions, envelope
 from chalicelib.kernel.execution.context import Context, ExternalEffect
 from chalicelib.kernel.execution.idempotency import IdempotentRequest
 from chalicelib.kernel.execution.rate_limit_subjects import RateLimitUsage
-from chalicelib.kernel.http import validation
-from chalicelib.kernel.http.models import Output, Patch, RecordOutput
+from chalicelib.kernel.http import query_handling, validation
+from chalicelib.kernel.http.models import Output, Patch, Query, RecordOutput
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity import last_used
 from chalicelib.kernel.operations.operation import Operation
@@ -66,7 +66,12 @@ def _count_and_run(operation: Operation, request: Request) -> Response:
         usage.count_or_refund_failure_adding_headers(problem)
         raise
     usage.add_rate_limit_headers(response)
+    query_handling.add_query_handling_headers(response, request, _unknown_query_parameters(operation, request))
     return response
+
+
+def _unknown_query_parameters(operation: Operation, request: Request) -> list[str]:
+    return validation.unknown_query_parameters(operation.query_model, operation.body_model, request)
 
 
 def _authorize_and_run_with_retries(operation: Operation, request: Request, usage: RateLimitUsage) -> Response:
@@ -235,8 +240,10 @@ def _record_or_container_to_change(operation: Operation, access: Access) -> Enti
 def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
     operation = ctx.operation
     parsed: dict[str, Any] = {}
+    unknown_names = _unknown_query_parameters(operation, ctx.request)
+    rejected_names = unknown_names if query_handling.has_strict_handling(ctx.request) else ()
+    query = validation.validate_query(operation.query_model or Query, ctx.request, rejected_names)
     if operation.query_model:
-        query = validation.validate_query(operation.query_model, ctx.request)
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
         body = validation.validate_body(

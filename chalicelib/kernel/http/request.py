@@ -13,13 +13,16 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 _QUALITY: Final = re.compile(r";\s*q=([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 
 EXPOSED_HEADERS: Final = (
-    "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, "
-    "Retry-After, WWW-Authenticate, X-Request-Id"
+    "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Ignored-Parameters, Link, Location, "
+    "Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
 )
 """Response headers that browsers expose to pages of other origins (CORS)."""
 
 DEPRECATION_HEADERS: Final = ("Deprecation", "Sunset")
 """Further headers to expose, which only responses of deprecated operations have."""
+
+LIST_HEADERS: Final = ("accept", "if-match", "if-none-match", "prefer")
+"""Request headers that are lists. Several lines of one are equal to one line with commas (RFC 9110, section 5.3)."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.http.forms import FORMS, parse_form
 from chalicelib.kernel.http.models import Input, Patch, Query
+from chalicelib.kernel.http.query_handling import STRICT_HANDLING_APPLIED
 from chalicelib.kernel.http.request import Request
 
 M = TypeVar("M", bound=Input)
@@ -86,13 +87,37 @@ def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
         raise ValidationProblem([_to_field_error(e, pointer) for e in error.errors(include_url=False)]) from None
 
 
-def validate_query(model: type[Query], request: Request) -> Query:
-    """Return the request's query as its model, with the last of repeated parameters. Raises ValidationProblem."""
+def validate_query(model: type[Query], request: Request, rejected_names: Sequence[str] = ()) -> Query:
+    """Return the request's query as its model, with the last of repeated parameters.
+
+    Raises ValidationProblem with every error, including one for each of `rejected_names`: unknown parameters of a
+    request that prefers strict handling.
+    """
     query_values = {name: values[-1] for name, values in request.query.items() if values}
+    errors = [_unknown_parameter_error(name, model) for name in rejected_names]
+    headers = STRICT_HANDLING_APPLIED if rejected_names else {}
     try:
-        return model.model_validate(query_values)
+        query = model.model_validate(query_values)
     except ValidationError as error:
-        raise ValidationProblem([_to_field_error(e, "query") for e in error.errors(include_url=False)]) from None
+        errors += [_to_field_error(e, "query") for e in error.errors(include_url=False)]
+        raise ValidationProblem(errors, headers) from None
+    if errors:
+        raise ValidationProblem(errors, headers)
+    return query
+
+
+def unknown_query_parameters(query: type[Query] | None, body: type[Input] | None, request: Request) -> list[str]:
+    """Return the names of the request's query parameters that an operation neither has nor rejects as misplaced."""
+    known_names = {*(_public_field_names(query) if query else ()), *(_field_pointers_by_name(body) if body else ())}
+    return [name for name in request.query if name not in known_names]
+
+
+def _unknown_parameter_error(name: str, model: type[Query]) -> FieldError:
+    known_names = ", ".join(sorted(_public_field_names(model)))
+    advice = f"It has: {known_names}." if known_names else "It has none."
+    return FieldError(
+        _build_error_pointer([name], "query"), "unknown_parameter", f"The operation has no such parameter. {advice}"
+    )
 
 
 def is_valid_query(model: type[Query] | None, request: Request) -> bool:

@@ -68,6 +68,61 @@ def test_the_last_of_repeated_parameters_counts(api, organization, ada):
     assert len(response.json["items"]) == 2
 
 
+class TestUnknownQueryParameters:
+    @pytest.fixture
+    def list_members(self, api, organization, ada):
+        return lambda query, **options: api.get(f"{organization.path}/members", caller=ada, query=query, **options)
+
+    @pytest.mark.parametrize(
+        "prefer",
+        [
+            *(
+                "handling=strict",
+                'HANDLING = "Strict"',
+                "handling=strict; wait=5",
+                'x="a, \\"b", ,handling=strict,wait=1',
+            ),
+            ["return=minimal", "handling=strict", "handling=lenient"],
+        ],
+    )
+    def test_strict_handling_rejects_them_with_all_other_errors_of_the_query(self, list_members, prefer):
+        response = list_members({"role": "admin", "limit": 0}, headers={"Prefer": prefer})
+        assert response.validation_errors == {"query/role": "unknown_parameter", "query/limit": "out_of_range"}
+        assert response.json["errors"][0]["detail"].endswith(" It has: cursor, limit.")
+        assert response.headers["Preference-Applied"] == "handling=strict"
+
+    @pytest.mark.parametrize(
+        "prefer",
+        [
+            *("", "handling", "handling=lenient", "handling=stricter", "strict", "respond-async", "x; handling=strict"),
+            *(
+                'x="handling=strict, y"',
+                'x="a, handling=strict',
+                "handling=lenient, handling=strict",
+                "handling=strict x",
+            ),
+        ],
+    )
+    def test_other_preferences_have_no_effect(self, list_members, prefer):
+        response = list_members({"role": "admin"}, headers={"Prefer": prefer}).expect(200)
+        assert response.headers["Ignored-Parameters"] == "role"
+        assert "Preference-Applied" not in response.headers
+
+    def test_their_names_are_encoded_and_limited(self, list_members):
+        def ignored_parameters(*names: str) -> str:
+            return str(list_members(dict.fromkeys(names, "1")).headers["Ignored-Parameters"])
+
+        encoded = "filter%5Brole%5D, a%2Cb, %C3%BC%0D%0ASet-Cookie%3A%20x"
+        assert ignored_parameters("filter[role]", "a,b", "", "ü\r\nSet-Cookie: x") == encoded
+        assert ignored_parameters("😀" * 100, "x") == "%F0%9F%98%80" * 64 + ", x"
+        assert len(ignored_parameters(*(f"{n}-name" for n in range(200)))) in range(1000, 1025)
+
+    def test_a_field_of_the_body_is_misplaced_and_not_unknown(self, api, organization, ada):
+        for preference in ({}, {"Prefer": "handling=strict"}):
+            response = api.patch(f"{organization.path}?name=Mills", caller=ada, json={}, headers=preference)
+            assert response.validation_errors == {"query/name": "misplaced"}
+
+
 @pytest.mark.parametrize("version", ["2026-11-19", "1", "", "latest", "2026-11-20, 2026-11-20"])
 def test_only_the_current_version_is_accepted_even_without_a_credential(api, version):
     assert API_VERSION == "2026-11-20"
