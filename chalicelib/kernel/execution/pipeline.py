@@ -247,7 +247,11 @@ def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
         body = validation.validate_body(
-            operation.body_model, ctx.request, _value_to_patch(operation, target), accepts_form=operation.accepts_form
+            operation.body_model,
+            ctx.request,
+            _value_to_patch(operation, target),
+            accepts_form=operation.accepts_form,
+            is_required=operation.requires_body,
         )
         if operation.body_model:
             validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)

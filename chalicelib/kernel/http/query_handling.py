@@ -12,7 +12,9 @@ STRICT_HANDLING_APPLIED: Final[Mapping[str, str]] = {"Preference-Applied": "hand
 """The header of responses to requests with `Prefer: handling=strict` (RFC 7240, section 3)."""
 
 _MAX_HEADER_BYTES: Final = 1024
+"""Maximum size of `Ignored-Parameters`. Names beyond it are omitted."""
 _MAX_LISTED_NAME_CHARACTERS: Final = 64
+"""Maximum length of a name in `Ignored-Parameters`. A longer name is cut."""
 
 _WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
@@ -53,7 +55,7 @@ def add_query_handling_headers(response: Response, request: Request, ignored_nam
 def _encode_names_within_limit(names: Iterable[str]) -> str:
     """Return the names of query parameters, percent-encoded as in a URL and separated by commas.
 
-    Names are cut after 64 characters. Only the first ones are listed if all would take more than 1 KiB.
+    Long names are cut. Of many names, only the first ones are returned.
     """
     value = ""
     for name in filter(None, names):

@@ -58,17 +58,26 @@ class _NoBody(Input):
 
 
 def validate_body(
-    model: type[Input] | None, request: Request, public_record: Mapping[str, Any] | None, *, accepts_form: bool = False
+    model: type[Input] | None,
+    request: Request,
+    public_record: Mapping[str, Any] | None,
+    *,
+    accepts_form: bool = False,
+    is_required: bool = False,
 ) -> Input:
     """Return the request's body as its model.
 
     `public_record`: the record as the caller sees it, to which a merge patch applies. `accepts_form`: whether the body
-    can be an HTML form.
+    can be an HTML form. `is_required`: whether a missing body is an error. Otherwise it is equal to `{}`.
 
     Raises Problem `payload_too_large`, `unsupported_media_type`, `malformed_json` or `validation_failed`.
     """
     model = model or _NoBody
-    raw = _json_body_bytes(request, accepts_form=accepts_form) or b"{}"
+    body = _json_body_bytes(request, accepts_form=accepts_form)
+    if is_required and not body:
+        detail = "The body is missing. Send the fields to change as JSON, or {} to change nothing."
+        raise Problem("malformed_json", detail)
+    raw = body or b"{}"
     if b"NaN" in raw or b"Infinity" in raw:
         _parse_json(raw)  # Pydantic accepts these words as numbers, but JSON does not (RFC 8259, section 6).
     try:

@@ -11,12 +11,13 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from chalicelib.kernel.http.fields import SLUG_PATTERN
-from chalicelib.kernel.http.models import Input, Output, Query
+from chalicelib.kernel.http.models import Input, Output, Patch, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import AccessRule, Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.results import ListPage
+from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
 from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
 
@@ -115,6 +116,19 @@ class Operation:
             and self.method != "GET"
         )
         return changes and bool(self.record_types_by_parameter or isinstance(self.access, RequireRole))
+
+    @property
+    def requires_body(self) -> bool:
+        """Whether a missing body is an error, and not equal to `{}`.
+
+        This applies to a merge patch of the whole record at the path, where a missing body is probably a mistake.
+        Memberships are an exception, because their operations may also create the membership.
+        """
+        is_record_patch = (
+            self.body_model is not None and issubclass(self.body_model, Patch) and not self.body_model.part
+        )
+        changes_membership = any(issubclass(each, Membership) for each in self.record_types_by_parameter.values())
+        return is_record_patch and self.path.endswith("}") and not changes_membership
 
     @property
     def returns_record_in_path(self) -> bool:
