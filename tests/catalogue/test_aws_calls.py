@@ -59,6 +59,10 @@ MAX_READS: Final = {
     "erase_person": 3,
     # The platform's modules and the space's overrides in parallel.
     "list_effective_modules": 3,
+    "list_module_overrides": 3,
+    "get_module_override": 3,
+    "set_module_override": 3,
+    "replace_module_overrides": 3,
     # The sets of the platform, two sets of the space and the caller's access to the space, in parallel.
     "resolve_platform_config": 5,
     # The page, its parts and its ancestors, then the record of its parent, which counts its children.

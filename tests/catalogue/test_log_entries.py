@@ -20,6 +20,9 @@ from tests.harness.parametrize_operations import parametrize_operations
 GENERATED_FIELDS: Final = {"downloadUrl": None}
 """Fields that are generated for each read, which entries do not contain."""
 
+DERIVED_FIELDS: Final = ("effective",)
+"""Fields that follow from other records, too. Entries do not contain them."""
+
 KEY_FIELDS: Final = ("moduleId", "capabilityKey", "projectBlockId", "slug")
 """The fields that identify the items of a record set."""
 
@@ -52,7 +55,7 @@ def compared_fields(record: Json) -> Json:
 def read_record(tenant: TenantFixture, path: str) -> Json | None:
     """Return the record or record set at a path as the owner or an operator sees it, or None.
 
-    Fields that are generated for each read are replaced.
+    Fields that are generated for each read are replaced, and those that follow from other records are left out.
     """
     answer = tenant.api.get(path, caller=tenant.people.owner)
     if answer.status in (403, 404):
@@ -60,8 +63,12 @@ def read_record(tenant: TenantFixture, path: str) -> Json | None:
     if answer.status != 200:
         return None
     if "nextCursor" in answer.json:
-        return {"items": answer.json["items"]}
-    return {name: GENERATED_FIELDS.get(name, value) for name, value in answer.json.items()}
+        return {"items": [without_derived_fields(item) for item in answer.json["items"]]}
+    return {name: GENERATED_FIELDS.get(name, value) for name, value in without_derived_fields(answer.json).items()}
+
+
+def without_derived_fields(record: Json) -> Json:
+    return {name: value for name, value in record.items() if name not in DERIVED_FIELDS}
 
 
 OPERATIONS_WITH_UNREADABLE_RECORDS: Final = frozenset({"unsubscribe"})

@@ -1,19 +1,23 @@
 """The effective modules of a space follow from the catalogue, the platform and the space."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
-from chalicelib.features.platforms.modules.logic import (
+from chalicelib.features.platforms.modules.logic.effective_modules import (
     configured_modules,
     deep_merge,
     effective_modules,
-    states_of_changed_modules,
 )
+from chalicelib.features.platforms.modules.logic.module_changes import states_of_changed_modules
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE, ModuleDefinition
 from chalicelib.features.platforms.modules.models.schemas import ModuleChange
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id_and_time_fields
+from chalicelib.kernel.core.problems import Problem
 
 NAMES = tuple("abcdefgh")
 CATALOGUE_NAMES = NAMES[:6]
@@ -37,7 +41,12 @@ states = st.fixed_dictionaries(
     {"enabled": st.none() | st.booleans(), "locked": st.booleans(), "settings": settings_values}
 )
 overrides = st.fixed_dictionaries({"enabled": st.booleans(), "settings": settings_values})
-platforms = st.dictionaries(names, states, max_size=8)
+own_states = st.builds(dict, states, depends_on=st.lists(names, max_size=2, unique=True))
+catalogue_states = st.dictionaries(st.sampled_from(CATALOGUE_NAMES), states, max_size=6)
+platforms = st.dictionaries(st.sampled_from(NAMES[6:]), own_states, max_size=2).flatmap(
+    lambda own: catalogue_states.map(lambda known: known | own)
+)
+"""The settings of a platform's modules. Those of its own can depend on others, too."""
 spaces = st.dictionaries(names, overrides, max_size=8)
 
 
@@ -79,9 +88,15 @@ def test_every_module_is_consistent_with_its_source(catalogue, platform, space):
             case "dependency":
                 assert not module.enabled
                 assert override["enabled"] if override_applies else enabled_by_platform
+        definition = catalogue.get(name)
+        assert [*module.depends_on] == [
+            *(definition.depends_on if definition else (platform_state or {}).get("depends_on", ()))
+        ]
         disabled = [other for other in module.depends_on if other not in modules or not modules[other].enabled]
-        assert list(module.blocked_by) == (disabled if module.source == "dependency" else [])
-        assert bool(module.blocked_by) is (module.source == "dependency")
+        is_ineffective = override is not None and not override_applies
+        reasons = ["locked" if exists else "unknown_module"] if is_ineffective else []
+        assert list(module.blocked_by) == reasons + (disabled if module.source == "dependency" else [])
+        assert disabled or module.source != "dependency"
         assert not (module.enabled and disabled)
         base = (platform_state or {}).get("settings", {})
         assert module.settings == deep_merge(base, override["settings"] if override_applies else {})
@@ -107,7 +122,10 @@ def test_a_locked_module_is_equal_in_every_space_and_at_the_platform(catalogue, 
     locked = {name: {**state, "locked": True} for name, state in platform.items()}
     everything = {**{name: {"enabled": True, "locked": True, "settings": {}} for name in catalogue}, **locked}
     in_space, at_platform = resolve_modules(catalogue, everything, space), resolve_modules(catalogue, everything, {})
-    assert {name: in_space[name] for name in at_platform} == at_platform
+    for name, module in at_platform.items():
+        reasons = ["locked"] if name in space else []
+        assert in_space[name] == replace(module, blocked_by=in_space[name].blocked_by)
+        assert [*in_space[name].blocked_by] == [*reasons, *module.blocked_by]
     assert not any(in_space[name].enabled for name in in_space.keys() - at_platform.keys())
 
 
@@ -147,3 +165,39 @@ def test_changes_are_applied_and_idempotent(platform, requested):
     stored = {name: state.to_stored_fields_with_defaults() for name, state in changed_states.items() if state}
     after = {module.module_id: module for module in build_modules(PlatformModule, stored)}
     assert states_of_changed_modules(after, changes) == changed_states
+
+
+RESET = {"enabled": None, "locked": None, "settings": None}
+own_ids = st.sampled_from("abc")
+dependencies = st.lists(st.sampled_from(["a", "b", "c", "feed"]), max_size=2)
+
+
+def with_indirect_dependencies(ids, dependencies_by_id):
+    found = set(ids)
+    while new := {each for name in found for each in dependencies_by_id.get(name, ())} - found:
+        found |= new
+    return found
+
+
+@given(st.lists(st.dictionaries(own_ids, st.none() | dependencies, min_size=1), max_size=6))
+def test_dependencies_exist_and_have_no_cycle(requests):
+    stored = {}
+    for request in requests:  # A module without a list is removed.
+        after = {name: module.depends_on for name, module in stored.items()} | request
+        after = {name: ids for name, ids in after.items() if ids is not None}
+        exist = all(each in after or each == "feed" for ids in after.values() for each in ids)
+        has_cycle = any(name in with_indirect_dependencies(ids, after) for name, ids in after.items())
+        fields_by_name = {name: RESET if ids is None else {"dependsOn": ids} for name, ids in request.items()}
+        changes = [ModuleChange.model_validate({"moduleId": name, **fields}) for name, fields in fields_by_name.items()]
+        if has_cycle or not exist:
+            with pytest.raises(Problem) as rejected:
+                states_of_changed_modules(stored, changes)
+            assert rejected.value.code == ("cycle" if exist else "validation_failed")
+            continue
+        states = states_of_changed_modules(stored, changes)
+        new = {name: state.to_stored_fields_with_defaults() for name, state in states.items() if state}
+        unchanged = {name: module for name, module in stored.items() if name not in states}
+        stored = unchanged | {module.module_id: module for module in build_modules(PlatformModule, new)}
+        assert {name: {*module.depends_on} for name, module in stored.items()} == {
+            n: {*ids} for n, ids in after.items()
+        }

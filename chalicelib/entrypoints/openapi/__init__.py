@@ -29,8 +29,8 @@ response is 422 instead. Send this preference, so that a misspelled filter can't
 
 **Changes.** PATCH is JSON Merge Patch: null clears a field, and omitted fields stay as they are. `{}` changes nothing.
 In all other bodies null is the same as an omitted field. If you send the `ETag` of a record as `If-Match`, and the
-record has changed since, the response is 412. A POST with an `Idempotency-Key` can be repeated safely. Every change makes one entry in the
-organization's audit log, and one event.
+record has changed since, the response is 412. A POST with an `Idempotency-Key` can be repeated safely. Every change
+makes one entry in the organization's audit log, and one event.
 
 **The audit log** is a Merkle tree (RFC 6962) with a signed head. Store its checkpoints: with one, the script
 [verify.py](docs/verify.py) proves without the service that an export of the log was not altered.

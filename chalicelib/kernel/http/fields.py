@@ -277,6 +277,11 @@ Email = Annotated[
 ]
 
 
+def deduplicate(values: list[str]) -> list[str]:
+    """Return the values in their order, each once."""
+    return list(dict.fromkeys(values))
+
+
 def unique_by(field_name: str) -> AfterValidator:
     """Return the validator that rejects list elements whose field `field_name` repeats that of an earlier element."""
 

@@ -22,9 +22,9 @@ def send_requests(api, platform, space):
     def send_requests(chosen_id: str) -> dict[str, ApiResponse]:
         item = {"id": chosen_id, "label": "All", "type": "group"}
         requests: list[tuple[str, str, Json]] = [
+            ("PATCH", f"{platform.path}/modules", {"modules": [{"moduleId": chosen_id}]}),
             ("POST", f"{space.path}/capabilities", {"capabilityKey": chosen_id}),
             ("POST", f"{space.path}/module-overrides", {"moduleId": chosen_id}),
-            ("PATCH", f"{platform.path}/modules", {"modules": [{"moduleId": chosen_id}]}),
             ("PATCH", f"{platform.path}/project-blocks", {"projectBlocks": [{"projectBlockId": chosen_id}]}),
             ("PATCH", f"{platform.path}/navigation", {"items": [item]}),
             ("PATCH", f"{platform.path}/home", {"blocks": [{"id": chosen_id, "type": chosen_id}]}),

@@ -12,6 +12,7 @@ from tests.harness.platforms import PlatformClient, SpaceClient, add_platform_me
 
 CATALOGUE_IDS = list(MODULE_CATALOGUE)
 DEFAULT_FIELDS = {"enabled": True, "locked": False, "settings": {}, "dependsOn": []}
+OFF = {"enabled": False, "locked": False}
 RESET = {"enabled": None, "locked": None, "settings": None}
 
 
@@ -80,6 +81,88 @@ class TestUpdatePlatformModules:
         assert (entry["data"]["version"], entry["data"]["items"]) == (3, [*after.values()])
 
 
+class TestDependencies:
+    def test_a_module_is_off_in_spaces_where_one_of_its_dependencies_is_off(self, platform, space, entries):
+        own = {"moduleId": "wiki", "dependsOn": ["feed", "notes", "feed"]}
+        assert change_modules(platform, own, {"moduleId": "notes"})["wiki"]["dependsOn"] == ["feed", "notes"]
+        assert entries()[0]["data"]["items"][-2]["dependsOn"] == ["feed", "notes"]
+        change_modules(platform, {"moduleId": "notes", "dependsOn": ["events"]})
+        override = {"moduleId": "events", "enabled": False}
+        assert space.post("/module-overrides", override).json["effective"] == {**OFF, "blockedBy": []}
+        modules = {module["moduleId"]: module for module in space.get("/effective-modules").json["items"]}
+        blocked = {name: module["blockedBy"] for name, module in modules.items() if module["source"] == "dependency"}
+        assert blocked == {"wiki": ["notes"], "notes": ["events"]}
+        assert not modules["wiki"]["enabled"]
+        assert platform.get("/config").json["modules"][-2]["enabled"], "the platform itself has no override"
+        override = space.post("/module-overrides", {"moduleId": "wiki"}).json
+        assert (override["enabled"], override["effective"]) == (True, {**OFF, "blockedBy": ["notes"]})
+        change_modules(platform, {"moduleId": "notes", "dependsOn": None}, {"moduleId": "wiki", "locked": True})
+        (_, override) = space.get("/module-overrides").json["items"]
+        assert override["effective"] == {"enabled": True, "locked": True, "blockedBy": ["locked"]}
+
+    @pytest.mark.parametrize(
+        ("changes", "errors"),
+        [
+            ([{"moduleId": "wiki", "dependsOn": ["feed", "gone"]}], {"/modules/0/dependsOn/1": "unknown"}),
+            ([{"moduleId": "feed", "dependsOn": ["events"]}], {"/modules/0/dependsOn": "read_only"}),
+            ([{"moduleId": "x", "dependsOn": ["locked"]}], {"/modules/0/dependsOn/0": "malformed"}),
+            ([{"moduleId": "x", "dependsOn": [f"m{n}" for n in range(21)]}], {"/modules/0/dependsOn": "too_many"}),
+            ([{"moduleId": "notes", **RESET}], {"/modules/0": "has_dependents"}),
+            (
+                [{"moduleId": "notes", **RESET}, {"moduleId": "maps", "dependsOn": ["notes"]}],
+                {"/modules/0": "has_dependents", "/modules/1/dependsOn/0": "unknown"},
+            ),
+        ],
+    )
+    def test_a_dependency_must_exist_and_only_own_modules_can_declare_one(self, platform, changes, errors):
+        before = change_modules(platform, {"moduleId": "wiki", "dependsOn": ["notes"]}, {"moduleId": "notes"})
+        assert patch_modules(platform, *changes).validation_errors == errors
+        assert list_modules(platform) == before
+
+    def test_what_a_caller_has_read_can_be_sent_back_and_dependents_removed_with_their_dependency(self, platform):
+        modules = change_modules(platform, {"moduleId": "wiki", "dependsOn": ["notes"]}, {"moduleId": "notes"})
+        read = [{name: module[name] for name in ("moduleId", "dependsOn")} for module in modules.values()]
+        assert change_modules(platform, *read)["wiki"] == modules["wiki"]
+        assert list(change_modules(platform, {"moduleId": "notes", **RESET}, {"moduleId": "wiki", **RESET})) == (
+            CATALOGUE_IDS
+        )
+
+    @pytest.mark.parametrize(
+        ("dependencies", "cycle"),
+        [
+            ({"wiki": ["wiki"]}, "wiki → wiki"),
+            ({"wiki": ["notes"], "notes": ["maps"]}, "maps → wiki → notes → maps"),
+            ({"maps": [], "wiki": ["maps", "notes"], "notes": ["wiki"]}, "wiki → notes → wiki"),
+        ],
+    )
+    def test_a_cycle_is_rejected(self, platform, dependencies, cycle):
+        before = change_modules(platform, {"moduleId": "wiki"}, {"moduleId": "maps", "dependsOn": ["wiki"]})
+        changes = [{"moduleId": name, "dependsOn": ids} for name, ids in dependencies.items()]
+        response = patch_modules(platform, *changes)
+        assert response.status_and_code == "409 cycle"
+        names = set(cycle.split(" → "))
+        assert names == set(response.json["detail"].partition(": ")[2].partition(".")[0].split(" → "))
+        assert list_modules(platform) == before
+
+
+def test_an_override_that_the_platform_blocks_shows_its_effect_but_not_in_the_log(platform, space, entries):
+    change_modules(platform, {"moduleId": "feed", "enabled": False, "locked": True})
+    overrides = {
+        "feed": {**OFF, "locked": True, "blockedBy": ["locked"]},
+        "wiki": {**OFF, "blockedBy": ["unknown_module"]},
+    }
+    for module_id, effective in overrides.items():
+        override = space.post("/module-overrides", {"moduleId": module_id}).expect(201).json
+        assert override["effective"] == effective
+        assert entries()[0]["data"] == {name: value for name, value in override.items() if name != "effective"}
+        assert space.get(f"/module-overrides/{module_id}").json == override
+    replaced = space.put("/module-overrides", {"overrides": [{"moduleId": name} for name in overrides]}).json
+    assert replaced == space.get("/module-overrides").json
+    assert {override["moduleId"]: override["effective"] for override in replaced["items"]} == overrides
+    modules = {module["moduleId"]: module for module in space.get("/effective-modules").json["items"]}
+    assert {name: {field: modules[name][field] for field in OFF | {"blockedBy": []}} for name in overrides} == overrides
+
+
 def test_a_space_has_the_modules_of_its_platform_with_its_overrides(platform, other_platform, space, new_space):
     def list_effective(of: SpaceClient = space) -> dict[str, Json]:
         listed = of.get("/effective-modules").json
@@ -103,7 +186,7 @@ def test_a_space_has_the_modules_of_its_platform_with_its_overrides(platform, ot
     change_modules(platform, {"moduleId": "feed", "enabled": True, "locked": True}, {"moduleId": "wiki"})
     effective = list_effective()
     locked = {"source": "platform", "locked": True, "settings": {"a": {"b": 1}, "c": [1]}}
-    assert effective["feed"] == {**feed, **locked, "blockedBy": []}
+    assert effective["feed"] == {**feed, **locked, "blockedBy": ["locked"]}
     assert (effective["wiki"]["enabled"], effective["wiki"]["source"]) == (True, "space")
 
 

@@ -68,7 +68,7 @@ class TestGetPageByPath:
     def test_is_cacheable_for_a_minute_and_varies_by_caller(self, api, site, pages):
         answer = get_page_by_path(api, site, "/")
         assert answer.headers["Cache-Control"] == "public, max-age=60"
-        assert answer.headers["Vary"] == "Accept, Authorization"
+        assert answer.headers["Vary"] == "Accept, Authorization, Prefer"
         pages.republish("Welcome", title="Hello")
         assert get_page_by_path(api, site, "/").etag != answer.etag
 

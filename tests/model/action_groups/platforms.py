@@ -13,7 +13,7 @@ _theme = optional_fields(
     mode=st.sampled_from([None, "dark"]), logoUrl=st.sampled_from([None, "https://example.com/logo.svg"])
 )
 _items = st.lists(st.sampled_from(["start", "about", "more"]), unique=True, max_size=3)
-_module_ids = ("events", "feed", "wiki")
+_module_fields = optional_fields(enabled=st.booleans(), locked=st.booleans())
 
 
 @action(
@@ -100,8 +100,12 @@ def _update_appearance(
 
 @action(
     platform=record_index,
-    module_changes=st.dictionaries(
-        st.sampled_from(_module_ids), optional_fields(enabled=st.booleans(), locked=st.booleans()), max_size=2
+    module_changes=optional_fields(
+        events=_module_fields,
+        feed=_module_fields,
+        wiki=optional_fields(
+            enabled=st.booleans(), locked=st.booleans(), dependsOn=st.sampled_from([[], ["feed"], ["events", "feed"]])
+        ),
     ),
 )
 def update_platform_modules(run: ModelRun, by: Sender, record: ModelRecord, module_changes: dict[str, Json]) -> None:
@@ -110,7 +114,7 @@ def update_platform_modules(run: ModelRun, by: Sender, record: ModelRecord, modu
         modules, default = record.internal["modules"], {"enabled": True, "locked": False}
         for module, fields in module_changes.items():
             state = {**modules.get(module, default), **fields}
-            if state != default or module in modules or module not in _module_ids[:2]:
+            if state != default or module in modules or module == "wiki":
                 modules[module] = state
         items_by_module = {item["moduleId"]: item for item in response.json["items"]}
         for module, state in modules.items():

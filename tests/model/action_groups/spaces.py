@@ -156,6 +156,7 @@ def set_module_override(run: ModelRun, by: Sender, record: ModelRecord, key: str
     if response := run.request(by, "set_module_override", record, body):
         assert body.items() <= response.json.items()
         record.internal["overrides"][key] = enabled
+        assert response.json["effective"] == _expected_effect(record, key)
         _apply_added_item(run, by, "set_module_override", record, response.json["id"])
 
 
@@ -169,16 +170,26 @@ def replace_module_overrides(run: ModelRun, by: Sender, record: ModelRecord, key
 
 @action(space=record_index)
 def list_effective_modules(run: ModelRun, by: Sender, record: ModelRecord) -> None:
-    """Check the modules of a space: overrides replace the platform's setting unless that is locked or missing."""
     if response := run.request(by, "list_effective_modules", record, query={"limit": 100}):
-        platform_modules, overrides = record.parent.internal["modules"], record.internal["overrides"]
         for item in response.json["items"]:
-            module = item["moduleId"]
-            state = platform_modules.get(module, {"enabled": module != "chat", "locked": False})
-            is_unavailable = module not in platform_modules and module in ("chat", "video-calls", "wiki")
-            is_overridden = module in overrides and not state["locked"]
-            expected = overrides[module] if is_overridden else state["enabled"]
-            assert item["enabled"] == (expected and not is_unavailable), item
+            assert _expected_effect(record, item["moduleId"]).items() <= item.items()
+
+
+def _expected_effect(space: ModelRecord, module: str) -> Json:
+    """Return the expected state of a module in a space.
+
+    An override replaces the platform's setting unless that is locked or missing. A module needs its dependencies.
+    """
+    modules, overrides = space.parent.internal["modules"], space.internal["overrides"]
+    if module not in modules and module in ("chat", "video-calls", "wiki"):
+        return {"enabled": False, "locked": False, "blockedBy": ["unknown_module"]}
+    state = modules.get(module, {"enabled": True, "locked": False})
+    is_overridden = module in overrides and not state["locked"]
+    enabled = overrides[module] if is_overridden else state["enabled"]
+    reasons = ["locked"] if module in overrides and state["locked"] else []
+    dependencies = state.get("dependsOn", ()) if enabled else ()
+    disabled = [each for each in dependencies if not _expected_effect(space, each)["enabled"]]
+    return {"enabled": enabled and not disabled, "locked": state["locked"], "blockedBy": reasons + disabled}
 
 
 def _apply_added_item(run: ModelRun, by: Sender, operation: str, space: ModelRecord, target: str) -> None:

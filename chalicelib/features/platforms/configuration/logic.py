@@ -8,7 +8,7 @@ from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.models.schemas import PlatformSummary
 from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
-from chalicelib.features.platforms.modules.logic import configured_modules, effective_modules
+from chalicelib.features.platforms.modules.logic.effective_modules import configured_modules, effective_modules
 from chalicelib.features.platforms.project_blocks.entities import ProjectBlock, sort_by_position
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockOut
 from chalicelib.features.platforms.spaces.entities import Space

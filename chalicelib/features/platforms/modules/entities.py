@@ -12,7 +12,10 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 
 
 class PlatformModule(Entity):
-    """The settings of a module on a platform. `enabled` is None while the default applies."""
+    """The settings of a module on a platform. `enabled` is None while the default applies.
+
+    `depends_on`: the ids of the modules on which a module of the platform's own depends.
+    """
 
     kind = "platform.module"
     pk, sk = "P#{platform_id}", "C#M#{module_id}"
@@ -24,6 +27,7 @@ class PlatformModule(Entity):
     enabled: bool | None = None
     locked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
+    depends_on: list[str] = field(default_factory=list)
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
-from chalicelib.features.platforms.modules.logic import configured_modules, effective_modules, states_of_changed_modules
+from chalicelib.features.platforms.modules.logic.effective_modules import configured_modules, effective_modules
+from chalicelib.features.platforms.modules.logic.module_changes import states_of_changed_modules
 from chalicelib.features.platforms.modules.models.schemas import (
     EffectiveModuleOut,
     ModuleOut,
     ModulesPatch,
+    OverrideEffectOut,
     OverrideOut,
     OverridesPut,
+    OverrideWithEffectOut,
     OverrideWrite,
 )
 from chalicelib.features.platforms.spaces.entities import Space, require_space_role
@@ -52,6 +55,9 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
     `locked` and `settings` removes the settings of a module: a module of the catalogue returns to its defaults, a
     module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
     platform's `ETag`.
+
+    A module of the platform's own may depend on other modules (`dependsOn`). It is off in a space where one of them is
+    off. Modules that would depend on each other are rejected with `cycle`.
     """
     current = ctx.load_collections_and_keyed_records(PlatformModule.in_platform).instances_of(PlatformModule)
     states = states_of_changed_modules({module.module_id: module for module in current}, body.modules)
@@ -84,11 +90,9 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     platform has locked the module. A module whose dependency is off is off. Overrides of modules that the platform
     doesn't have are listed last, as off.
     """
-    records = ctx.load_collections_and_keyed_records(PlatformModule.in_platform, ModuleOverride.in_space)
-    modules = effective_modules(
-        configured_modules(records.instances_of(PlatformModule)), records.instances_of(ModuleOverride)
-    )
-    return ctx.slice_page([EffectiveModuleOut.of(module) for module in modules], query)
+    modules, overrides = _load_modules_and_overrides(ctx)
+    effective = effective_modules(configured_modules(modules), overrides)
+    return ctx.slice_page([EffectiveModuleOut.of(module) for module in effective], query)
 
 
 @space_routes.get(
@@ -97,12 +101,13 @@ def list_effective_modules(ctx: Context, query: SmallListQuery) -> ListPage[Effe
     scope="spaces:read",
     emits=None,
 )
-def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[OverrideOut]:
-    """List the module overrides of a space, in the order of their creation.
+def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[OverrideWithEffectOut]:
+    """List the module overrides of a space, in the order of their creation, with the effect of each.
 
-    The list contains what the space asks for, whether it has an effect or not. The effective modules show the result.
+    The list contains what the space asks for, whether it has an effect or not.
     """
-    return ctx.slice_page([OverrideOut.of(override) for override in _load_overrides(ctx)], query)
+    modules, overrides = _load_modules_and_overrides(ctx)
+    return ctx.slice_page(_present_with_effects(modules, overrides), query)
 
 
 @space_routes.post(
@@ -112,12 +117,14 @@ def list_module_overrides(ctx: Context, query: SmallListQuery) -> ListPage[Overr
     emits="space.module_override.set",
     existing_status=200,
 )
-def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> OverrideOut:
+def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> OverrideWithEffectOut:
     """Create (201) or replace (200) the override of a module by a space. Omitted fields get their defaults.
 
-    The override applies while the platform has the module and doesn't lock it.
+    The override applies while the platform has the module and doesn't lock it. `effective` shows the state of the
+    module in the space, and what prevents the override from applying.
     """
-    overrides = {override.module_id: override for override in _load_overrides(ctx)}
+    modules, stored_overrides = _load_modules_and_overrides(ctx)
+    overrides = {override.module_id: override for override in stored_overrides}
     existing = overrides.get(body.module_id)
     ctx.already_existed = existing is not None
     if existing:
@@ -128,9 +135,12 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
                 **ctx.new_id_and_time_fields(), **space.ids_by_parameter, **body.to_stored_fields_with_defaults()
             )
         )
-    ModuleOverrideSet.reject_too_many_or_large_records([*(overrides | {body.module_id: override}).values()])
+    overrides[body.module_id] = override
+    ModuleOverrideSet.reject_too_many_or_large_records([*overrides.values()])
     ctx.changes.bump_version_if_anything_changes(space)
-    return OverrideOut.of(override)
+    return next(
+        each for each in _present_with_effects(modules, [*overrides.values()]) if each.module_id == body.module_id
+    )
 
 
 @space_routes.put(
@@ -139,8 +149,8 @@ def set_module_override(ctx: Context, space: Space, body: OverrideWrite) -> Over
     scope="spaces:write",
     emits="space.module_overrides.replaced",
 )
-def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> ListPage[OverrideOut]:
-    """Replace all module overrides of a space, up to 40. The response lists them.
+def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> ListPage[OverrideWithEffectOut]:
+    """Replace all module overrides of a space, up to 40. The response lists them with the effect of each.
 
     Modules that the list does not contain are inherited from the platform again. Each change raises the version of the
     space: `If-Match` takes the space's `ETag`.
@@ -151,10 +161,9 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
         **space.ids_by_parameter,
     )
     ModuleOverrideSet.reject_too_many_or_large_records(new_overrides)
-    stored = ctx.changes.replace_set(
-        space, _load_overrides(ctx), new_overrides, ModuleOverrideSet.from_container_and_records
-    )
-    return ListPage([OverrideOut.of(override) for override in stored], None)
+    modules, overrides = _load_modules_and_overrides(ctx)
+    stored = ctx.changes.replace_set(space, overrides, new_overrides, ModuleOverrideSet.from_container_and_records)
+    return ListPage(_present_with_effects(modules, stored), None)
 
 
 @space_routes.get(
@@ -163,13 +172,15 @@ def replace_module_overrides(ctx: Context, space: Space, body: OverridesPut) -> 
     scope="spaces:read",
     emits=None,
 )
-def get_module_override(_ctx: Context, override: ModuleOverride) -> OverrideOut:
-    """Get the override of a module by a space.
+def get_module_override(ctx: Context, override: ModuleOverride) -> OverrideWithEffectOut:
+    """Get the override of a module by a space, with its effect.
 
     Use it to show how a space differs from its platform. A module without an override is not found, because the space
     inherits it.
     """
-    return OverrideOut.of(override)
+    modules, overrides = _load_modules_and_overrides(ctx)
+    others = [each for each in overrides if each.module_id != override.module_id]
+    return _present_with_effects(modules, [override, *others])[0]
 
 
 @space_routes.delete(
@@ -187,5 +198,20 @@ def remove_module_override(ctx: Context, space: Space, override: ModuleOverride)
     ctx.changes.bump_version_if_anything_changes(space)
 
 
-def _load_overrides(ctx: Context) -> list[ModuleOverride]:
-    return ctx.load_collections_and_keyed_records(ModuleOverride.in_space).instances_of(ModuleOverride)
+def _load_modules_and_overrides(ctx: Context) -> tuple[list[PlatformModule], list[ModuleOverride]]:
+    """Return the stored modules of the platform of a space, and the overrides of the space."""
+    records = ctx.load_collections_and_keyed_records(PlatformModule.in_platform, ModuleOverride.in_space)
+    return records.instances_of(PlatformModule), records.instances_of(ModuleOverride)
+
+
+def _present_with_effects(
+    modules: Sequence[PlatformModule], overrides: Sequence[ModuleOverride]
+) -> list[OverrideWithEffectOut]:
+    """Return the responses for all overrides of a space. `modules`: the stored modules of its platform."""
+    effective = {module.module_id: module for module in effective_modules(configured_modules(modules), overrides)}
+    return [
+        OverrideWithEffectOut(
+            **dict(OverrideOut.of(override)), effective=OverrideEffectOut.of(effective[override.module_id])
+        )
+        for override in overrides
+    ]

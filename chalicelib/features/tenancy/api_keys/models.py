@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from chalicelib.features.tenancy.models.memberships import RevokedKeyOut
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ip_networks import parse_ip_network
-from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, out_of_range_error
+from chalicelib.kernel.http.fields import DateTime, Name, Timestamp, deduplicate, out_of_range_error
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 from chalicelib.kernel.permissions.roles import all_scopes
 
@@ -27,10 +27,6 @@ def _normalize_network(cidr: str) -> str:
     return str(parse_ip_network(cidr))
 
 
-def _deduplicate(values: list[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
 class ApiKeyCreate(Input):
     """A new API key: its name, what it may do, until when and from which networks.
 
@@ -38,7 +34,7 @@ class ApiKeyCreate(Input):
     """
 
     name: Name = Field(examples=["Nightly export"])
-    scopes: Annotated[list[Scope], AfterValidator(_deduplicate)] = Field(
+    scopes: Annotated[list[Scope], AfterValidator(deduplicate)] = Field(
         ["read"], min_length=1, max_length=40, description="At most the scopes of the creator.", examples=[["read"]]
     )
     expires_at: Annotated[DateTime, AfterValidator(_require_future)] | None = Field(

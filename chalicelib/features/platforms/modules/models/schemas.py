@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, unique_by
+from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, deduplicate, unique_by
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
 PlatformModuleSource = Literal["system", "platform"]
@@ -12,13 +12,32 @@ EffectiveModuleSource = Literal["system", "platform", "space", "dependency"]
 
 MAX_MODULES_PER_REQUEST: Final = 40
 
+MAX_DEPENDENCIES: Final = 20
+"""Maximum number of modules on which a module can depend."""
+
+LOCKED: Final = "locked"
+"""The entry in `blockedBy` of a module that the platform locks, so that the override of the space has no effect."""
+UNKNOWN_MODULE: Final = "unknown_module"
+"""The entry in `blockedBy` of an override for a module that the platform does not have."""
+
 _SETTINGS_EXAMPLE: Final = {"columns": 2}
+_DEPENDS_ON_TEXT: Final = "Modules that must be on for this one to be on."
+
+
+def _reject_reasons(module_id: str) -> str:
+    if module_id in (LOCKED, UNKNOWN_MODULE):
+        raise ValueError("is a word of `blockedBy`; a module with this id can't be a dependency")
+    return module_id
+
+
+DependencyId = Annotated[Identifier, AfterValidator(_reject_reasons)]
+"""The id of a module on which another one depends."""
 
 
 class ModuleChange(Input):
     """A change of one module of a platform. Omitted fields keep their values.
 
-    Null for all three fields removes the platform's settings of the module.
+    Null for `enabled`, `locked` and `settings` removes the platform's settings of the module.
     """
 
     module_id: Identifier = Field(
@@ -30,6 +49,12 @@ class ModuleChange(Input):
         None,
         description="A JSON Merge Patch of the settings (RFC 7396). Null removes all settings.",
         examples=[_SETTINGS_EXAMPLE],
+    )
+    depends_on: list[DependencyId] | None = Field(
+        None,
+        max_length=MAX_DEPENDENCIES,
+        description=f"{_DEPENDS_ON_TEXT} Only modules of the platform's own can change it. Null removes all.",
+        examples=[[]],
     )
 
 
@@ -48,6 +73,7 @@ class ModuleState(Input):
     enabled: bool | None = None
     locked: bool = False
     settings: JsonObject = Field({})
+    depends_on: Annotated[list[DependencyId], AfterValidator(deduplicate)] = Field([])
 
 
 class ModuleOut(Output):
@@ -64,7 +90,7 @@ class ModuleOut(Output):
     source: PlatformModuleSource = Field(
         description="`platform` if the platform has settings for the module, else `system`.", examples=["platform"]
     )
-    depends_on: list[str] = Field(description="Modules that must be on for this one to be on.", examples=[[]])
+    depends_on: list[str] = Field(description=_DEPENDS_ON_TEXT, examples=[[]])
 
 
 class ModuleSetOut(RecordOutput):
@@ -74,6 +100,17 @@ class ModuleSetOut(RecordOutput):
     """
 
     items: list[ModuleOut]
+
+
+BlockedBy = Annotated[
+    list[str],
+    Field(
+        description=f"Why the state is not as configured: `{LOCKED}` if the platform's lock makes the override of the "
+        f"space ineffective, `{UNKNOWN_MODULE}` if the platform lacks the overridden module, and the ids of the "
+        "dependencies that are off, if they are why the module is off.",
+        examples=[[]],
+    ),
+]
 
 
 class EffectiveModuleOut(Output):
@@ -94,9 +131,7 @@ class EffectiveModuleOut(Output):
         description="Settings of the platform, deeply merged with those of an override that applies.",
         examples=[_SETTINGS_EXAMPLE],
     )
-    blocked_by: list[str] = Field(
-        description="Dependencies that are off, if they are why the module is off.", examples=[[]]
-    )
+    blocked_by: BlockedBy
 
 
 class OverrideWrite(Input):
@@ -131,6 +166,20 @@ class OverrideOut(RecordOutput):
     module_id: str = Field(examples=["events"])
     enabled: bool = Field(examples=[False])
     settings: dict[str, Any] = Field(examples=[_SETTINGS_EXAMPLE])
+
+
+class OverrideEffectOut(Output):
+    """The state of the overridden module in the space, which differs from the override if something blocks it."""
+
+    enabled: bool = Field(examples=[False])
+    locked: bool = Field(description="Whether the platform prevents overrides.", examples=[False])
+    blocked_by: BlockedBy
+
+
+class OverrideWithEffectOut(OverrideOut):
+    """The override of a module by a space, and its present effect."""
+
+    effective: OverrideEffectOut
 
 
 class OverrideSetOut(RecordOutput):

@@ -10,13 +10,11 @@ from typing import Any
 from chalicelib.features.platforms.modules.entities import ModuleOverride, PlatformModule
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE, ModuleDefinition
 from chalicelib.features.platforms.modules.models.schemas import (
+    LOCKED,
+    UNKNOWN_MODULE,
     EffectiveModuleSource,
-    ModuleChange,
-    ModuleState,
     PlatformModuleSource,
 )
-from chalicelib.kernel.core.problems import FieldError, ValidationProblem
-from chalicelib.kernel.http.validation import merge_patch, validate_value
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,8 @@ class ConfiguredModule:
 class EffectiveModule:
     """The effective state of a module.
 
-    `inherited` is true if no override applies. `blocked_by` holds the ids of dependencies that are off.
+    `inherited` is true if no override applies. `blocked_by` tells why an override does not apply (`LOCKED`,
+    `UNKNOWN_MODULE`), and holds the ids of dependencies that are off.
     """
 
     module_id: str
@@ -60,7 +59,8 @@ def configured_modules(
         for module_id, definition in catalogue.items()
     ]
     return defined + [
-        _configured_module(module_id, ModuleDefinition(module_id), module) for module_id, module in stored_by_id.items()
+        _configured_module(module_id, ModuleDefinition(module_id, tuple(module.depends_on)), module)
+        for module_id, module in stored_by_id.items()
     ]
 
 
@@ -79,7 +79,16 @@ def effective_modules(
     by_id = {override.module_id: override for override in overrides}
     effective = [_effective_module_with_override(module, by_id.pop(module.module_id, None)) for module in modules]
     unknown = [
-        EffectiveModule(module_id, module_id, (), enabled=False, locked=False, settings={}, source="platform")
+        EffectiveModule(
+            module_id,
+            module_id,
+            (),
+            enabled=False,
+            locked=False,
+            settings={},
+            source="platform",
+            blocked_by=[UNKNOWN_MODULE],
+        )
         for module_id in by_id
     ]
     active_ids = _active_ids({module.module_id: module.depends_on for module in effective if module.enabled})
@@ -90,8 +99,10 @@ def _effective_module_with_override(module: ConfiguredModule, override: ModuleOv
     inherited = EffectiveModule(
         module.module_id, module.name, module.depends_on, module.enabled, module.locked, module.settings, module.source
     )
-    if override is None or module.locked:
+    if override is None:
         return inherited
+    if module.locked:
+        return replace(inherited, blocked_by=[LOCKED])
     settings = deep_merge(module.settings, override.settings)
     return replace(inherited, enabled=override.enabled, settings=settings, source="space", inherited=False)
 
@@ -112,7 +123,7 @@ def _disabled_if_blocked(module: EffectiveModule, active_ids: set[str]) -> Effec
     if not module.enabled or module.module_id in active_ids:
         return module
     missing = [module_id for module_id in module.depends_on if module_id not in active_ids]
-    return replace(module, enabled=False, source="dependency", blocked_by=missing)
+    return replace(module, enabled=False, source="dependency", blocked_by=[*module.blocked_by, *missing])
 
 
 def deep_merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,37 +136,3 @@ def deep_merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
         else:
             merged[name] = value
     return merged
-
-
-def states_of_changed_modules(
-    stored_modules: Mapping[str, PlatformModule], changes: Sequence[ModuleChange]
-) -> dict[str, ModuleState | None]:
-    """Return the new states of the changed modules by id; None for modules whose settings are removed.
-
-    `stored_modules` holds the current settings by module id. Raises ValidationProblem with every error in the new
-    states.
-    """
-    states: dict[str, ModuleState | None] = {}
-    errors: list[FieldError] = []
-    for index, change in enumerate(changes):
-        try:
-            states[change.module_id] = _new_module_state_or_none(
-                stored_modules.get(change.module_id), change, f"/modules/{index}"
-            )
-        except ValidationProblem as invalid:
-            errors += invalid.errors
-    if errors:
-        raise ValidationProblem(errors)
-    return states
-
-
-def _new_module_state_or_none(
-    stored_module: PlatformModule | None, change: ModuleChange, pointer: str
-) -> ModuleState | None:
-    patch = change.model_dump(exclude_unset=True, exclude={"module_id"})
-    if patch == dict.fromkeys(ModuleState.model_fields):
-        return None
-    before = {name: getattr(stored_module, name) for name in ModuleState.model_fields} if stored_module else {}
-    state = validate_value(ModuleState, merge_patch(before, patch), pointer)
-    is_default = state == ModuleState() and change.module_id in MODULE_CATALOGUE
-    return None if is_default else state
