@@ -3,18 +3,18 @@
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
 SCOPE_AREAS: tuple[ScopeArea, ...] = (
-    ScopeArea("organizations", members_read_all=True),
-    ScopeArea("members", members_read_all=False),
-    ScopeArea("api-keys", members_read_all=False),
-    ScopeArea("audit-log", members_read_all=False),
-    ScopeArea("domains", members_read_all=True),
-    ScopeArea("channels", members_read_all=False),
-    ScopeArea("webhooks", members_read_all=False),
-    ScopeArea("platforms", members_read_all=True),
-    ScopeArea("spaces", members_read_all=False),
-    ScopeArea("taxonomy", members_read_all=True),
-    ScopeArea("research", members_read_all=True),
-    ScopeArea("sites", members_read_all=True),
+    ScopeArea("organizations", members_read_all=True, is_read_only=False),
+    ScopeArea("members", members_read_all=False, is_read_only=False),
+    ScopeArea("api-keys", members_read_all=False, is_read_only=False),
+    ScopeArea("audit-log", members_read_all=False, is_read_only=True),
+    ScopeArea("domains", members_read_all=True, is_read_only=False),
+    ScopeArea("channels", members_read_all=False, is_read_only=False),
+    ScopeArea("webhooks", members_read_all=False, is_read_only=False),
+    ScopeArea("platforms", members_read_all=True, is_read_only=False),
+    ScopeArea("spaces", members_read_all=False, is_read_only=False),
+    ScopeArea("taxonomy", members_read_all=True, is_read_only=False),
+    ScopeArea("research", members_read_all=True, is_read_only=False),
+    ScopeArea("sites", members_read_all=True, is_read_only=False),
 )
 """The areas that scopes cover, in their public order."""
 

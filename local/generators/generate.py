@@ -43,8 +43,8 @@ def declarations_source() -> str:
     areas_by_name = {area.name: area for group in catalogue.all_route_groups() for area in group.scope_areas}
     order = [*(area.name for area in scope_areas() if area.name in areas_by_name), *areas_by_name]
     areas = [
-        f'    ScopeArea("{name}", members_read_all={areas_by_name[name].members_read_all}),'
-        for name in dict.fromkeys(order)
+        f'    ScopeArea("{area.name}", members_read_all={area.members_read_all}, is_read_only={area.is_read_only}),'
+        for area in (areas_by_name[name] for name in dict.fromkeys(order))
     ]
     sections = sorted(f"{section.__module__}:{section.__name__}" for section in SettingsSection.__subclasses__())
     rows = [f'    "{target}",' for target in sections if target.startswith("chalicelib.features.")]

@@ -3,13 +3,15 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 
 from chalicelib.entrypoints.catalogue import FEATURES, all_operations
 from chalicelib.entrypoints.route_hints import hints_by_path
 from chalicelib.kernel.operations.access_rules import Caller, RequireRole
 from chalicelib.kernel.operations.operation import Operation
-from chalicelib.kernel.permissions.roles import Role, all_scopes
+from chalicelib.kernel.permissions.roles import GENERAL_SCOPES, Role, all_scopes, scopes_allow
+from chalicelib.kernel.permissions.scope_areas import scope_areas
 
 IRREGULAR_PARTICIPLES: Final = frozenset({"sent", "resent", "left", "set", "reset", "withdrawn", "begun"})
 """Past participles that do not end with -ed."""
@@ -83,6 +85,25 @@ def test_every_scope_can_be_held_by_an_api_key_and_fits_the_method():
     assert {operation.scope for operation in all_operations() if operation.scope} <= {*all_scopes()}
     with_scope = [operation for operation in all_operations() if operation.scope]
     assert [o.id for o in with_scope if o.method == "GET" and not is_scope(o, ":read")] == []
+
+
+def test_every_scope_permits_operations_that_the_next_weaker_scope_does_not():
+    def permitted_operations(scope: str) -> set[str]:
+        return {o.id for o in all_operations() if o.scope and scopes_allow([scope], o.scope, required_role(o))}
+
+    def required_role(operation: Operation) -> Role:
+        rule = operation.access
+        return (isinstance(rule, RequireRole) and rule.role) or Role.MEMBER
+
+    sequences = [GENERAL_SCOPES, *(area.scopes for area in scope_areas())]
+    assert {scope for scopes in sequences for scope in scopes} == {*all_scopes()}
+    useless = [
+        scope
+        for scopes in sequences
+        for weaker, scope in pairwise(["", *scopes])
+        if permitted_operations(scope) <= (permitted_operations(weaker) if weaker else set())
+    ]
+    assert useless == []
 
 
 def test_no_operation_has_a_scope_where_api_keys_are_rejected_anyway():

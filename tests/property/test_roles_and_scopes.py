@@ -15,6 +15,7 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.permissions.roles import (
     Role,
     all_scopes,
+    expand_scopes,
     role_of_general_scopes_or_member,
     scopes_allow,
     ungrantable_scopes,
@@ -62,9 +63,18 @@ def test_a_role_includes_itself_and_lower_roles():
 
 @pytest.mark.parametrize("scope", all_scopes())
 def test_a_scope_allows_what_the_table_contains(scope):
-    for area in _AREAS:
-        allowed = {requirement for requirement in REQUIREMENTS if allows([scope], area, requirement)}
-        assert allowed == ALLOWED_REQUIREMENTS[table_key(scope, area)]
+    for area in scope_areas():
+        possible = {each for each in REQUIREMENTS if f"{area.name}:{each.partition(':')[0]}" in area.scopes}
+        allowed = {requirement for requirement in possible if allows([scope], area.name, requirement)}
+        assert allowed == ALLOWED_REQUIREMENTS[table_key(scope, area.name)] & possible
+
+
+def test_the_former_write_scope_of_a_read_only_area_is_equal_to_its_read_scope():
+    former, present = ["audit-log:write"], ["audit-log:read"]
+    assert not {*former} & {*all_scopes()}
+    assert expand_scopes(former) == expand_scopes(present) == {*present}
+    assert ungrantable_scopes(former, present) == ungrantable_scopes(former, ["admin"]) == []
+    assert ungrantable_scopes(former, ["write"]) == former
 
 
 @given(scope_sets, requirements)

@@ -39,11 +39,14 @@ GENERAL_SCOPES: Final = ("read", "write", "admin")
 @cache
 def all_scopes() -> tuple[str, ...]:
     """Return every scope that an API key can hold."""
-    return (*GENERAL_SCOPES, *(f"{area.name}:{verb}" for area in scope_areas() for verb in ("read", "write")))
+    return (*GENERAL_SCOPES, *(scope for area in scope_areas() for scope in area.scopes))
 
 
 def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """Return the scopes with all scopes that they imply."""
+    """Return the scopes with all scopes that they imply.
+
+    The write scope of a read-only area, which older keys may hold, stands for the read scope.
+    """
     expanded = set(scopes)
     for scope in scopes:
         if scope in GENERAL_SCOPES:
@@ -52,7 +55,7 @@ def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
             expanded.add(scope.removesuffix("write") + "read")
     if "admin" in expanded:
         expanded.update(all_scopes())
-    return frozenset(expanded)
+    return frozenset(expanded.intersection(all_scopes()))
 
 
 def role_of_general_scopes_or_member(scopes: Iterable[str]) -> Role:
@@ -103,4 +106,4 @@ def ungrantable_scopes(scopes: Iterable[str], holder_scopes: Iterable[str]) -> l
     `write` does not include the scopes of areas, which permit operations of admins.
     """
     expanded = expand_scopes(holder_scopes)
-    return [scope for scope in scopes if scope not in expanded]
+    return [scope for scope in scopes if not expand_scopes([scope]) <= expanded]

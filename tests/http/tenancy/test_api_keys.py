@@ -12,6 +12,8 @@ import pytest
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.identity import api_key_format
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.writes import Write
 from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
 from tests.harness.callers import Caller
@@ -22,14 +24,14 @@ from tests.harness.organizations import (
     revoke_api_key,
     rotate_api_key,
 )
-from tests.harness.stored_records import set_quota_count
+from tests.harness.stored_records import load_item, set_quota_count
 
 REVOKED = "401 api_key_revoked"
 WELL_FORMED_KEY = "atr_0123456789abcdefGHIJKLMNOPQRSTUV0keVQS"
 MALFORMED_KEYS = ["atr_", "atr_x", WELL_FORMED_KEY[:-1], WELL_FORMED_KEY + "0", WELL_FORMED_KEY.lower()]
 MALFORMED_KEYS += [WELL_FORMED_KEY.replace("0", "ä"), WELL_FORMED_KEY[:-1] + "0"]
 INVALID_VALUES = {
-    "scopes": [[], ["everything"], ["members:delete"], "read", ["READ"]],
+    "scopes": [[], ["everything"], ["members:delete"], ["audit-log:write"], "read", ["READ"]],
     "expiresAt": ["2020-01-01T00:00:00Z", "tomorrow", "2099-01-01T00:00:00", 4070908800],
     "allowedIps": [["192.0.2.1/24"], ["example.com"], ["300.0.0.1"], "192.0.2.0/24", [""], ["192.0.2.0/33"]],
     "name": [""],
@@ -198,6 +200,19 @@ class TestRotateApiKey:
             clock.shift(hours=2)
         rotate(key, graceHours=0)
         assert sum(item["pk"].startswith("K#") for item in memory_aws.all_items()) <= 2
+
+
+def test_a_key_with_the_former_scope_to_write_the_log_reads_it_and_can_be_rotated_by_readers(api, organization):
+    former = create_api_key(api, organization, "audit-log:read")
+    key = ApiKey.make_item_key(organization_id=organization.id, id=former.id)
+    table.write_transaction([Write("Put", key, item={**load_item(key), "scopes": ["audit-log:write"]})])
+    log = f"{organization.path}/audit-log"
+    assert api.get(log, caller=former).json["items"]
+    assert api.get(organization.path, caller=former).status_and_code == "403 insufficient_scope"
+    reader = create_api_key(api, organization, "audit-log:read", "api-keys:write")
+    rotated = rotate_api_key(api, organization, former, caller=reader).expect(200).json
+    assert rotated["scopes"] == ["audit-log:write"]
+    assert api.get(log, caller=rotated["key"]).status == 200
 
 
 class TestCredential:

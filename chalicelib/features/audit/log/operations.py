@@ -15,7 +15,7 @@ from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 
-routes = RouteGroup("organizations", scope_areas=(ScopeArea("audit-log"),))
+routes = RouteGroup("organizations", scope_areas=(ScopeArea("audit-log", is_read_only=True),))
 
 
 @routes.get(

@@ -81,7 +81,10 @@ class ApiKeyOut(RecordOutput):
     secret_fields: ClassVar[frozenset[str]] = frozenset({"key"})
 
     name: str = Field(examples=["Nightly export"])
-    scopes: list[str] = Field(examples=[["read"]])
+    scopes: list[str] = Field(
+        description="Keys that were created earlier may have `audit-log:write`, which is equal to `audit-log:read`.",
+        examples=[["read"]],
+    )
     expires_at: Timestamp | None = Field(examples=["2026-11-27T09:30:00.000Z"])
     allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
     hint: str = Field(examples=["atr_…eVQS"])
