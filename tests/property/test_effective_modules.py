@@ -41,7 +41,14 @@ states = st.fixed_dictionaries(
     {"enabled": st.none() | st.booleans(), "locked": st.booleans(), "settings": settings_values}
 )
 overrides = st.fixed_dictionaries({"enabled": st.booleans(), "settings": settings_values})
-own_states = st.builds(dict, states, depends_on=st.lists(names, max_size=2, unique=True))
+own_states = st.fixed_dictionaries(
+    {
+        "enabled": st.none() | st.booleans(),
+        "locked": st.booleans(),
+        "settings": settings_values,
+        "depends_on": st.lists(names, max_size=2, unique=True),
+    }
+)
 catalogue_states = st.dictionaries(st.sampled_from(CATALOGUE_NAMES), states, max_size=6)
 platforms = st.dictionaries(st.sampled_from(NAMES[6:]), own_states, max_size=2).flatmap(
     lambda own: catalogue_states.map(lambda known: known | own)
@@ -181,7 +188,7 @@ def with_indirect_dependencies(ids, dependencies_by_id):
 
 @given(st.lists(st.dictionaries(own_ids, st.none() | dependencies, min_size=1), max_size=6))
 def test_dependencies_exist_and_have_no_cycle(requests):
-    stored = {}
+    stored: dict[str, PlatformModule] = {}
     for request in requests:  # A module without a list is removed.
         after = {name: module.depends_on for name, module in stored.items()} | request
         after = {name: ids for name, ids in after.items() if ids is not None}
