@@ -143,11 +143,11 @@ def _from_chalice_request(request: ChaliceRequest) -> Request:
 
 
 def _headers_with_joined_lines(request: ChaliceRequest) -> dict[str, str]:
-    """Return the headers by name in lower case. Chalice has only the last line of a repeated header."""
-    headers = _headers_with_joined_lines(request)
+    """Return the headers by name in lower case. Of a repeated header, Chalice has only the last line."""
+    headers = {ascii_lower(name): value for name, value in request.headers.items()}
     lines_by_name = request.to_original_event().get("multiValueHeaders") or {}
-    joined = {ascii_lower(name): ", ".join(lines) for name, lines in lines_by_name.items()}
-    return headers | {name: joined[name] for name in LIST_HEADERS if name in joined}
+    repeated = {ascii_lower(name): lines for name, lines in lines_by_name.items() if len(lines) > 1}
+    return headers | {name: ", ".join(repeated[name]) for name in LIST_HEADERS if name in repeated}
 
 
 def _decode_and_lowercase_uuid(parameter: str) -> str:

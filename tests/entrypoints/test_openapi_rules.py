@@ -162,7 +162,7 @@ def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():
         "beds": {"type": ["integer", "null"]},
         "gate": {"type": ["string", "null"], "enum": ["open", "shut", None]},
     }
-    assert not operation["requestBody"]["required"]
+    assert operation["requestBody"]["required"], "a patch of a record needs a body"
     assert "application/merge-patch+json" in operation["requestBody"]["content"]
     assert operation["security"] == [{"userToken": []}, {"apiKey": ["gardens:write"]}]
     assert operation["x-atrium-access"] == "garden:admin"

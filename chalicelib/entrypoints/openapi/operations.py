@@ -162,10 +162,9 @@ def _request_body_object(operation: Operation, components: Components) -> dict[s
     content = {"schema": schema, "example": example_for_schema(schema, components)}
     types = ["application/json", *(["application/merge-patch+json"] if operation.method == "PATCH" else [])]
     types += FORMS if operation.accepts_form else ()
-    has_required_field = any(field.is_required() for field in body.model_fields.values()) and not issubclass(
-        body, Patch
-    )
-    return {"required": operation.requires_body or has_required_field, "content": dict.fromkeys(types, content)}
+    has_required_fields = any(field.is_required() for field in body.model_fields.values())
+    required = operation.requires_body or (has_required_fields and not issubclass(body, Patch))
+    return {"required": required, "content": dict.fromkeys(types, content)}
 
 
 def _non_problem_responses_by_status(operation: Operation, components: Components) -> dict[str, Any]:
