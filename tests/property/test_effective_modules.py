@@ -190,7 +190,7 @@ def with_indirect_dependencies(ids, dependencies_by_id):
 def test_dependencies_exist_and_have_no_cycle(requests):
     stored: dict[str, PlatformModule] = {}
     for request in requests:  # A module without a list is removed.
-        after = {name: module.depends_on for name, module in stored.items()} | request
+        after = {name: module.depends_on or [] for name, module in stored.items()} | request
         after = {name: ids for name, ids in after.items() if ids is not None}
         exist = all(each in after or each == "feed" for ids in after.values() for each in ids)
         has_cycle = any(name in with_indirect_dependencies(ids, after) for name, ids in after.items())
@@ -205,6 +205,6 @@ def test_dependencies_exist_and_have_no_cycle(requests):
         new = {name: state.to_stored_fields_with_defaults() for name, state in states.items() if state}
         unchanged = {name: module for name, module in stored.items() if name not in states}
         stored = unchanged | {module.module_id: module for module in build_modules(PlatformModule, new)}
-        assert {name: {*module.depends_on} for name, module in stored.items()} == {
+        assert {name: {*(module.depends_on or ())} for name, module in stored.items()} == {
             n: {*ids} for n, ids in after.items()
         }

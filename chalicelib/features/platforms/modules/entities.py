@@ -14,7 +14,7 @@ from chalicelib.kernel.storage.record_sets import RecordSet
 class PlatformModule(Entity):
     """The settings of a module on a platform. `enabled` is None while the default applies.
 
-    `depends_on`: the ids of the modules on which a module of the platform's own depends.
+    `depends_on`: the ids of the modules on which a module of the platform's own depends, or None without any.
     """
 
     kind = "platform.module"
@@ -27,7 +27,7 @@ class PlatformModule(Entity):
     enabled: bool | None = None
     locked: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
-    depends_on: list[str] = field(default_factory=list)
+    depends_on: list[str] | None = None
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
         """Return the settings with the person's data redacted."""

@@ -59,7 +59,7 @@ def configured_modules(
         for module_id, definition in catalogue.items()
     ]
     return defined + [
-        _configured_module(module_id, ModuleDefinition(module_id, tuple(module.depends_on)), module)
+        _configured_module(module_id, ModuleDefinition(module_id, tuple(module.depends_on or ())), module)
         for module_id, module in stored_by_id.items()
     ]
 

@@ -37,7 +37,7 @@ def states_of_changed_modules(
         except ValidationProblem as invalid:
             errors += invalid.errors
     dependency_ids = {
-        module_id: state.depends_on
+        module_id: state.depends_on or ()
         for module_id, state in {**stored_modules, **states}.items()
         if state and module_id not in MODULE_CATALOGUE
     }

@@ -67,13 +67,17 @@ class ModulesPatch(Input):
     modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MAX_MODULES_PER_REQUEST)
 
 
+def _deduplicate_or_none(module_ids: list[str] | None) -> list[str] | None:
+    return deduplicate(module_ids or []) or None
+
+
 class ModuleState(Input):
     """The settings of a module on a platform."""
 
     enabled: bool | None = None
     locked: bool = False
     settings: JsonObject = Field({})
-    depends_on: Annotated[list[DependencyId], AfterValidator(deduplicate)] = Field([])
+    depends_on: Annotated[list[DependencyId] | None, AfterValidator(_deduplicate_or_none)] = None
 
 
 class ModuleOut(Output):
