@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from chalicelib.entrypoints.openapi.headers import header_references_including_common
-from chalicelib.kernel.core.problems import CODES, FieldError, Problem
+from chalicelib.kernel.core.problems import CODES, FieldError, Problem, ValidationProblem
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 
@@ -46,32 +46,21 @@ _EXAMPLE_REQUEST_ID: Final = "1f0c8f5e-6a07-4b1e-9d5a-52cbe1a4d1f6"
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "description": "The response to a request that failed (RFC 9457). `detail` is text for people, and `code` is for "
     "programs: its meaning never changes. `errors` lists everything that is wrong with the request at once.",
+    "examples": [
+        ValidationProblem([_EXAMPLE_ERROR]).document(instance="/organizations", request_id=_EXAMPLE_REQUEST_ID)
+    ],
     "type": "object",
     "properties": {
-        "type": {
-            "type": "string",
-            "format": "uri",
-            "description": "`urn:atrium:problem:`, followed by the code.",
-            "examples": ["urn:atrium:problem:validation_failed"],
-        },
-        "title": {
-            "type": "string",
-            "description": "A short description of the code.",
-            "examples": [CODES["validation_failed"][1]],
-        },
-        "status": {"type": "integer", "description": "The HTTP status.", "examples": [CODES["validation_failed"][0]]},
+        "type": {"type": "string", "format": "uri", "description": "`urn:atrium:problem:`, followed by the code."},
+        "title": {"type": "string", "description": "A short description of the code."},
+        "status": {"type": "integer", "description": "The HTTP status."},
         "detail": {
             "type": "string",
             "description": "What is wrong with this request, and what to do about it.",
-            "examples": [f"{CODES['validation_failed'][1]}."],
         },
-        "code": {"type": "string", "enum": list(CODES), "examples": ["validation_failed"]},
-        "instance": {"type": "string", "description": "The path of the request.", "examples": ["/organizations"]},
-        "requestId": {
-            "type": "string",
-            "description": "The `X-Request-Id` of the response, for questions to support.",
-            "examples": [_EXAMPLE_REQUEST_ID],
-        },
+        "code": {"type": "string", "enum": list(CODES)},
+        "instance": {"type": "string", "description": "The path of the request."},
+        "requestId": {"type": "string", "description": "The `X-Request-Id` of the response, for questions to support."},
         "errors": {
             "description": "All errors of the request.",
             "type": "array",
