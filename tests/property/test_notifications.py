@@ -51,6 +51,7 @@ def build_content(event_type, actor_type, actor, target):
             "occurredAt": TIMESTAMP,
             "organizationId": "o",
             "data": {},
+            "changes": [],
             "actor": {"type": actor_type, "id": None, "name": actor},
             "target": {"type": "organization", "id": "t", "name": target},
         },

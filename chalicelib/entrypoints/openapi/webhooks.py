@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.record_examples import event_example_overrides, record_default_values_by_alias
+from chalicelib.features.audit.log.models import Actor, FieldChange
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -27,6 +28,19 @@ _HEADERS: Final = {
 }
 _OPTIONAL_HEADERS: Final = {
     "x-request-id": "The id of the request that caused the event, for questions to support. It is not signed."
+}
+_ACTOR_SCHEMA: Final = {
+    "type": "object",
+    "description": "Who caused the event. The log entry also has the name.",
+    "properties": {
+        "type": {"type": "string", "enum": [*get_args(Actor.model_fields["type"].annotation)], "examples": ["user"]},
+        "id": {
+            "type": ["string", "null"],
+            "description": "The id of the user or API key. Null for an anonymous caller and for the service itself.",
+            "examples": ["4c1a2b5e-0000-4000-8000-000000000001"],
+        },
+    },
+    "required": ["type", "id"],
 }
 _RESPONSES: Final = {
     "2XX": {"description": "Delivered. The event is not sent again."},
@@ -154,6 +168,12 @@ def _message_body_schema(event: str, model_names: list[str]) -> Schema:
             },
             "sequence": {"type": "integer", "minimum": 1, "description": "The position of the event in that log."},
             "data": data,
+            "actor": _ACTOR_SCHEMA,
+            "changes": {
+                "type": "array",
+                "items": schemas.schema_reference(FieldChange.__name__),
+                "description": "Each public field of the record that changed, as in the log entry.",
+            },
         },
-        "required": ["type", "timestamp", "organizationId", "sequence", "data"],
+        "required": ["type", "timestamp", "organizationId", "sequence", "data", "actor", "changes"],
     }

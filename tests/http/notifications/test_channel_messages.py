@@ -58,7 +58,8 @@ class TestMessage:
         emit("Looms & <Engines>")
         (entry,) = list_entries(api, organization, type=UPDATED)
         event = {"type": UPDATED, "timestamp": entry["occurredAt"], "organizationId": organization.id}
-        event |= {"sequence": entry["sequence"], "data": entry["data"]}
+        event |= {name: entry[name] for name in ("sequence", "data", "changes")}
+        event |= {"actor": {"type": "user", "id": organization.owner.id}}
         assert message_body(receiver) == {"text": RENAMED.format("Looms & <Engines>"), "event": event}
 
     def test_the_text_names_actor_and_target_of_each_event_from_the_creation_of_the_channel_on(

@@ -18,7 +18,14 @@ from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_organization
 from tests.harness.receiver import Reply
-from tests.harness.webhooks import UPDATED, parse_event, received_event_types, received_names, rename_organization
+from tests.harness.webhooks import (
+    UPDATED,
+    parse_event,
+    received_event_types,
+    received_names,
+    rename_organization,
+    start_replay,
+)
 
 pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
@@ -84,6 +91,20 @@ class TestSubscribers:
             sequences = [payload["sequence"] for payload in received]
             assert sequences == sorted(sequences)
 
+    def test_only_other_webhooks_get_the_events_about_the_deliveries_of_a_webhook(
+        self, api, new_webhook, rename, workers, receiver
+    ):
+        webhook, other = (new_webhook(f"{receiver.url}{n}", events=["organization.webhook.*", UPDATED]) for n in (1, 2))
+        rename("After")
+        workers.deliver()
+        webhook.retry(webhook.get_delivery()).expect(202)
+        start_replay(api, webhook)
+        webhook.send_test()
+        workers.deliver()
+        received = [{each["eventType"].rpartition(".")[2] for each in w.list_deliveries()} for w in (webhook, other)]
+        assert received[1] - received[0] == {"delivery_retried", "replayed"}
+        assert "tested" in received[0]
+
     @pytest.mark.parametrize("conflict_count", [4, 5])
     @pytest.mark.usefixtures("webhook")
     def test_the_fan_out_is_tried_five_times(self, organization, emit, receiver, workers, monkeypatch, conflict_count):
@@ -123,6 +144,19 @@ class TestRequest:
         emit("After it")
         (signature,) = receiver.requests[-1].headers["webhook-signature"].split()
         assert signature.startswith("v1,")
+
+    def test_contains_the_record_the_changes_and_who_made_them(self, api, organization, webhook, emit, receiver):
+        emit("After")
+        (entry,) = list_entries(api, organization, type=UPDATED)
+        payload = parse_event(receiver.requests[0])
+        expected = {name: entry[name] for name in ("type", "organizationId", "sequence", "data", "changes")}
+        expected |= {"timestamp": entry["occurredAt"], "actor": {"type": "user", "id": organization.owner.id}}
+        assert payload == expected
+        assert payload["changes"] == [{"field": "name", "from": organization.record["name"], "to": "After"}]
+        webhook.send_test()
+        test_message = parse_event(receiver.requests[1])
+        assert (test_message["actor"], test_message["changes"]) == (payload["actor"], [])
+        assert test_message.keys() == payload.keys()
 
     def test_differs_between_attempts_only_in_its_timestamp(self, webhook, emit, receiver, run_tasks_after):
         receiver.default_reply = Reply(status=500)

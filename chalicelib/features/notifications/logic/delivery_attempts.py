@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_due_at
 from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff, timestamp_ms
@@ -52,15 +53,7 @@ class DeliveryEvent:
 
     def encode_request_body(self) -> bytes:
         """Return the event as the body of a webhook request, with the same bytes in each attempt."""
-        return to_json(
-            {
-                "type": self.entry["type"],
-                "timestamp": self.entry["occurredAt"],
-                "data": self.entry["data"],
-                "organizationId": self.entry["organizationId"],
-                "sequence": self.sequence,
-            }
-        )
+        return to_json(build_event_payload(self.entry, self.sequence))
 
 
 def send_due_deliveries(

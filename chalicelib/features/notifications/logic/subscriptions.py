@@ -17,11 +17,9 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import find_record_type, get_record_type
 
 _DELETED_SUFFIX: Final = ".deleted"
-_WEBHOOK_ID_FIELDS: Final = {
-    "organization.webhook.disabled": "id",
-    "organization.webhook.delivery_exhausted": "webhookId",
-}
-"""The field with the webhook's id in events about its own failures, which that webhook does not receive."""
+_DISABLED_EVENT: Final = "organization.webhook.disabled"
+_WEBHOOK_PART_PREFIX: Final = "organization.webhook."
+"""Prefix of the types of records that belong to a webhook: its deliveries and replays."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,7 @@ class SubscriptionSet:
 
     def recipient_ids(self, entry: Mapping[str, Any]) -> list[str]:
         """Return the ids of the subscribers that receive an entry, in a stable order."""
-        excluded_id = (
-            entry["data"].get(_WEBHOOK_ID_FIELDS[entry["type"]]) if entry["type"] in _WEBHOOK_ID_FIELDS else None
-        )
+        excluded_id = _excluded_webhook_id_or_none(entry)
         return [
             subscriber_id
             for subscriber_id, subscription in self.by_subscriber_id.items()
@@ -114,6 +110,17 @@ class SubscriptionSet:
             "sk": sk,
             "of": {each: vars(subscription) for each, subscription in self.by_subscriber_id.items()},
         }
+
+
+def _excluded_webhook_id_or_none(entry: Mapping[str, Any]) -> str | None:
+    """Return the id of the webhook that does not receive an entry, because it is about that webhook's own deliveries.
+
+    Otherwise each failure, retry or replay of a webhook would add to its backlog.
+    """
+    if entry["type"] == _DISABLED_EVENT:
+        return str(entry["target"]["id"])
+    is_about_deliveries = entry["target"]["type"].startswith(_WEBHOOK_PART_PREFIX)
+    return entry["data"]["webhookId"] if is_about_deliveries else None
 
 
 def subscriptions_key(log_id: str) -> ItemKey:

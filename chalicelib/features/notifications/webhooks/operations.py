@@ -10,6 +10,7 @@ from chalicelib.features.notifications.logic.event_access import (
     check_exact_events_and_get_readable_areas,
     limit_changed_subscriber_to_caller_areas,
 )
+from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.features.notifications.logic.retry_schedule import TEST_RATE_LIMITS, TEST_TIMEOUT_SECONDS
 from chalicelib.features.notifications.models.schemas import TrialOut
 from chalicelib.features.notifications.webhooks.entities import MAX_ACTIVE_SECRETS, PROBE_TASK, Webhook
@@ -157,16 +158,17 @@ def delete_webhook(ctx: Context, webhook: Webhook) -> None:
     has_external_effects=True,
     rate_limits=TEST_RATE_LIMITS,
 )
-def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> TrialOut:
+def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     """Send a test message to a webhook immediately, whatever its status, and return the result within 5 s.
 
     The limit is 10 tests each minute for an organization, over all its webhooks and channels, and 30 for a user or API
     key over all organizations.
 
     The message is signed and sent like any other. It is not an event, is sent only once, and appears in no list:
-    `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null}`.
+    `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null, "actor",
+    "changes": []}`.
     """
-    body = _test_message_body(webhook, organization, ctx.now)
+    body = _test_message_body(ctx, webhook)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)
     response = ctx.run_once(lambda: _count_against_host_limit_and_send_test_message(webhook, body, headers))
     if response.succeeded and not webhook.backlog_drained:  # The backlog can be sent now.
@@ -181,15 +183,16 @@ def test_webhook(ctx: Context, organization: Organization, webhook: Webhook) -> 
     )
 
 
-def _test_message_body(webhook: Webhook, organization: Organization, timestamp: str) -> bytes:
-    content = {
+def _test_message_body(ctx: Context, webhook: Webhook) -> bytes:
+    entry = {
         "type": "webhook.test",
-        "timestamp": timestamp,
+        "occurredAt": ctx.now,
+        "organizationId": webhook.organization_id,
+        "actor": ctx.principal_or_anonymous.actor,
         "data": {"webhookId": webhook.id, "message": _TEST_MESSAGE},
-        "organizationId": organization.id,
-        "sequence": None,
+        "changes": [],
     }
-    return to_json(content)
+    return to_json(build_event_payload(entry, None))
 
 
 def _count_against_host_limit_and_send_test_message(

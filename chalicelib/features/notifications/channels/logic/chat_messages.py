@@ -16,6 +16,7 @@ from pydantic_core import to_json
 
 from chalicelib.features.notifications.channels.entities import IntegrationChannel
 from chalicelib.features.notifications.channels.models import Provider
+from chalicelib.features.notifications.logic.event_payloads import build_event_payload
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.core.clock import timestamp_ms
 
@@ -53,7 +54,7 @@ class MessageContent:
     def from_entry(cls, entry: Mapping[str, Any], sequence: int) -> "MessageContent":
         """Return the content for a log entry with its sequence."""
         return cls(
-            EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), _event_payload(entry, sequence)
+            EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), build_event_payload(entry, sequence)
         )
 
     @classmethod
@@ -68,8 +69,9 @@ class MessageContent:
             "actor": actor,
             "target": {"name": channel.name},
             "data": {"channelId": channel.id},
+            "changes": [],
         }
-        return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), _event_payload(entry, None))
+        return cls(_TEST_SENTENCE, *_actor_and_target_names(entry), build_event_payload(entry, None))
 
     @property
     def plain_text(self) -> str:
@@ -173,16 +175,6 @@ _FORMATS: Final[Mapping[Provider, Callable[[MessageContent], dict[str, Any]]]] =
     "teams": _teams_payload,
     "webhook": _generic_webhook_payload,
 }
-
-
-def _event_payload(entry: Mapping[str, Any], sequence: int | None) -> dict[str, Any]:
-    return {
-        "type": entry["type"],
-        "timestamp": entry["occurredAt"],
-        "organizationId": entry["organizationId"],
-        "sequence": sequence,
-        "data": entry["data"],
-    }
 
 
 def _actor_and_target_names(entry: Mapping[str, Any]) -> tuple[str, str]:
