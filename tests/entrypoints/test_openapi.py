@@ -166,7 +166,9 @@ def test_every_event_is_a_webhook():
     for event, methods in DOCUMENT["webhooks"].items():
         schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert schema["properties"]["type"] == {"const": event}
-        assert sorted(schema["required"]) == ["data", "organizationId", "sequence", "timestamp", "type"]
+        assert sorted(schema["required"]) == [
+            *("actor", "changes", "data", "organizationId", "sequence", "timestamp", "type")
+        ]
 
 
 @pytest.mark.parametrize(("event", "record"), SERVICE_EVENTS.items())

@@ -66,6 +66,13 @@ def check_event(entry: Mapping[str, Any]) -> None:
     assert _state_of(message["example"]["data"]) == _state_of(entry["data"]), entry
 
 
+def check_message(payload: Mapping[str, Any]) -> None:
+    """Assert that a message to a webhook conforms to the documentation of its event."""
+    content = openapi_document()["webhooks"][payload["type"]]["post"]["requestBody"]["content"]["application/json"]
+    errors = _validator_of({**content["schema"], "unevaluatedProperties": False}).iter_errors(payload)
+    assert [f"{error.json_path}: {error.message}" for error in errors] == [], payload
+
+
 def _state_of(record: Mapping[str, Any]) -> tuple[Any, dict[str, bool]]:
     """Return a record's status, and which of its nullable fields have values."""
     return record.get("status"), {name: record[name] is not None for name in _STATE_FIELDS if name in record}

@@ -8,7 +8,7 @@ from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.examples import with_example
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
-from chalicelib.entrypoints.openapi.webhooks import build_webhook_path_items, event_data_models
+from chalicelib.entrypoints.openapi.webhooks import build_webhook_path_items, message_models
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.work.tasks import Task
@@ -71,7 +71,7 @@ def build_document_for(operations: Iterable[Operation], tasks: Iterable[Task] = 
     """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of some tasks."""
     operations = list(operations)
     emitters: list[Operation | Task] = [*operations, *tasks]
-    components = schemas.build_schemas(operations, event_data_models(emitters))
+    components = schemas.build_schemas(operations, message_models(emitters))
     components |= {"Problem": problems.PROBLEM_SCHEMA, "FieldError": problems.FIELD_ERROR_SCHEMA}
     return {
         "openapi": "3.1.0",

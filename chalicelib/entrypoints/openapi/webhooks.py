@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from chalicelib.entrypoints.openapi import schemas
 from chalicelib.entrypoints.openapi.examples import example_for_schema
 from chalicelib.entrypoints.openapi.record_examples import event_example_overrides, record_default_values_by_alias
-from chalicelib.features.audit.log.models import Actor, FieldChange
+from chalicelib.features.audit.log.models import ActorReference, FieldChange
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
 from chalicelib.kernel.http.models import Output
 from chalicelib.kernel.operations.access_rules import RequireRole
@@ -29,19 +29,6 @@ _HEADERS: Final = {
 _OPTIONAL_HEADERS: Final = {
     "x-request-id": "The id of the request that caused the event, for questions to support. It is not signed."
 }
-_ACTOR_SCHEMA: Final = {
-    "type": "object",
-    "description": "Who caused the event. The log entry also has the name.",
-    "properties": {
-        "type": {"type": "string", "enum": [*get_args(Actor.model_fields["type"].annotation)], "examples": ["user"]},
-        "id": {
-            "type": ["string", "null"],
-            "description": "The id of the user or API key. Null for an anonymous caller and for the service itself.",
-            "examples": ["4c1a2b5e-0000-4000-8000-000000000001"],
-        },
-    },
-    "required": ["type", "id"],
-}
 _RESPONSES: Final = {
     "2XX": {"description": "Delivered. The event is not sent again."},
     "410": {"description": "Disables the webhook."},
@@ -57,9 +44,9 @@ def build_webhook_path_items(all_emitters: Iterable[Emitter], components: Mappin
     }
 
 
-def event_data_models(all_emitters: Iterable[Emitter]) -> set[type[Output]]:
-    """Return the public models of all records in the data of events."""
-    return {
+def message_models(all_emitters: Iterable[Emitter]) -> set[type[Output]]:
+    """Return the models in the messages: of all records in the data of events, of actors and of changes."""
+    return {ActorReference, FieldChange} | {
         model
         for event, emitters in _emitters_by_event(all_emitters).items()
         for model in _possible_data_models(event, emitters)
@@ -168,7 +155,7 @@ def _message_body_schema(event: str, model_names: list[str]) -> Schema:
             },
             "sequence": {"type": "integer", "minimum": 1, "description": "The position of the event in that log."},
             "data": data,
-            "actor": _ACTOR_SCHEMA,
+            "actor": schemas.schema_reference(ActorReference.__name__),
             "changes": {
                 "type": "array",
                 "items": schemas.schema_reference(FieldChange.__name__),

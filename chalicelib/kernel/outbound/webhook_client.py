@@ -76,6 +76,11 @@ def post_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
     return replace(response, duration_ms=max(duration_ms, 0), earlier_attempts=tuple(earlier_attempts))
 
 
+def connection_headers(url: str) -> dict[str, str]:
+    """Return the headers that every request to a target URL has."""
+    return {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
+
+
 def _send_retrying_dead_connections(
     exchange: "Exchange", url: str, body: bytes, headers: Mapping[str, str], failed_attempts_sink: list[WebhookResponse]
 ) -> WebhookResponse:
@@ -104,8 +109,7 @@ def _send_retrying_dead_connections(
 def _send_once(url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
     from chalicelib.kernel.outbound.egress import connection_pool
 
-    default_headers = {"Host": urlsplit(url).netloc, "User-Agent": f"Atrium/{VERSION}", "Accept-Encoding": "identity"}
-    all_headers = [*{**headers, **default_headers}.items()]
+    all_headers = [*{**headers, **connection_headers(url)}.items()]
     with connection_pool().stream("POST", url, headers=all_headers, content=body) as response:
         response_headers = {name.lower(): value.decode("latin-1") for name, value in reversed(response.headers)}
         retry_after = parse_retry_after_or_none(response_headers.get(b"retry-after", ""))

@@ -18,6 +18,9 @@ MAX_URL_CHARACTERS: Final = 2_000
 ALLOWED_PORTS: Final = (443, 8443)
 """Permitted ports outside of the local stage."""
 
+MASK: Final = "…"
+"""Placeholder for the hidden part of a URL. It is not ASCII, so no target URL contains it."""
+
 _PARTS: Final = re.compile(r"(https?)://([^/?]*)((?:/[^?]*)?(?:\?.*)?)", re.IGNORECASE)
 _AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::([1-9][0-9]{0,4}))?")
 _MAX_PORT: Final = 65_535
@@ -113,6 +116,13 @@ def _reject_disallowed_host(host: str) -> None:
 def target_url_host(url: str) -> str:
     """Return the host of a target: a name in ASCII, or an address without brackets."""
     return urlsplit(url).hostname or ""
+
+
+def mask_query_values(url: str) -> str:
+    """Return a target URL with masked values in its query, which often contains a secret."""
+    address, separator, query = url.partition("?")
+    masked = [f"{name}={MASK}" if equals else MASK for name, equals, _ in (p.partition("=") for p in query.split("&"))]
+    return f"{address}?{'&'.join(masked)}" if separator else url
 
 
 TargetUrl = Annotated[

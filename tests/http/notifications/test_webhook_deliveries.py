@@ -1,11 +1,17 @@
 """Test deliveries to a webhook: listing and reading them, their attempts, and retries that a caller requests."""
 
+import json
+from typing import Any
+
 import pytest
 
 from chalicelib.features.notifications.entities import RETENTION_DAYS
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now
+from tests.harness.api import Json
+from tests.harness.erasures import complete_erasure
+from tests.harness.organizations import create_api_key
 from tests.harness.receiver import Reply
 from tests.harness.webhooks import UPDATED, WebhookClient, received_names, store_delivery
 
@@ -88,6 +94,7 @@ def test_each_webhook_has_its_own_deliveries(new_webhook, paused_webhook):
     first, second = store_delivery(paused_webhook, now(), status="skipped"), store_delivery(other, now())
     assert (list_ids(paused_webhook), list_ids(other)) == ([first], [second])
     record = paused_webhook.get(f"/deliveries/{first}").json
+    del record["request"]
     assert paused_webhook.list_deliveries() == [record]
     assert (record["eventId"], record["webhookId"]) == (first, paused_webhook.id)
     assert paused_webhook.get(f"/deliveries/{second}").status_and_code == "404 not_found"
@@ -106,6 +113,65 @@ def test_each_request_sent_is_an_attempt(webhook, emit, receiver):
     assert (first["number"], first["statusCode"], second["number"], second["statusCode"]) == (1, None, 2, 200)
     assert first["error"].startswith("The server closed the connection")
     assert first["at"] <= second["at"]
+
+
+class TestRequest:
+    @pytest.fixture
+    def webhook(self, private_targets_allowed, new_webhook, receiver):
+        return new_webhook(f"{receiver.url}hook?room=1&key=of-the-room")
+
+    def read_request(self, webhook: WebhookClient, **options: Any) -> Json:
+        delivery_id = webhook.get_delivery()["id"]
+        request: Json = webhook.get(f"/deliveries/{delivery_id}", **options).expect(200).json["request"]
+        return request
+
+    @pytest.mark.parametrize("name", ["After", "long: " + "x" * 190])
+    def test_equals_what_was_sent_without_the_secrets(self, api, organization, webhook, emit, receiver, name):
+        webhook.post("/rotate-secret").expect(200)
+        patch = {"name": name, "companyAddress": "y" * 4_000}
+        assert api.patch(organization.path, caller=organization.owner, json=patch).status == 200
+        emit()
+        request, (sent,) = self.read_request(webhook), receiver.requests
+        assert (request["url"], request["body"]) == (f"{receiver.url}hook?room=…&key=…", sent.body.decode())
+        headers = {header.lower(): value for header, value in sent.headers.items()}
+        signatures = headers["webhook-signature"].split()
+        del headers["content-length"]
+        assert request["headers"] == headers | {"webhook-signature": "v1,… v1,…"}
+        assert len(signatures) == 2
+        assert not any(text in json.dumps(request) for text in (*signatures, "of-the-room"))
+
+    def test_shows_what_a_skipped_delivery_would_send(self, webhook, emit, workers, receiver):
+        webhook.update(enabled=False)
+        emit("Missed")
+        request = self.read_request(webhook)
+        assert "webhook-timestamp" not in request["headers"]
+        webhook.update(enabled=True)
+        webhook.retry(webhook.get_delivery()).expect(202)
+        workers.deliver()
+        assert receiver.requests[0].body.decode() == request["body"]
+
+    def test_its_body_is_shown_only_to_callers_who_may_read_the_event(self, api, organization, webhook, emit):
+        emit("After")
+        full = self.read_request(webhook)
+        for scopes, shown in (
+            (["webhooks:read"], False),
+            (["webhooks:write", "sites:read"], False),
+            (["webhooks:read", "organizations:read"], True),
+            (["webhooks:read", "read"], True),
+            (["admin"], True),
+        ):
+            key = create_api_key(api, organization, *scopes)
+            assert self.read_request(webhook, caller=key) == (full if shown else full | {"body": None}), scopes
+
+    def test_its_body_is_gone_once_the_event_is_erased(self, api, organization, ada, webhook, emit, workers, clock):
+        webhook.update(events=["organization.api_key.created"])
+        create_api_key(api, organization, "read", name="Key of charles@example.com")
+        emit()
+        delivery = webhook.get_delivery("organization.api_key.created")
+        assert "charles" in webhook.get(f"/deliveries/{delivery['id']}").json["request"]["body"]
+        complete_erasure(api, workers, clock, organization, email="charles@example.com")
+        request = webhook.get(f"/deliveries/{delivery['id']}").json["request"]
+        assert (request["body"], request["headers"]["webhook-id"]) == (None, delivery["id"])
 
 
 class TestRetry:

@@ -14,6 +14,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.audit_logs import list_entries
+from tests.harness.conformance import check_message
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_organization
@@ -152,6 +153,7 @@ class TestRequest:
         expected = {name: entry[name] for name in ("type", "organizationId", "sequence", "data", "changes")}
         expected |= {"timestamp": entry["occurredAt"], "actor": {"type": "user", "id": organization.owner.id}}
         assert payload == expected
+        check_message(payload)
         assert payload["changes"] == [{"field": "name", "from": organization.record["name"], "to": "After"}]
         webhook.send_test()
         test_message = parse_event(receiver.requests[1])

@@ -56,14 +56,19 @@ class IntegrityQuery(CursorQuery):
     )
 
 
-class Actor(Output):
+class ActorReference(Output):
     """The principal who performed the action: a user, an API key, an anonymous caller or the service itself.
 
-    The name is the one at the time of the action.
+    `id` is null for anonymous callers and for the service itself.
     """
 
     type: Literal["user", "api_key", "operator", "anonymous", "system"] = Field(examples=["user"])
     id: str | None = Field(examples=["4c1a2b5e-0000-4000-8000-000000000001"])
+
+
+class Actor(ActorReference):
+    """The principal who performed the action, with the name at that time."""
+
     name: str | None = Field(examples=["Ada Lovelace"])
 
 

@@ -8,13 +8,10 @@ from pydantic import Field, WrapValidator
 from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
 from chalicelib.kernel.http.fields import Name
 from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
-from chalicelib.kernel.outbound.webhook_urls import TargetUrl
+from chalicelib.kernel.outbound.webhook_urls import MASK, TargetUrl
 
 Provider = Literal["slack", "discord", "teams", "webhook"]
 ChannelStatus = Literal["active", "needs_attention"]
-
-MASK: Final = "…"
-"""Placeholder for the hidden part of a URL. It is not ASCII, so no real URL contains it."""
 
 _URL: Final = "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXwxyz"
 _MASKED_URL: Final = "https://hooks.slack.com/…wxyz"

@@ -17,7 +17,7 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
 )
 from chalicelib.features.notifications.entities import Delivery, scheduler_due_at
 from chalicelib.features.notifications.logic import batches, delivery_attempts
-from chalicelib.features.notifications.logic.delivery_attempts import DeliveryEvent
+from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork

@@ -2,18 +2,29 @@
 
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import QUEUE_TASK, requeue_fields
+from chalicelib.features.notifications.logic.delivery_events import event_in_items_or_none, event_item_keys
+from chalicelib.features.notifications.logic.event_access import can_read_events_of
 from chalicelib.features.notifications.models.event_types import scope_area_of
-from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryOut
+from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryDetailOut, DeliveryOut
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
+from chalicelib.features.notifications.webhooks.logic.webhook_requests import describe_request
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("organizations")
+
+
+def event_prefetch_keys(request: Request) -> list[ItemKey]:
+    """Return the keys of the items that contain the event of the delivery in the path."""
+    organization_id, delivery_id = request.parameters["organization_id"], request.parameters["delivery_id"]
+    return event_item_keys(organization_id, delivery_id)
 
 
 @routes.get(
@@ -36,14 +47,18 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
     access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
+    prefetch=event_prefetch_keys,
 )
-def get_webhook_delivery(_ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryOut:  # noqa: ARG001
-    """Get a delivery with all its attempts.
+def get_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryDetailOut:
+    """Get a delivery with all its attempts, and with the request that was or will be sent.
 
     Use it to find out why an event did not arrive. Each attempt has its time, duration, status code or error, and the
-    beginning of the receiver's response.
+    beginning of the receiver's response. The request's body is shown only to callers who may read the event: to users,
+    and to API keys with the scope to read its area. It is null if the event was erased.
     """
-    return DeliveryOut.of(_unexpired_delivery_or_not_found(delivery))
+    event = event_in_items_or_none(_unexpired_delivery_or_not_found(delivery), ctx.access.prefetched)
+    request = describe_request(webhook, delivery, event, shows_body=can_read_events_of(ctx, delivery.event_type))
+    return DeliveryDetailOut.model_validate({**dict(DeliveryOut.of(delivery)), "request": request})
 
 
 @routes.post(

@@ -1,17 +1,12 @@
 """Sends batches of deliveries one after the other, with a function of the subscriber's type."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from pydantic_core import from_json, to_json
-
-from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.notifications.entities import Delivery, Subscriber, scheduler_due_at
 from chalicelib.features.notifications.logic import batches
-from chalicelib.features.notifications.logic.event_payloads import build_event_payload
+from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent, load_events_by_id
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
-from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.clock import after, now, now_ms, sleep_with_jittered_backoff, timestamp_ms
 from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors, log_event, originating_request_ids_scope
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -38,24 +33,6 @@ _CLOCK_SKEW_SECONDS: Final = 1
 """Tolerance for differing clocks: a delivery that is due this soon counts as due."""
 
 
-@dataclass(frozen=True)
-class DeliveryEvent:
-    """An event as its subscribers receive it: the log entry and its sequence."""
-
-    entry: Mapping[str, Any]
-    sequence: int
-
-    @property
-    def request_id(self) -> str | None:
-        """Return the id of the request that caused the event; None for an event of the service itself."""
-        request_id: str | None = self.entry["context"]["requestId"]
-        return request_id
-
-    def encode_request_body(self) -> bytes:
-        """Return the event as the body of a webhook request, with the same bytes in each attempt."""
-        return to_json(build_event_payload(self.entry, self.sequence))
-
-
 def send_due_deliveries(
     subscriber_type: type[S],
     message: dict[str, Any],
@@ -75,7 +52,7 @@ def send_due_deliveries(
         return None
     ready = sorted((d for d in deliveries if is_delivery_due(d)), key=lambda delivery: delivery.sequence)
     on_due_count(len(ready))
-    events = _load_events_by_id(ready)
+    events = load_events_by_id(ready)
     for position, delivery in enumerate(ready):
         if now_ms() > message.get("until", now_ms()):
             if "ids" in message:
@@ -285,25 +262,6 @@ def is_delivery_due(delivery: Delivery) -> bool:
     """Return whether an attempt should be made now."""
     latest = after(now(), seconds=_CLOCK_SKEW_SECONDS)
     return delivery.status == "pending" and delivery.next_attempt_at is not None and delivery.next_attempt_at <= latest
-
-
-def _load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
-    """Return the events of deliveries by id, without erased ones."""
-    keys = {
-        EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
-    }
-    items = table.get_all(keys)
-    deliveries_with_items = [(keys[key], item) for key, item in items.items()]
-    entries = (
-        logs.load_stored_entries(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
-        if deliveries_with_items
-        else []
-    )
-    return {
-        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence)
-        for (delivery, _), entry in zip(deliveries_with_items, entries, strict=True)
-        if isinstance(entry.body, bytes)
-    }
 
 
 def load_delivery_or_none(item_key: ItemKey) -> Delivery | None:

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from chalicelib.features.notifications.entities import Subscriber
 from chalicelib.features.notifications.logic.retry_schedule import reject_unreadable_exact_event_types
+from chalicelib.features.notifications.models.event_types import is_in_scope_areas
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.permissions.roles import fully_readable_areas_or_none_if_all
 
@@ -19,6 +20,11 @@ def check_exact_events_and_get_readable_areas(ctx: Context, event_patterns: Sequ
     areas = fully_readable_areas_or_none_if_all(ctx.api_key_scopes)
     reject_unreadable_exact_event_types(event_patterns, areas)
     return areas
+
+
+def can_read_events_of(ctx: Context, event_type: str) -> bool:
+    """Return whether the caller may read events of a type."""
+    return is_in_scope_areas(event_type, fully_readable_areas_or_none_if_all(ctx.api_key_scopes))
 
 
 def limit_changed_subscriber_to_caller_areas(ctx: Context, subscriber: S, previous: S) -> S:

@@ -104,6 +104,41 @@ class DeliveryOut(RecordOutput):
     completed_at: Timestamp | None
 
 
+class DeliveryRequestOut(Output):
+    """The request of a delivery's last attempt or, before the first one, of its next attempt.
+
+    It is not stored. It is derived from the webhook and the log entry as they are now.
+    """
+
+    url: str = Field(
+        description="The webhook's URL. The values in its query are masked.",
+        examples=["https://example.com/hooks?key=…"],
+    )
+    headers: dict[str, str] = Field(
+        description="The headers, with lower-case names. The signatures are masked. `webhook-timestamp` is absent "
+        "before the first attempt.",
+        examples=[
+            {
+                "content-type": "application/json",
+                "webhook-id": "01a1f84a-95c0-7af3-8a1b-b312bf843005",
+                "webhook-timestamp": "1795167000",
+                "webhook-signature": "v1,…",
+            }
+        ],
+    )
+    body: str | None = Field(
+        description="The body, which has the same bytes in each attempt. Null for an API key without the scope to read "
+        "the event's area, and if the log entry was erased.",
+        examples=['{"type":"organization.updated"}'],
+    )
+
+
+class DeliveryDetailOut(DeliveryOut):
+    """The delivery of an event to a webhook, with the request."""
+
+    request: DeliveryRequestOut
+
+
 class DeliveriesQuery(TimeRange, ListQuery):
     """Filters for deliveries, by event time among others. A delivery has to match all of them."""
 

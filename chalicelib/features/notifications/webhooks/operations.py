@@ -165,8 +165,8 @@ def test_webhook(ctx: Context, webhook: Webhook) -> TrialOut:
     key over all organizations.
 
     The message is signed and sent like any other. It is not an event, is sent only once, and appears in no list:
-    `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null, "actor",
-    "changes": []}`.
+    `{"type": "webhook.test", "timestamp", "data": {"webhookId", "message"}, "organizationId", "sequence": null,
+    "actor": {"type", "id"}, "changes": []}`.
     """
     body = _test_message_body(ctx, webhook)
     headers = webhook_secrets.signed_headers(webhook, new_id(ctx.now), body, ctx.now)

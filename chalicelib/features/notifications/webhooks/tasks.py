@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches, delivery_attempts
-from chalicelib.features.notifications.logic.delivery_attempts import DeliveryEvent
+from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
 from chalicelib.features.notifications.logic.retry_schedule import next_attempt_at
 from chalicelib.features.notifications.webhooks.entities import (
     PROBE_TASK,
@@ -18,7 +18,7 @@ from chalicelib.features.notifications.webhooks.entities import (
     Webhook,
     WebhookDelivery,
 )
-from chalicelib.features.notifications.webhooks.logic import final_outcomes, host_rate_limit, webhook_secrets
+from chalicelib.features.notifications.webhooks.logic import final_outcomes, host_rate_limit, webhook_requests
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import (
     find_disable_reason,
     half_open_circuit_fields,
@@ -30,7 +30,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.outbound import mail, webhook_client
+from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
@@ -218,10 +218,7 @@ def commit_delivery_exhausted_event(message: dict[str, Any]) -> None:
 
 
 def _send_event_and_store_outcome(webhook: Webhook, delivery: Delivery, event: DeliveryEvent) -> Webhook:
-    body = event.encode_request_body()
-    headers = webhook_secrets.signed_headers(webhook, delivery.event_id, body, now())
-    headers |= {"x-request-id": event.request_id} if event.request_id else {}
-    response = webhook_client.post_webhook(webhook.url, body, headers)
+    response = webhook_requests.send_event(webhook, event)
     failing_since = None if response.succeeded else webhook.failing_since or now()
     misconfigured_since = next_misconfigured_since(response, webhook.misconfigured_since, now())
     if reason := find_disable_reason(response, failing_since, misconfigured_since, now()):

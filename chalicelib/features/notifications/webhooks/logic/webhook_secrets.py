@@ -1,11 +1,14 @@
 """The secrets of a webhook: their encryption at rest, and the signatures of messages."""
 
-from typing import Any
+from typing import Any, Final
 
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
 from chalicelib.kernel.core.clock import timestamp_ms
 from chalicelib.kernel.crypto import encryption
+
+CONTENT_TYPE: Final = "application/json"
+"""The media type of all messages."""
 
 
 def encrypted_secret_without_expiry(webhook_id: str, secret: str) -> dict[str, Any]:
@@ -27,7 +30,7 @@ def signed_headers(webhook: Webhook, message_id: str, body: bytes, timestamp: st
     signed = standard_webhooks.signed_headers(
         map(standard_webhooks.decode_secret, decrypted), message_id, timestamp_ms(timestamp) // 1000, body
     )
-    return {"content-type": "application/json", **signed}
+    return {"content-type": CONTENT_TYPE, **signed}
 
 
 def reencrypt_secret(webhook: Webhook, stored_secret: dict[str, Any]) -> dict[str, Any]:

@@ -42,9 +42,14 @@ def signed_headers(
 ) -> dict[str, str]:
     """Return the headers of a message with one signature for each secret; `timestamp_seconds` in seconds since 1970."""
     signed = f"{message_id}.{timestamp_seconds}.".encode() + body
-    signatures = [f"v1,{to_base64(hmac.digest(secret, signed, 'sha256'))}" for secret in secret_keys]
+    signatures = [to_base64(hmac.digest(secret, signed, "sha256")) for secret in secret_keys]
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp_seconds),
-        "webhook-signature": " ".join(signatures),
+        "webhook-signature": join_signatures(signatures),
     }
+
+
+def join_signatures(signatures: Iterable[str]) -> str:
+    """Return the `webhook-signature` header with these signatures, each in base64."""
+    return " ".join(f"v1,{signature}" for signature in signatures)

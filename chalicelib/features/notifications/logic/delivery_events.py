@@ -1,0 +1,63 @@
+"""The events of deliveries: log entries, as their subscribers receive them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.notifications.entities import Delivery
+from chalicelib.features.notifications.logic.event_payloads import build_event_payload
+from chalicelib.kernel.audit_log.entries import EntryItem, body_key
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, ItemKey
+
+
+@dataclass(frozen=True)
+class DeliveryEvent:
+    """An event as its subscribers receive it: the log entry and its sequence."""
+
+    entry: Mapping[str, Any]
+    sequence: int
+
+    @property
+    def request_id(self) -> str | None:
+        """Return the id of the request that caused the event; None for an event of the service itself."""
+        request_id: str | None = self.entry["context"]["requestId"]
+        return request_id
+
+    def encode_request_body(self) -> bytes:
+        """Return the event as the body of a webhook request, with the same bytes in each attempt."""
+        return to_json(build_event_payload(self.entry, self.sequence))
+
+
+def load_events_by_id(deliveries: Sequence[Delivery]) -> dict[str, DeliveryEvent]:
+    """Return the events of deliveries of one organization by id, without erased ones."""
+    keys = {
+        EntryItem.make_item_key(log_id=delivery.organization_id, id=delivery.id): delivery for delivery in deliveries
+    }
+    items = table.get_all(keys)
+    deliveries_with_items = [(keys[key], item) for key, item in items.items()]
+    entries = (
+        logs.load_stored_entries(deliveries[0].organization_id, [item for _, item in deliveries_with_items])
+        if deliveries_with_items
+        else []
+    )
+    return {
+        delivery.id: DeliveryEvent(from_json(entry.body), delivery.sequence)
+        for (delivery, _), entry in zip(deliveries_with_items, entries, strict=True)
+        if isinstance(entry.body, bytes)
+    }
+
+
+def event_item_keys(organization_id: str, event_id: str) -> list[ItemKey]:
+    """Return the keys of the items that can contain an event: its entry and, if that is long, the entry's body."""
+    return [EntryItem.make_item_key(log_id=organization_id, id=event_id), body_key(organization_id, event_id)]
+
+
+def event_in_items_or_none(delivery: Delivery, items: Mapping[ItemKey, Item]) -> DeliveryEvent | None:
+    """Return the event of a delivery from the items at `event_item_keys`, or None if it was erased."""
+    entry, long_body = (items.get(key, {}) for key in event_item_keys(delivery.organization_id, delivery.id))
+    body = None if "erased" in entry else entry.get("body") or long_body.get("body")
+    return DeliveryEvent(from_json(body), delivery.sequence) if isinstance(body, bytes) else None

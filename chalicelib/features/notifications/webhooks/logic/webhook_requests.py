@@ -1,0 +1,49 @@
+"""The requests that deliver events to webhooks, as they are sent and as callers see them."""
+
+from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
+from chalicelib.features.notifications.models.schemas import DeliveryRequestOut
+from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
+from chalicelib.features.notifications.webhooks.logic import webhook_secrets
+from chalicelib.features.notifications.webhooks.models import standard_webhooks
+from chalicelib.kernel.core.clock import now, timestamp_ms
+from chalicelib.kernel.outbound import webhook_client
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.outbound.webhook_urls import MASK, mask_query_values
+
+
+def send_event(webhook: Webhook, event: DeliveryEvent) -> WebhookResponse:
+    """Send an event to a webhook, signed with its active secrets, and return the result.
+
+    Raises DecryptionError if a stored secret was altered.
+    """
+    body = event.encode_request_body()
+    headers = webhook_secrets.signed_headers(webhook, event.entry["id"], body, now())
+    return webhook_client.post_webhook(webhook.url, body, headers | _request_id_header(event))
+
+
+def describe_request(
+    webhook: Webhook, delivery: WebhookDelivery, event: DeliveryEvent | None, *, shows_body: bool
+) -> DeliveryRequestOut:
+    """Return the request of the last attempt or, before the first one, of the next attempt, without secrets.
+
+    It is derived from the webhook and the log entry as they are now. `event` is None if the entry was erased.
+    """
+    sent_at = delivery.attempts[-1]["at"] if delivery.attempts else None
+    secret_count = len(webhook_secrets.active_stored_secrets(webhook, sent_at or now()))
+    headers = {
+        **webhook_client.connection_headers(webhook.url),
+        "content-type": webhook_secrets.CONTENT_TYPE,
+        "webhook-id": delivery.event_id,
+        **({"webhook-timestamp": str(timestamp_ms(sent_at) // 1000)} if sent_at else {}),
+        "webhook-signature": standard_webhooks.join_signatures([MASK] * secret_count),
+        **(_request_id_header(event) if event else {}),
+    }
+    return DeliveryRequestOut(
+        url=mask_query_values(webhook.url),
+        headers={name.lower(): value for name, value in headers.items()},
+        body=event.encode_request_body().decode() if event and shows_body else None,
+    )
+
+
+def _request_id_header(event: DeliveryEvent) -> dict[str, str]:
+    return {"x-request-id": event.request_id} if event.request_id else {}
