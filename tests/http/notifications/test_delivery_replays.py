@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -46,6 +46,7 @@ def run_without_sending(workers):
     """Run the replay itself as far as it can go, without sending its deliveries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(queues, "enqueue_deliveries", lambda _messages: None)
+        patch.setattr(queues, "enqueue_delivery_to_slow_recipient", lambda _message: None)
         workers.try_deliver()
 
 
@@ -60,7 +61,7 @@ def idle_webhook(new_webhook, workers):
 class TestSelection:
     @pytest.mark.parametrize(
         ("status", "expected_indexes"),
-        [(None, [1, 2, 3]), ("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0])],
+        [(None, [1, 2, 3]), ("failed", [1, 3]), ("skipped", [2]), ("succeeded", [0]), ("pending", [])],
     )
     def test_replays_failed_and_skipped_deliveries_or_those_of_a_status(
         self, api, idle_webhook, workers, status, expected_indexes
@@ -112,7 +113,7 @@ class TestReplayRequest:
             ({"from": None}, {"/from": "required"}),
             ({"from": "yesterday"}, {"/from": "malformed"}),
             ({"to": "2019-12-31T23:59:59Z"}, {"/from": "out_of_range"}),
-            ({"status": "pending"}, {"/status": "not_one_of"}),
+            ({"status": "queued"}, {"/status": "not_one_of"}),
             ({"status": "failed,skipped"}, {"/status": "not_one_of"}),
         ):
             assert request_replay(api, idle_webhook, **body).errors == expected_errors
@@ -201,7 +202,7 @@ class TestInterruptions:
         store_deliveries(idle_webhook, ["failed"])
         replay = start_replay(api, idle_webhook)
         with monkeypatch.context() as patch:
-            patch.setattr(tasks, "_process_next_page", lambda _replay: 1 / 0)
+            patch.setattr(tasks, "_process_next_page", lambda *_: 1 / 0)
             for _ in range(jobs.MAX_FAILURES):
                 workers.try_deliver()
                 clock.shift(minutes=4)
@@ -239,3 +240,69 @@ class TestMissedEvents:
         receiver.default_reply = Reply()
         run_tasks_after(seconds=10)
         assert webhook.delivery_statuses() == ["succeeded"]
+
+
+class TestOutage:
+    """After an outage, one replay of the pending deliveries sends all of them at once, in order."""
+
+    NAMES: Final = [f"Name {n}" for n in range(7)]
+
+    @pytest.fixture(params=["500", "no response"])
+    def recovered_webhook(self, webhook, emit, emit_each, silence, receiver, run_tasks_after, request, monkeypatch):
+        """A webhook that has missed events for a while, and would accept them now."""
+        monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 2)
+        monkeypatch.setattr(tasks, "_PAGE_SIZE", 3)
+        if request.param == "500":
+            receiver.default_reply = Reply(status=500)
+            emit(*self.NAMES[:4])
+            run_tasks_after(minutes=10)
+            emit(*self.NAMES[4:])
+            receiver.default_reply = Reply()
+        else:
+            with silence():
+                emit_each(*self.NAMES)
+                run_tasks_after(minutes=10)
+        receiver.requests.clear()
+        return webhook
+
+    def test_each_event_is_sent_once_and_in_order(
+        self, api, recovered_webhook, rename, workers, receiver, run_tasks_after
+    ):
+        replay = start_replay(api, recovered_webhook, status="pending")
+        rename("Afterwards")
+        workers.deliver()
+        run_tasks_after(minutes=45)
+        assert received_names(receiver) == [*self.NAMES, "Afterwards"]
+        assert set(recovered_webhook.delivery_statuses()) == {"succeeded"}
+        assert (replay["requeued"], get_finished_replay(api, recovered_webhook, replay)["requeued"]) == (7, 7)
+
+    def test_an_interrupted_replay_sends_each_event_in_order(
+        self, api, recovered_webhook, workers, receiver, run_tasks_after
+    ):
+        start_replay(api, recovered_webhook, status="pending")
+        with inject_fault(Fault.TIMED_OUT, call_name="dynamodb:TransactWriteItems", first_call=6, times=None):
+            workers.try_deliver()
+        run_tasks_after(minutes=10)
+        assert list(dict.fromkeys(received_names(receiver))) == self.NAMES
+        assert set(recovered_webhook.delivery_statuses()) == {"succeeded"}
+
+    def test_a_webhook_that_still_fails_is_retried_from_the_start(self, api, webhook, emit, workers, receiver):
+        receiver.default_reply = Reply(status=500)
+        emit("After")
+        before = webhook.get_delivery()
+        start_replay(api, webhook, status="pending")
+        workers.deliver()
+        after_replay = webhook.get_delivery()
+        assert (after_replay["status"], len(after_replay["attempts"])) == ("pending", len(before["attempts"]) + 1)
+
+
+def test_the_replays_of_a_webhook_are_listed_newest_first(api, new_webhook, idle_webhook, clock, workers):
+    other, replays = new_webhook(URL), []
+    for status in (None, "failed", "pending"):
+        clock.shift(seconds=1)
+        replays.append(start_replay(api, idle_webhook, status=status))
+    other_replay = start_replay(api, other)
+    workers.deliver()
+    listed = idle_webhook.get_items("/replays", query={"limit": 2})
+    assert listed == [get_finished_replay(api, idle_webhook, replay) for replay in replays[::-1]]
+    assert [each["id"] for each in other.get_items("/replays")] == [other_replay["id"]]

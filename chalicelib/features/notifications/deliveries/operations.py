@@ -83,8 +83,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     requeued = ctx.changes.update(_unexpired_delivery_or_not_found(delivery), **requeue_fields(ctx.now))
     ctx.changes.enqueue_after_commit(QUEUE_TASK, requeued)
     if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
-        ctx.changes.update_untracked(webhook, probe_at=ctx.now)
-        ctx.changes.enqueue_after_commit(PROBE_TASK, webhook)
+        ctx.changes.enqueue_after_commit(PROBE_TASK, ctx.changes.update_untracked(webhook, probe_at=ctx.now))
     return DeliveryOut.of(requeued)
 
 

@@ -28,6 +28,9 @@ MAX_STORED_ATTEMPTS: Final = 50
 _DEFERRAL_PREFIX: Final = "!"
 """Sort key prefix of the items that list a subscriber's deferred deliveries. It sorts before every id."""
 
+_DEFERRAL_SECONDS: Final = 3600
+"""How long the scheduler ignores a deferred delivery. Normally the subscriber is ready earlier."""
+
 _MAX_CONFLICTS: Final = 4
 _CLOCK_SKEW_SECONDS: Final = 1
 """Tolerance for differing clocks: a delivery that is due this soon counts as due."""
@@ -145,17 +148,27 @@ def skip_delivery(delivery: Delivery) -> None:
     changes.commit()
 
 
-def defer_until_subscriber_ready(subscriber: Subscriber, delivery: Delivery, scheduler_pause_seconds: int) -> None:
-    """Defer a delivery until its subscriber is ready. The scheduler ignores it for a number of seconds.
+def defer_until_subscriber_ready(subscriber: Subscriber, delivery: Delivery) -> None:
+    """Defer a delivery until its subscriber is ready.
 
     Raises ConcurrentModification if the delivery changed meanwhile.
     """
     changes = UnitOfWork(now())
-    changes.update_untracked(delivery, due_at=after(changes.now, seconds=scheduler_pause_seconds))
+    add_deferral(changes, subscriber, delivery)
+    changes.update_untracked(delivery, **deferral_fields(changes.now))
+    changes.commit()
+
+
+def add_deferral(changes: UnitOfWork, subscriber: Subscriber, delivery: Delivery) -> None:
+    """Add a delivery to the list of its subscriber's deferred deliveries, with the unit of work."""
     pk, sk = deferral_key(subscriber, delivery.sequence, delivery.id)
     deferral = {"pk": pk, "sk": sk, "delivery_id": delivery.id, "put_at": changes.now, "ttl": delivery.ttl}
     changes.add_write(Write("Put", (pk, sk), item=deferral))
-    changes.commit()
+
+
+def deferral_fields(timestamp: str) -> dict[str, Any]:
+    """Return the fields of a delivery that is deferred at a time. The scheduler ignores it for an hour."""
+    return {"due_at": after(timestamp, seconds=_DEFERRAL_SECONDS)}
 
 
 def deferral_key(subscriber: Subscriber, sequence: int, delivery_id: str) -> ItemKey:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from chalicelib.features.notifications.replays.models import ReplayableStatus, ReplayOut, ReplayStatus
-from chalicelib.kernel.storage.entity import Item, Quota
+from chalicelib.kernel.storage.entity import Collection, Item, Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_REPLAYS: Final = 10
@@ -15,12 +15,13 @@ class Replay(Job):
     """A replay of the deliveries to a webhook whose events occurred from `since` to `until`.
 
     Deliveries up to `position` are processed, and `done` of them were queued again. `requeued` is the public count. The
-    record is kept as long as a delivery.
+    record is kept as long as a delivery. `has_deferred` is whether some of them wait until the webhook responds.
     """
 
     gives_access = True
     kind, parameter, task = "organization.webhook.replay", "replay_id", "replays.run"
     pk, sk = "O#{organization_id}", "R#{webhook_id}#{id}"
+    of_webhook = Collection("O#{organization_id}", "R#{webhook_id}#{id}", newest_first=True)
     quota = Quota(
         "running replays",
         "O#{organization_id}",
@@ -38,6 +39,7 @@ class Replay(Job):
     status: ReplayStatus = "queued"
     requeued: int = 0
     done: int = 0
+    has_deferred: bool = False
     position: Item | None = None
     error: str | None = None
     ttl: int

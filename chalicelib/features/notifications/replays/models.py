@@ -7,7 +7,7 @@ from pydantic import Field
 from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, RecordOutput, TimeRange
 
-ReplayableStatus = Literal["failed", "skipped", "succeeded"]
+ReplayableStatus = Literal["failed", "pending", "skipped", "succeeded"]
 ReplayStatus = Literal["queued", "running", "completed", "failed"]
 
 
@@ -24,7 +24,8 @@ class ReplayCreate(TimeRange, Input):
     )
     status: ReplayableStatus | None = Field(
         None,
-        description="Only deliveries with this status. The default is failed and skipped deliveries.",
+        description="Only deliveries with this status. The default is failed and skipped deliveries. `pending` sends "
+        "those that wait for their next attempt at once.",
         examples=["failed"],
     )
 
@@ -45,7 +46,7 @@ class ReplayOut(RecordOutput):
     requeued: int = Field(
         ge=0,
         description="The number of matching deliveries, a lower bound if there are very many. Once the replay has "
-        "ended, the number of deliveries that were queued.",
+        "ended, the number of deliveries that it queued, or that were queued already.",
         examples=[12],
     )
     error: str | None = Field(description="Why the replay failed.", examples=[None])

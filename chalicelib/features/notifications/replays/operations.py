@@ -1,15 +1,18 @@
-"""Operations on replays: start one, and get its progress."""
+"""Operations on replays: start one, list them, and get the progress of one."""
 
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import RETENTION_DAYS
 from chalicelib.features.notifications.replays.entities import Replay, status_or_failed_and_skipped
 from chalicelib.features.notifications.replays.models import ReplayCreate, ReplayOut
 from chalicelib.features.notifications.webhooks.entities import Webhook
+from chalicelib.features.notifications.webhooks.logic.backlog import deferring_fields
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.clock import after, timestamp_ms
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
+from chalicelib.kernel.http.models import ListQuery
+from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.work import jobs
@@ -29,6 +32,9 @@ routes = RouteGroup("organizations")
 def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate) -> ReplayOut:
     """Send the deliveries of a time range again, oldest first.
 
+    After an outage, `"status": "pending"` sends at once what waits for its next attempt. New events follow after these,
+    so all arrive in the order of the log. A webhook that did not respond is probed at once.
+
     The replay runs in the background: poll the record in the 202 response until it is completed or failed. At most 10
     replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
     """
@@ -46,7 +52,21 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, replay)
+    if body.status == "pending" and webhook.backlog_drained:
+        ctx.changes.update_untracked(webhook, **deferring_fields(ctx.now))
     return ReplayOut.of(replay)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/replays",
+    access=require_organization_role(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def list_webhook_replays(ctx: Context, webhook: Webhook, query: ListQuery) -> ListPage[ReplayOut]:
+    """List the replays of a webhook, newest first. They are kept for 90 days."""
+    ids = {"organization_id": webhook.organization_id, "webhook_id": webhook.id}
+    return ctx.list_records(Replay, Replay.of_webhook, query, ReplayOut.of, **ids)
 
 
 @routes.get(

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chalicelib.features.notifications.entities import requeue_fields
-from chalicelib.features.notifications.logic import batches
+from chalicelib.features.notifications.logic import batches, delivery_attempts
 from chalicelib.features.notifications.replays.entities import Replay
 from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
+from chalicelib.features.notifications.webhooks.logic.backlog import probe_or_send_backlog_now
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.logs import log_and_ignore_aws_errors
@@ -26,22 +27,28 @@ _GIVEN_UP_ERROR: Final = "It could not be finished. What it has queued is sent; 
 
 @task(Replay.task)
 def replay_deliveries(message: dict[str, Any]) -> None:
-    """Queue the deliveries of a time range that have a selected status again, oldest first."""
+    """Queue the deliveries of a time range that have a selected status again, oldest first.
+
+    Pending deliveries, and all those to a webhook that does not respond, join the webhook's backlog. It is sent in the
+    order of the log once they are complete and the webhook responds.
+    """
     replay, ends_at = jobs.claim(Replay, message), jobs.slice_deadline_monotonic()
     while replay and replay.lease_until:
-        has_failed = replay.failures > jobs.MAX_FAILURES
-        replay = _end_replay(replay, _GIVEN_UP_ERROR) if has_failed else _process_next_page(replay)
+        webhook = _load_webhook_or_none(replay)
+        if replay.failures > jobs.MAX_FAILURES:
+            replay = _end_replay(replay, webhook, _GIVEN_UP_ERROR)
+        elif webhook is None or webhook.status != "active":
+            error = _INACTIVE_ERROR.format(webhook.status) if webhook else _DELETED_ERROR
+            replay = _end_replay(replay, webhook, error)
+        else:
+            replay = _process_next_page(replay, webhook)
         if replay.lease_until and time.monotonic() > ends_at:
             jobs.release(replay)
             return
 
 
-def _process_next_page(replay: Replay) -> Replay:
+def _process_next_page(replay: Replay, webhook: Webhook) -> Replay:
     """Process one page of deliveries and return the updated replay."""
-    item = table.get(Webhook.make_item_key(organization_id=replay.organization_id, id=replay.webhook_id))
-    webhook = Webhook.from_item(item) if item else None
-    if webhook is None or webhook.status != "active":
-        return _end_replay(replay, _INACTIVE_ERROR.format(webhook.status) if webhook else _DELETED_ERROR)
     pk = WebhookDelivery.pk.format(webhook_id=replay.webhook_id)
     result = table.query(
         pk, after=replay.position, limit=_PAGE_SIZE, **ids.id_range_query_arguments(replay.since, replay.until)
@@ -54,44 +61,79 @@ def _process_next_page(replay: Replay) -> Replay:
         and webhook.has_scope_for_event_type(delivery.event_type)
     ]
     for start in range(0, len(selected), batches.MAX_BATCH_SIZE):
-        replay = _requeue_unchanged_and_update_replay(replay, selected[start : start + batches.MAX_BATCH_SIZE])
+        batch = selected[start : start + batches.MAX_BATCH_SIZE]
+        replay = _requeue_unchanged_and_update_replay(replay, webhook, batch)
     return (
         jobs.save_progress_and_extend_lease(replay, status="running", position=result.last_evaluated_key)
         if result.last_evaluated_key
-        else _end_replay(replay)
+        else _end_replay(replay, webhook)
     )
+
+
+def _load_webhook_or_none(replay: Replay) -> Webhook | None:
+    item = table.get(Webhook.make_item_key(organization_id=replay.organization_id, id=replay.webhook_id))
+    return Webhook.from_item(item) if item else None
 
 
 def _is_unexpired_with_selected_status(replay: Replay, delivery: WebhookDelivery) -> bool:
     return delivery.status in replay.selected_statuses and not delivery.is_expired
 
 
-def _requeue_unchanged_and_update_replay(replay: Replay, batch: Sequence[WebhookDelivery]) -> Replay:
+def _requeue_unchanged_and_update_replay(replay: Replay, webhook: Webhook, batch: Sequence[WebhookDelivery]) -> Replay:
     """Queue a batch again, except for deliveries that changed meanwhile.
 
     Raises as `jobs.save_progress_and_extend_lease` does.
     """
     position = {"pk": batch[-1].item_key[0], "sk": batch[-1].item_key[1]}
     try:
-        return _requeue_batch_and_save_position(replay, batch, position)
+        return _requeue_batch_and_save_position(replay, webhook, batch, position)
     except ConcurrentModification:
         items = table.get_all(delivery.item_key for delivery in batch)
         versions = {key: item["version"] for key, item in items.items()}
         unchanged = [delivery for delivery in batch if versions.get(delivery.item_key) == delivery.version]
-        return _requeue_batch_and_save_position(replay, unchanged, position)
+        return _requeue_batch_and_save_position(replay, webhook, unchanged, position)
 
 
-def _requeue_batch_and_save_position(replay: Replay, batch: Sequence[WebhookDelivery], position: Item) -> Replay:
+def _requeue_batch_and_save_position(
+    replay: Replay, webhook: Webhook, batch: Sequence[WebhookDelivery], position: Item
+) -> Replay:
     changes = UnitOfWork(now())
-    requeued = [changes.update(delivery, **requeue_fields(changes.now)) for delivery in batch]
+    if webhook.backlog_drained:
+        requeued = [_requeue_unless_due(changes, delivery) for delivery in batch]
+    else:
+        requeued = [_defer(changes, webhook, delivery) for delivery in batch]
     stored = jobs.save_progress_and_extend_lease(
-        replay, changes, status="running", position=position, done=replay.done + len(batch)
+        replay,
+        changes,
+        status="running",
+        position=position,
+        done=replay.done + len(batch),
+        has_deferred=replay.has_deferred or not webhook.backlog_drained,
     )
-    with log_and_ignore_aws_errors("replay"):
-        batches.queue_delivery_batches([(batches.subscriber_key(delivery), requeued) for delivery in requeued[:1]])
+    if webhook.backlog_drained:
+        with log_and_ignore_aws_errors("replay"):
+            batches.queue_delivery_batches([(webhook.item_key, requeued)] if requeued else [])
     return stored
 
 
-def _end_replay(replay: Replay, error: str | None = None) -> Replay:
+def _requeue_unless_due(changes: UnitOfWork, delivery: WebhookDelivery, **fields: Any) -> WebhookDelivery:
+    """Return a delivery that is attempted now, with some fields.
+
+    One that is due keeps its version, because another worker may be about to store an attempt of it.
+    """
+    if delivery_attempts.is_delivery_due(delivery):
+        return changes.update_untracked(delivery, **fields)
+    return changes.update(delivery, **requeue_fields(changes.now) | fields)
+
+
+def _defer(changes: UnitOfWork, webhook: Webhook, delivery: WebhookDelivery) -> WebhookDelivery:
+    """Return a delivery that is attempted as soon as the webhook responds."""
+    delivery_attempts.add_deferral(changes, webhook, delivery)
+    return _requeue_unless_due(changes, delivery, **delivery_attempts.deferral_fields(changes.now))
+
+
+def _end_replay(replay: Replay, webhook: Webhook | None, error: str | None = None) -> Replay:
+    if webhook and (replay.has_deferred or not webhook.backlog_drained):
+        probe_or_send_backlog_now(webhook)  # First, so that it is repeated if the worker dies.
     status = "failed" if error else "completed"
     return jobs.finish(replay, status=status, error=error, requeued=replay.done, position=None)

@@ -38,9 +38,6 @@ from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, queues, tasks
 from chalicelib.kernel.work.tasks import task
 
-_DEFERRAL_SECONDS: Final = 3600
-"""How long the scheduler ignores a deferred delivery. Normally a successful probe sends the backlog earlier."""
-
 _PROBE_TIMEOUT_SECONDS: Final = 300
 """Time after which a probe without a result counts as lost."""
 
@@ -92,10 +89,10 @@ def send_to_webhook(message: dict[str, Any]) -> None:
             if allowance.try_acquire_slot(webhook):
                 return _send_event_and_store_outcome(webhook, delivery, event)
             if not sends_backlog:  # A delivery of the backlog is deferred already.
-                delivery_attempts.defer_until_subscriber_ready(webhook, delivery, _DEFERRAL_SECONDS)
+                delivery_attempts.defer_until_subscriber_ready(webhook, delivery)
             return _defer_new_events_and_queue_probe(webhook, allowance.next_at)
         else:
-            delivery_attempts.defer_until_subscriber_ready(webhook, delivery, _DEFERRAL_SECONDS)
+            delivery_attempts.defer_until_subscriber_ready(webhook, delivery)
             if webhook.probe_at is None:
                 return _queue_probe_and_store_timeout(webhook, delivery)
         return webhook
