@@ -7,6 +7,7 @@ from typing import Final
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.notifications.logic.subscriptions import subscriptions_key
 from chalicelib.features.notifications.webhooks.logic import host_rate_limit
+from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
 from chalicelib.features.platforms.members.entities import membership_listing_sort_key
 from chalicelib.features.research.entities import (
     COMPARISON_PARTITION,
@@ -278,7 +279,16 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
             "the ids of entries that were appended together",
         ),
         ("subscriber list", subscriptions_key(_LOG), "the subscribers to a log, as of the last delivered entry"),
-        ("deferred delivery", ("V#{webhook_id}", "!{sequence}#{id}"), "a delivery that waits for its webhook"),
+        (
+            "deferred delivery",
+            ("V#{webhook_id}", "!{sequence}#{id}"),
+            "a delivery that waits for its webhook to respond",
+        ),
+        (
+            "attempt counts",
+            ("V#{webhook_id}", f"{COUNTS_PREFIX}{{hour}}"),
+            "counters of a webhook's attempts in an hour, for 8 days",
+        ),
         ("outbox pointer", pending_key(_LOG, "{id}"), "a pending entry, which has no sequence yet"),
         (
             "quarantined item",

@@ -18,6 +18,7 @@ EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "get_space_capability": "Serves the Location of the response to a POST.",
     "get_taxonomy_attachment": "Serves the Location of the response to a POST.",
     "get_webhook_delivery": "Serves the Location of the response to a retry.",
+    "get_webhook_statistics": "Shows whether an endpoint works, without a look at its deliveries.",
     "list_webhook_replays": "Shows who works on a webhook which replays run, and how the last ones ended.",
     "get_webhook_replay": "Shows the progress of a replay to the caller who requested it.",
     "get_erasure": "Shows the caller who requested an erasure when it is completed.",

@@ -68,12 +68,15 @@ def received_ids(receiver: Receiver, path: str) -> set[tuple[str, str]]:
 
 
 def completed_deliveries(tenant: TenantFixture, webhook: CreatedWebhook) -> list[Json]:
-    """Return the deliveries of a webhook, and assert that all are finished."""
+    """Return the deliveries of a webhook, and assert that all are finished and each attempt was counted once."""
     webhook_deliveries = list_deliveries(tenant.api, webhook)
     assert {delivery["status"] for delivery in webhook_deliveries} <= {"succeeded", "failed", "skipped"}, (
         webhook_deliveries
     )
     assert all(delivery["attempts"] for delivery in webhook_deliveries if delivery["status"] != "skipped")
+    codes = [attempt["statusCode"] for delivery in webhook_deliveries for attempt in delivery["attempts"]]
+    counts = tenant.api.get(f"{webhook.path}/statistics", caller=webhook.organization.owner).json["lastWeek"]
+    assert (counts["delivered"], counts["failed"]) == (codes.count(200), len(codes) - codes.count(200))
     return webhook_deliveries
 
 

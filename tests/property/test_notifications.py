@@ -2,6 +2,7 @@
 
 import json
 import re
+from statistics import median_low
 from typing import Final, get_args
 
 import pytest
@@ -23,7 +24,9 @@ from chalicelib.features.notifications.logic.retry_schedule import (
     next_attempt_at,
 )
 from chalicelib.features.notifications.models.event_types import EVENT_TYPES
+from chalicelib.features.notifications.webhooks.models.attempt_counts import build_counts_update, sum_counts
 from chalicelib.kernel.core.clock import timestamp, timestamp_ms
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 
 TIMESTAMP: Final = "2026-11-20T09:30:00.123Z"
 SPECIAL_CHARACTERS: Final = "<>&*_~`|\\[](){}#-+=!@:/.^\"'$%;? \t\n\r\u202e\u200b\u2028"
@@ -216,3 +219,13 @@ def test_a_type_does_not_match_other_names_or_prefixes(name, other):
     assert matches_any_pattern([other], name) == (other == name)
     assert matches_any_pattern([f"{other}.*"], name) == name.startswith(f"{other}.")
     assert not matches_any_pattern([], name)
+
+
+@given(st.lists(st.integers(0, 60_000), min_size=1, max_size=40))
+def test_the_median_duration_of_attempts_is_right_within_ten_percent(durations_ms):
+    responses = [WebhookResponse(200, None, "", duration_ms) for duration_ms in durations_ms]
+    update = build_counts_update("V#1", responses, TIMESTAMP)
+    counts = sum_counts([{"pk": "V#1", "sk": update.key[1], **update.add}], TIMESTAMP, 1)
+    exact = median_low(durations_ms)
+    assert counts.delivered == len(durations_ms)
+    assert abs(counts.median_duration_ms - exact) <= max(1, 0.1 * exact)

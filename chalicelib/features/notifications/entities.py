@@ -1,6 +1,6 @@
 """Stored records of deliveries, and the base class of their subscribers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Final, Self
 
@@ -8,8 +8,10 @@ from chalicelib.features.notifications.models.event_types import is_in_scope_are
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work.jobs import Job
 from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
 
@@ -126,6 +128,10 @@ class Delivery(Entity):
     def scheduled_task(self) -> ScheduledTask | None:
         """Return the task that queues a pending delivery, and its time."""
         return ScheduledTask(QUEUE_TASK, self.due_at) if self.due_at else None
+
+    def attempt_writes(self, responses: Sequence[WebhookResponse], now: str) -> list[Write]:  # noqa: ARG002 - most deliveries are not counted
+        """Return what the transaction that stores attempts also writes, given their responses."""
+        return []
 
     @property
     def is_expired(self) -> bool:

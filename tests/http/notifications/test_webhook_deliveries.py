@@ -9,6 +9,7 @@ from chalicelib.features.notifications.entities import RETENTION_DAYS
 from chalicelib.features.notifications.logic.retry_schedule import RETRY_SECONDS
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.core.clock import after, now
+from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.erasures import complete_erasure
 from tests.harness.organizations import create_api_key
@@ -16,6 +17,7 @@ from tests.harness.receiver import Reply
 from tests.harness.webhooks import UPDATED, WebhookClient, received_names, store_delivery
 
 URL = "https://hooks.example.com/atrium"
+PERIODS = ("lastHour", "lastDay", "lastWeek")
 START = "2026-11-20T09:30:00.000Z"
 
 
@@ -172,6 +174,39 @@ class TestRequest:
         complete_erasure(api, workers, clock, organization, email="charles@example.com")
         request = webhook.get(f"/deliveries/{delivery['id']}").json["request"]
         assert (request["body"], request["headers"]["webhook-id"]) == (None, delivery["id"])
+
+
+class TestStatistics:
+    def counts(self, webhook: WebhookClient) -> list[tuple[int, int]]:
+        """Return the delivered and failed attempts of the last hour, day and week."""
+        statistics = webhook.get("/statistics").expect(200).json
+        return [(statistics[name]["delivered"], statistics[name]["failed"]) for name in PERIODS]
+
+    def test_count_all_attempts_within_an_hour_a_day_and_a_week(self, webhook, emit, receiver, clock):
+        clock.freeze("2026-11-20T09:34:00.000Z")
+        receiver.default_reply = Reply(status=500)
+        emit("First")
+        receiver.default_reply = Reply()
+        emit("Second", "Third")
+        webhook.send_test()
+        etag = webhook.get("").headers["ETag"]
+        assert self.counts(webhook) == [(2, 1)] * 3
+        for hours, minutes, period_count in ((0, 55, 3), (0, 6, 2), (22, 0, 2), (2, 0, 1), (142, 0, 1), (2, 0, 0)):
+            clock.shift(hours=hours, minutes=minutes)
+            assert self.counts(webhook) == [(0, 0)] * (3 - period_count) + [(2, 1)] * period_count, now()
+        assert webhook.get("").headers["ETag"] == etag
+
+    def test_are_zero_without_attempts_and_gone_with_the_webhook(self, webhook, emit, workers):
+        none = {"delivered": 0, "failed": 0, "medianDurationMs": None}
+        assert webhook.get("/statistics").json == dict.fromkeys(PERIODS, none)
+        emit("After")
+        last_hour = webhook.get("/statistics").json["lastHour"]
+        (attempt,) = webhook.get_delivery()["attempts"]
+        assert abs(last_hour["medianDurationMs"] - attempt["durationMs"]) <= max(1, 0.1 * attempt["durationMs"])
+        webhook.delete()
+        workers.run_until_idle()
+        assert webhook.get("/statistics").status_and_code == "404 not_found"
+        assert not [item for item in memory_aws.all_items() if item["pk"] == f"V#{webhook.id}"]
 
 
 class TestRetry:

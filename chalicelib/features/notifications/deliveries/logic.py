@@ -1,15 +1,19 @@
-"""Queries on the deliveries of a webhook: pages by time and filter, and counts."""
+"""Queries on the deliveries of a webhook: pages by time and filter, counts, and statistics of the attempts."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryStatus
 from chalicelib.features.notifications.webhooks.entities import WebhookDelivery
+from chalicelib.features.notifications.webhooks.models import attempt_counts
+from chalicelib.features.notifications.webhooks.models.schemas import WebhookStatisticsOut
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item
 
 _FILTERED_PAGE_SIZE: Final = 100
+_WEEK_HOURS: Final = 7 * 24
+_LAST_COUNTS_KEY: Final = f"{attempt_counts.COUNTS_PREFIX}~"
 
 
 def load_deliveries_and_next_position(
@@ -43,6 +47,15 @@ def count_deliveries(webhook_id: str, statuses: Iterable[DeliveryStatus], since:
         table.count_items_in_one_read(facet.partition(webhook_id=webhook_id, status=status), **id_range)
         for status in statuses
     )
+
+
+def load_statistics(webhook_id: str, now: str) -> WebhookStatisticsOut:
+    """Return the counts of a webhook's attempts until now. Reads an item for each hour of the last week."""
+    pk = WebhookDelivery.pk.format(webhook_id=webhook_id)
+    pages = table.iter_item_pages(pk, since=attempt_counts.earliest_sort_key(now, _WEEK_HOURS), until=_LAST_COUNTS_KEY)
+    items = [item for page in pages for item in page]
+    hour, day, week = (attempt_counts.sum_counts(items, now, hours) for hours in (1, 24, _WEEK_HOURS))
+    return WebhookStatisticsOut.model_validate({"last_hour": hour, "last_day": day, "last_week": week})
 
 
 def _delivery_id_query_arguments(since: str | None, until: str | None) -> ids.IdRange:

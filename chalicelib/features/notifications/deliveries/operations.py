@@ -1,4 +1,4 @@
-"""Operations on the deliveries of a webhook: list, get and retry."""
+"""Operations on the deliveries of a webhook: list, get, retry, and get their statistics."""
 
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import QUEUE_TASK, requeue_fields
@@ -9,6 +9,7 @@ from chalicelib.features.notifications.models.schemas import DeliveriesQuery, De
 from chalicelib.features.notifications.webhooks.entities import PROBE_TASK, Webhook, WebhookDelivery
 from chalicelib.features.notifications.webhooks.logic.circuit_breaker import require_active_webhook
 from chalicelib.features.notifications.webhooks.logic.webhook_requests import describe_request
+from chalicelib.features.notifications.webhooks.models.schemas import WebhookStatisticsOut
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
@@ -85,6 +86,21 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
     if not webhook.backlog_drained:  # The delivery would be deferred until a probe succeeds, so probe now.
         ctx.changes.enqueue_after_commit(PROBE_TASK, ctx.changes.update_untracked(webhook, probe_at=ctx.now))
     return DeliveryOut.of(requeued)
+
+
+@routes.get(
+    "/organizations/{organization_id}/webhooks/{webhook_id}/statistics",
+    access=require_organization_role(Role.ADMIN),
+    scope="webhooks:read",
+    emits=None,
+)
+def get_webhook_statistics(ctx: Context, webhook: Webhook) -> WebhookStatisticsOut:
+    """Get the numbers of delivered and failed attempts of a webhook, and their median duration.
+
+    The periods are the last hour, day and week. Each begins with a multiple of five minutes, so it may be up to five
+    minutes shorter.
+    """
+    return logic.load_statistics(webhook.id, ctx.now)
 
 
 def _unexpired_delivery_or_not_found(delivery: WebhookDelivery) -> WebhookDelivery:

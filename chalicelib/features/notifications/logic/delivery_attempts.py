@@ -204,7 +204,10 @@ def log_attempt_and_update_delivery(
     """Add the result of an attempt to the unit of work, and return the changed delivery."""
     next_at = None if response.succeeded else next_at
     status: DeliveryStatus = "succeeded" if response.succeeded else "pending" if next_at else "failed"
-    attempts = _stored_and_new_attempts(delivery, response, changes.now)
+    responses = [*response.earlier_attempts, response]
+    attempts = _stored_and_new_attempts(delivery, responses, changes.now)
+    for write in delivery.attempt_writes(responses, changes.now):
+        changes.add_write(write)
     log_event(
         "attempt",
         tenant=delivery.organization_id,
@@ -229,10 +232,11 @@ def log_attempt_and_update_delivery(
     )
 
 
-def _stored_and_new_attempts(delivery: Delivery, last_response: WebhookResponse, now: str) -> list[dict[str, Any]]:
+def _stored_and_new_attempts(
+    delivery: Delivery, responses: Sequence[WebhookResponse], now: str
+) -> list[dict[str, Any]]:
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
-    responses = [*last_response.earlier_attempts, last_response]
     ms_ago = sum(response.duration_ms for response in responses)
     for number, response in enumerate(responses, last_number + 1):
         attempts.append(

@@ -1,15 +1,18 @@
 """Stored records of webhooks and their deliveries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.features.notifications.models.schemas import DeliveryOut
+from chalicelib.features.notifications.webhooks.models.attempt_counts import build_counts_update
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
 from chalicelib.kernel.core.ids import new_id_and_time_fields
+from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work.jobs import Job
 
 MAX_WEBHOOKS: Final = 50
@@ -37,6 +40,10 @@ class WebhookDelivery(Delivery):
     output_model = DeliveryOut
 
     webhook_id: str
+
+    def attempt_writes(self, responses: Sequence[WebhookResponse], now: str) -> list[Write]:
+        """Return the write that counts the attempts in the statistics of the webhook."""
+        return [build_counts_update(self.item_key[0], responses, now).to_write()]
 
 
 class Webhook(Subscriber):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from chalicelib.features.notifications.models.schemas import EventAreas, EventPatterns
 from chalicelib.features.notifications.webhooks.models.standard_webhooks import decode_secret
 from chalicelib.kernel.http.fields import Text, Timestamp
-from chalicelib.kernel.http.models import Input, Patch, RecordOutput
+from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 from chalicelib.kernel.outbound.webhook_urls import TargetUrl
 
 WebhookStatus = Literal["active", "paused", "disabled"]
@@ -92,3 +92,26 @@ class WebhookOut(RecordOutput):
         description="The time since when every attempt has failed. Null if the last one succeeded.", examples=[None]
     )
     disabled_reason: str | None = Field(description="Why the service disabled the webhook.", examples=[None])
+
+
+class AttemptCountsOut(Output):
+    """The attempts to deliver events in a period. Retries count, tests do not."""
+
+    delivered: int = Field(ge=0, description="Attempts that the endpoint answered with a status of 2xx.", examples=[97])
+    failed: int = Field(ge=0, description="Attempts with another status, or without a response.", examples=[3])
+    median_duration_ms: int | None = Field(
+        ge=0,
+        description="The median duration of all attempts, with an error of at most 10 % or a millisecond. Null without "
+        "attempts.",
+        examples=[84],
+    )
+
+
+class WebhookStatisticsOut(Output):
+    """Counts of a webhook's attempts. The periods end now, and begin with a multiple of five minutes."""
+
+    content_etag: ClassVar[bool] = True
+
+    last_hour: AttemptCountsOut
+    last_day: AttemptCountsOut
+    last_week: AttemptCountsOut
