@@ -102,6 +102,7 @@ _JOBS_PREFIXES: Final = (
     "U#",
     "V#",
     "W#",
+    "Y#mails-",
     "Z#",
 )
 

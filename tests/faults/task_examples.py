@@ -33,7 +33,7 @@ from tests.harness.domains import claim_domain, stored_custom_domain
 from tests.harness.exports import create_export
 from tests.harness.external_servers import GONE_URL, reject_deliveries, time_out_deliveries
 from tests.harness.invitations import create_invitation
-from tests.harness.organizations import create_api_key
+from tests.harness.organizations import create_api_key, set_role
 from tests.harness.platforms import add_space_member, create_space, set_member_role
 from tests.harness.sites import create_published_page, update_page
 from tests.harness.webhooks import create_webhook, rename_organization
@@ -113,6 +113,12 @@ def invite_person(tenant: TenantFixture) -> ItemKey:
     return _get_only_item_key("organization.invitation_mail")
 
 
+def change_role_with_notice(tenant: TenantFixture) -> ItemKey:
+    """Change the role of the editor, whose mail about that is not sent yet."""
+    set_role(tenant.api, tenant.organization, tenant.people.editor, "member").expect(200)
+    return _get_only_item_key("organization.membership_notice")
+
+
 def create_erasure(tenant: TenantFixture) -> ItemKey:
     """Request the erasure of the editor, whom log entries name."""
     owner, editor = tenant.people.owner, tenant.people.editor
@@ -175,7 +181,8 @@ def create_pending_delivery(tenant: TenantFixture, url: str = "https://receiver.
     rename_organization(tenant.api, tenant.organization, "Engines")
     with reject_deliveries():
         tenant.workers.deliver()
-    (delivery,) = (item for item in memory_aws.all_items() if item["pk"] == f"V#{created.id}")
+    items = [item for item in memory_aws.all_items() if item["pk"] == f"V#{created.id}"]
+    (delivery,) = (item for item in items if "kind" in item)
     return delivery["pk"], delivery["sk"]
 
 
@@ -353,6 +360,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "invitations.expire": TaskExample(use_expiring_invitation, {"days": 8}),
     "invitations.mail": TaskExample(invite_person),
     "members.depart": TaskExample(remove_member_with_many_dependents, {"seconds": 6}),
+    "members.notify": TaskExample(change_role_with_notice),
     "organizations.purge": TaskExample(delete_organization, {"days": RESTORABLE_DAYS, "minutes": 3}),
     "pages.remove": TaskExample(delete_page_subtree),
     "pages.render": TaskExample(remove_stored_rendering, run_schedule=request_page),

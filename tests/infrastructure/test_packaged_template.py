@@ -177,7 +177,7 @@ def test_the_package_contains_templates_and_data_and_nothing_of_the_local_stage(
         "chalicelib/entrypoints/docs/openapi.json",
         "chalicelib/kernel/outbound/mail.txt.jinja",
         "chalicelib/kernel/outbound/mail.html.jinja",
-        "chalicelib/features/tenancy/invitations/mail.jinja",
+        *(f"chalicelib/features/tenancy/{name}/mail.jinja" for name in ("invitations", "members")),
         f"chalicelib/features/reference/data/{LATEST_VERSION}.bin",
         *(f"chalicelib/features/sites/rendering/{name}.html.jinja" for name in ("page", "body", "blocks")),
         "chalicelib/features/sites/rendering/page.css",

@@ -23,8 +23,8 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
         "{actor} changed the status of the lead {target}.",
     ),
     "mail.suppression.created": EventType(
-        "An email address was unsubscribed from invitations.",
-        "{actor} unsubscribed an address from invitations.",
+        "An email address was unsubscribed from mails about invitations and memberships.",
+        "{actor} unsubscribed an address from mails about invitations and memberships.",
     ),
     "organization.api_key.created": EventType(
         "An API key was created. The event does not contain the secret.", "{actor} created the API key {target}."

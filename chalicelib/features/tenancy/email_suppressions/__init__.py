@@ -1,1 +1,1 @@
-"""Suppressions of e-mail addresses that receive no more invitations."""
+"""Suppressions of e-mail addresses that receive no more mails about invitations and memberships."""

@@ -5,7 +5,7 @@ from chalicelib.kernel.storage.entity import Entity, system_log_id
 
 
 class EmailSuppression(Entity):
-    """An e-mail address that receives no more invitations."""
+    """An e-mail address that receives no more mails about invitations and memberships."""
 
     kind, parameter = "mail.suppression", "suppression_id"
     pk, sk = "SUPPRESSED#{address_hash}", "#"

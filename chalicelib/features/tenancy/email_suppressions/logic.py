@@ -6,11 +6,9 @@ the address and stays valid after the invitation is gone.
 
 from typing import Final
 
-from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
-from chalicelib.features.tenancy.logic.email_hashes import HASH_BYTES, email_hmac_bytes
+from chalicelib.features.tenancy.logic.email_hashes import HASH_BYTES
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
-from chalicelib.kernel.storage.entity import ItemKey
 
 UNSUBSCRIBE_PATH: Final = "/organizations/invitations/unsubscribe"
 _CONTEXT: Final = "unsubscribe"
@@ -30,8 +28,3 @@ def address_hash_from_token(token: str) -> str | None:
 def build_unsubscribe_url(address_hash: str) -> str:
     """Return the unsubscribe link for a mail to the recipient with this address hash."""
     return f"{settings().public_url}{UNSUBSCRIBE_PATH}?token={create_unsubscribe_token(address_hash)}"
-
-
-def suppression_key(email_address: str) -> ItemKey:
-    """Return the item key of the suppression of an address."""
-    return EmailSuppression.make_item_key(address_hash=email_hmac_bytes(email_address).hex())

@@ -23,7 +23,7 @@ class OneClick(Input):
 
 
 class SubscriptionOut(Output):
-    """Whether an address receives invitations from any organization.
+    """Whether an address receives mails about invitations and memberships, from any organization.
 
     The response does not contain the address.
     """

@@ -1,4 +1,4 @@
-"""One-click unsubscription from invitation mails, without a credential (RFC 8058)."""
+"""One-click unsubscription from mails about invitations and memberships, without a credential (RFC 8058)."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -42,7 +42,7 @@ def suppression_prefetch_keys(request: Request) -> list[ItemKey]:
 def describe_subscription(
     ctx: Context, query: UnsubscribeQuery
 ) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
-    """Show whether the recipient of a mail is unsubscribed from invitations, as a page with a button or as JSON.
+    """Show whether the recipient of a mail is unsubscribed, as a page with a button or as JSON.
 
     It changes nothing, because mail scanners open links. A token that the service did not sign is `not_found`.
     """
@@ -64,7 +64,7 @@ def unsubscribe(
     query: UnsubscribeQuery,
     body: OneClick,  # noqa: ARG001 - its presence confirms the intention
 ) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
-    """Stop sending invitation mails to the recipient of a mail, from any organization.
+    """Stop sending mails about invitations and memberships to the recipient of a mail, from any organization.
 
     The recipient can still accept invitations by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
     (RFC 8058). A token that the service did not sign is `not_found`.

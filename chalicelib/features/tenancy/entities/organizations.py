@@ -59,6 +59,7 @@ class Organization(Container):
     company_address: str | None = None
     legal_email: str | None = None
     support_email: str | None = None
+    notifications: bool = True
 
     @property
     def audit_log_id(self) -> str:

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Final, Self
 from chalicelib.features.tenancy.entities.memberships import ContainerMember, Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.models import InvitableRole, InvitationOut, InvitationStatus
+from chalicelib.features.tenancy.mails.entities import MailJob
 from chalicelib.kernel.core.clock import now, timestamp_ms
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
 from chalicelib.kernel.storage.unique_values import Unique
-from chalicelib.kernel.work.jobs import Job
 
 MAX_PENDING_INVITATIONS: Final = 100
 
@@ -137,20 +137,18 @@ def closing_fields(outcome: InvitationStatus, **changed: Any) -> dict[str, Any]:
     return {"outcome": outcome, "pending_inviter_id": None, **changed}
 
 
-class InvitationMail(Job):
+class InvitationMail(MailJob):
     """A mail that delivers an invitation, one for each time it is sent. The token is derived again, not stored.
 
-    `recipient_hash` is the keyed hash of the address. `token_key_id` is the id of the key that signed the token, since
-    another key would produce another token.
+    `token_key_id` is the id of the key that signed the token, since another key would produce another token. The mail
+    is counted towards the limits of the recipient when the invitation is sent.
     """
 
     kind, task = "organization.invitation_mail", "invitations.mail"
-    pk, sk = "O#{organization_id}", "L#{id}"
 
-    attribute_names: ClassVar = {"send_count": "sending", "token_key_id": "token_key", "recipient_hash": "recipient"}
+    attribute_names: ClassVar = {"send_count": "sending", "token_key_id": "token_key"}
 
-    organization_id: str
     invitation_id: str
     send_count: int
     token_key_id: bytes
-    recipient_hash: str | None = None
+    is_counted: bool = True

@@ -2,23 +2,23 @@
 
 from typing import Any, Final
 
-from chalicelib.features.tenancy.email_suppressions.entities import EmailSuppression
-from chalicelib.features.tenancy.email_suppressions.logic import build_unsubscribe_url
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail, closing_fields
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     build_acceptance_url,
-    is_established_organization,
-    mail_safe_name_or_none,
     reissue_token_or_none,
 )
 from chalicelib.features.tenancy.invitations.logic.token_resolution import ResolvedInvitation, resolve_invitation_token
+from chalicelib.features.tenancy.mails.logic import (
+    AddressedEmail,
+    is_established_organization,
+    mail_safe_name_or_none,
+    send_once,
+)
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.outbound import mail
-from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work import outbox, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
@@ -41,28 +41,16 @@ def expire_invitation(message: dict[str, Any]) -> None:
 
 @task(InvitationMail.task)
 def send_invitation(message: dict[str, Any]) -> None:
-    """Send the mail of an invitation once, however often its queue message is delivered.
+    """Send the mail of an invitation, until its link stops working."""
+    send_once(InvitationMail, message, _render_if_acceptable)
 
-    A recipient who has unsubscribed gets no mail. The task retries until SES accepts or permanently rejects the mail,
-    or until the link stops working. If the worker dies after SES accepted the mail and before that is stored, the mail
-    is sent twice.
-    """
-    job = jobs.claim(InvitationMail, message)
-    if job is None:
-        return
-    try:
-        if (token := reissue_token_or_none(job)) and (resolved := _resolve_acceptable_invitation_or_none(token)):
-            url = build_unsubscribe_url(job.recipient_hash) if job.recipient_hash else None
-            if not (job.recipient_hash and table.get(EmailSuppression.make_item_key(address_hash=job.recipient_hash))):
-                mail.send_email(
-                    resolved.invitation.email, _render_invitation_email(resolved, token, url), unsubscribe_url=url
-                )
-    except mail.EmailRejected as rejected:
-        add_fields(mail=f"given up: {rejected}")
-    except Problem:
-        jobs.release_with_growing_delay(job)
-        return
-    jobs.remove(job)
+
+def _render_if_acceptable(job: InvitationMail, unsubscribe_url: str | None) -> AddressedEmail | None:
+    token = reissue_token_or_none(job)
+    resolved = _resolve_acceptable_invitation_or_none(token) if token else None
+    if not (token and resolved):
+        return None
+    return AddressedEmail(resolved.invitation.email, _render_invitation_email(resolved, token, unsubscribe_url))
 
 
 def _resolve_acceptable_invitation_or_none(token: str) -> ResolvedInvitation | None:

@@ -10,6 +10,7 @@ from chalicelib.features.tenancy.logic.membership_rules import (
 )
 from chalicelib.features.tenancy.members.logic.dependent_api_keys import transfer_retained_keys_or_plan_revocation
 from chalicelib.features.tenancy.members.logic.leaving import delete_member_and_dependents
+from chalicelib.features.tenancy.members.logic.notices import notify_member
 from chalicelib.features.tenancy.models.memberships import KeysQuery, MemberOut, MemberPatch, OwnershipTransfer
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
@@ -60,8 +61,10 @@ def get_organization_member(ctx: Context, member: Member) -> MemberOut:
     emits="organization.member.updated",
     grants_access=True,
 )
-def update_organization_member(ctx: Context, member: Member, query: KeysQuery, body: MemberPatch) -> MemberOut:
-    """Change a member's role.
+def update_organization_member(
+    ctx: Context, organization: Organization, member: Member, query: KeysQuery, body: MemberPatch
+) -> MemberOut:
+    """Change a member's role, and tell them by mail.
 
     A lower role revokes the API keys that the member created or rotated and could not grant any more, and the keys
     created with those. `revokedKeys` lists them. With `keys=keep` another admin takes responsibility for those keys
@@ -74,6 +77,7 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_demoted", body.role)
     updated = ctx.changes.update(member.replace(revoked_keys=plan.revoked_key_summaries), role=body.role.value)
     plan.add_revocations_and_return_count(ctx.changes)
+    notify_member(ctx, organization, member, "role_changed", body.role.value)
     return create_member_presenter(ctx)(updated)
 
 
@@ -85,7 +89,7 @@ def update_organization_member(ctx: Context, member: Member, query: KeysQuery, b
     grants_access=True,
 )
 def remove_organization_member(ctx: Context, organization: Organization, member: Member, query: KeysQuery) -> None:
-    """Remove a member from an organization and from all its platforms and spaces.
+    """Remove a member from an organization and from all its platforms and spaces, and tell them by mail.
 
     The member's pending invitations, and the API keys that they created or rotated, are revoked. With `keys=keep`
     another admin takes responsibility for those keys instead. One log entry records the removal with all its
@@ -95,6 +99,7 @@ def remove_organization_member(ctx: Context, organization: Organization, member:
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_removed", None)
     removed = member.replace(revoked_keys=plan.revoked_key_summaries)
     delete_member_and_dependents(ctx, removed, RevocationMarker, key_revocation=plan, organization_id=organization.id)
+    notify_member(ctx, organization, member, "removed")
 
 
 @routes.post(
@@ -127,7 +132,7 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     grants_access=True,
 )
 def transfer_ownership(ctx: Context, organization: Organization, body: OwnershipTransfer) -> OrganizationOut:
-    """Make another member the owner. The former owner becomes an admin.
+    """Make another member the owner, and tell them by mail. The former owner becomes an admin.
 
     An organization always has exactly one owner, so both roles change in one transaction. The new owner has to be a
     member already. Only the owner can transfer the ownership, with a user's token.
@@ -143,4 +148,5 @@ def transfer_ownership(ctx: Context, organization: Organization, body: Ownership
     transferred = ctx.changes.update(organization, owner_id=successor.user_id, counts_toward_quota=True)
     ctx.changes.update(owner, role=Role.ADMIN.value)
     ctx.changes.update(successor, role=Role.OWNER.value)
+    notify_member(ctx, organization, successor, "ownership_received", Role.OWNER.value)
     return OrganizationOut.of(transferred)

@@ -1,12 +1,21 @@
-"""Cleanup after a member has left a container."""
+"""Cleanup after a member has left a container, and mails about memberships."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from chalicelib.features.tenancy.entities.memberships import Member, RevocationMarker
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, closing_fields
+from chalicelib.features.tenancy.mails.logic import (
+    AddressedEmail,
+    is_established_organization,
+    mail_safe_name_or_none,
+    send_once,
+)
+from chalicelib.features.tenancy.members.entities import MembershipNotice
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.outbound import mail
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, Item
@@ -18,6 +27,9 @@ from chalicelib.kernel.work.tasks import task
 
 _MAX_INDEX_LAG_SECONDS: Final = 60
 """Time after which an index is assumed to show all records."""
+
+_MAX_NOTICE_AGE_DAYS: Final = 3
+"""Age from which a notice is dropped if the mail service did not accept it until then."""
 
 _EMITTED_EVENTS: Final[Mapping[str, type[Entity] | str]] = {
     "organization.invitation.revoked": Invitation,
@@ -90,3 +102,31 @@ def _revoke_or_remove(record: Entity) -> None:
         outbox.commit(changes, event, Origin.system(RevocationMarker.task))
     except ConcurrentModification:
         return  # The index lags. The next run looks again.
+
+
+@task(MembershipNotice.task)
+def send_membership_notice(message: dict[str, Any]) -> None:
+    """Tell a person by mail about a change of their membership.
+
+    No mail is sent if the organization is deleted, or has turned these mails off since.
+    """
+    send_once(MembershipNotice, message, _render_notice_if_wanted)
+
+
+def _render_notice_if_wanted(notice: MembershipNotice, unsubscribe_url: str | None) -> AddressedEmail | None:
+    item = table.get(Organization.make_item_key(id=notice.organization_id))
+    organization = Organization.from_item(item) if item else None
+    is_outdated = notice.created_at < after(now(), days=-_MAX_NOTICE_AGE_DAYS)
+    if organization is None or organization.is_deleted or not organization.notifications or is_outdated:
+        return None
+    is_established = is_established_organization(organization, now())
+    email = mail.render_email(
+        "features/tenancy/members/mail.jinja",
+        place=organization.name if is_established else mail_safe_name_or_none(organization.name) or "an organization",
+        change=notice.change,
+        role=notice.role,
+        former_role=notice.former_role,
+        changed_at=notice.created_at,
+        unsubscribe_url=unsubscribe_url,
+    )
+    return AddressedEmail(notice.email, email)

@@ -17,6 +17,9 @@ CountryCode = Annotated[
 ]
 OrganizationStatus = Literal["active", "pending_deletion"]
 
+_NOTIFICATIONS_DESCRIPTION: Final = (
+    "Whether people get a mail when somebody else changes their role, transfers the ownership to them, or removes them."
+)
 _DELETED_EXAMPLE: Final = {"status": "pending_deletion", "deletion_due_at": "2026-12-20T09:30:00.000Z"}
 
 
@@ -35,6 +38,7 @@ class OrganizationCreate(Input):
     company_address: Text | None = Field(None, examples=["12 St James's Square\nLondon"])
     legal_email: Email | None = Field(None, examples=["legal@example.com"])
     support_email: Email | None = Field(None, examples=["support@example.com"])
+    notifications: bool = Field(default=True, description=_NOTIFICATIONS_DESCRIPTION, examples=[True])
 
 
 class OrganizationPatch(Patch):
@@ -52,6 +56,7 @@ class OrganizationPatch(Patch):
     company_address: Text | None = None
     legal_email: Email | None = None
     support_email: Email | None = None
+    notifications: bool = Field(default=True, description=_NOTIFICATIONS_DESCRIPTION, examples=[True])
     status: OrganizationStatus = Field("active", examples=["active"])
 
 
@@ -75,6 +80,7 @@ class OrganizationOut(RecordOutput):
     company_address: str | None = Field(examples=["12 St James's Square\nLondon"])
     legal_email: str | None = Field(examples=["legal@example.com"])
     support_email: str | None = Field(examples=["support@example.com"])
+    notifications: bool = Field(description=_NOTIFICATIONS_DESCRIPTION, examples=[True])
     status: OrganizationStatus = Field(examples=["active"])
     owner_id: Uuid
     deletion_due_at: Timestamp | None = Field(description="When it is purged unless it is restored.", examples=[None])

@@ -6,14 +6,11 @@ its invitation, and the link in a mail can be derived again, while the table sto
 
 import hashlib
 import hmac
-import re
 from typing import Any, Final
 from uuid import UUID
 
 from chalicelib.features.tenancy.entities.memberships import ContainerMember
-from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
-from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.features.tenancy.models.settings import TenancySettings
 from chalicelib.kernel.authorization.memberships import MembershipView
 from chalicelib.kernel.core.clock import after, timestamp_ms
@@ -22,7 +19,7 @@ from chalicelib.kernel.core.settings import section, settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.rate_limits.buckets import RateLimit, RateLimitBucket, build_rate_limited_problem
+from chalicelib.kernel.rate_limits.buckets import RateLimit, build_rate_limited_problem
 from chalicelib.kernel.storage.entity import ItemKey
 
 ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
@@ -33,18 +30,6 @@ INVITATION_RATE_LIMITS: Final = (
     RateLimit("invitations-of-organization", limit=240, seconds=3600, per="organization"),
 )
 """How often callers can invite people or resend invitations. Revoking an invitation does not lower the count."""
-
-_RECIPIENT_MAIL_LIMITS: Final = (
-    RateLimit("mails-an-hour", limit=5, seconds=3600, per="recipient"),
-    RateLimit("mails-a-day", limit=20, seconds=86_400, per="recipient"),
-)
-"""How many mails an address receives from all organizations together."""
-
-_NEW_ORGANIZATION_DAYS: Final = 1
-"""Time for which an organization counts as new, unless somebody accepts one of its invitations."""
-
-_MAX_PLAIN_NAME_CHARACTERS: Final = 60
-_LINK_PATTERN: Final = re.compile(r"://|@|www[.\u3002\uff0e\uff61]|\w[.\u3002\uff0e\uff61][^\W\d_]{2}", re.IGNORECASE)
 
 _UUID_BYTES: Final = 16
 _SEND_COUNT_BYTES: Final = 4
@@ -64,25 +49,6 @@ def build_send_fields(
         "sent_at": timestamp if mailed else None,
         "expires_at": after(timestamp, days=valid_days),
     }
-
-
-def recipient_mail_buckets(email_address: str) -> list[RateLimitBucket]:
-    """Return the rate limit buckets that count the invitation mails to an address."""
-    recipient = email_hmac_bytes(email_address).hex()
-    return [rate_limit.bucket_for(recipient) for rate_limit in _RECIPIENT_MAIL_LIMITS]
-
-
-def is_established_organization(organization: Organization, timestamp: str) -> bool:
-    """Return whether mails may contain text by members. Anybody can create an organization, so new ones may not."""
-    return (
-        bool(organization.invitation_accepted_at)
-        or after(organization.created_at, days=_NEW_ORGANIZATION_DAYS) <= timestamp
-    )
-
-
-def mail_safe_name_or_none(name: str | None) -> str | None:
-    """Return a name, or None if it is as long as a message or if a mail program could show a part of it as a link."""
-    return name if name and len(name) <= _MAX_PLAIN_NAME_CHARACTERS and not _LINK_PATTERN.search(name) else None
 
 
 def create_token(organization_id: str, invitation_id: str, send_count: int) -> str:

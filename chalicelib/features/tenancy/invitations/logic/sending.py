@@ -4,19 +4,18 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from chalicelib.features.tenancy.email_suppressions.logic import suppression_key
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     build_acceptance_url,
     build_send_fields,
     create_token,
     outermost_admin_membership_id,
-    recipient_mail_buckets,
 )
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
 from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.features.tenancy.logic.members_by_email import find_user_ids_with_emails
 from chalicelib.features.tenancy.logic.membership_rules import reject_ungrantable_role
+from chalicelib.features.tenancy.mails.logic import mail_limit_states_or_none_if_withheld, recipient_item_keys
 from chalicelib.kernel.core.case_folding import email_spellings_by_domain_encoding
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
@@ -80,7 +79,7 @@ def recipient_prefetch_keys(request: Request) -> list[ItemKey]:
 
 
 def _recipient_keys(email_address: str) -> list[ItemKey]:
-    return [suppression_key(email_address), *(bucket.key for bucket in recipient_mail_buckets(email_address))]
+    return recipient_item_keys(email_hmac_bytes(email_address).hex())
 
 
 def try_reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemKey, Item]) -> bool:
@@ -88,18 +87,10 @@ def try_reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemK
 
     `prefetched`: the items at `recipient_prefetch_keys`. A suppressed address receives none.
     """
-    if suppression_key(email_address) in prefetched:
-        return False
-    states = [
-        bucket.state_or_none_if_exhausted(prefetched.get(bucket.key), ctx.now)
-        for bucket in recipient_mail_buckets(email_address)
-    ]
-    available = [state for state in states if state]
-    if len(available) < len(states):
-        return False
-    for state in available:
+    states = mail_limit_states_or_none_if_withheld(email_hmac_bytes(email_address).hex(), prefetched, ctx.now)
+    for state in states or ():
         ctx.changes.add_write(state.count_request_write())
-    return True
+    return states is not None
 
 
 def enqueue_mail_and_build_output(ctx: Context, invitation: Invitation) -> InvitationOut:

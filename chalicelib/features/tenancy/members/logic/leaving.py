@@ -12,8 +12,9 @@ from chalicelib.kernel.storage.entity import Entity
 _MAX_DEPENDENTS_PER_TRANSACTION: Final = 40
 """Dependent records that are removed in the transaction that ends a membership. A task removes the others."""
 
-_MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 13
-"""Writes of a transaction, without those for the log entry, the caller's membership and the idempotent response."""
+_MAX_WRITES: Final = table.MAX_TRANSACT_ITEMS - 14
+"""Writes of a transaction, without those for the log entry, the caller's membership, the idempotent response and the
+notice to the member."""
 
 
 def delete_member_and_dependents(

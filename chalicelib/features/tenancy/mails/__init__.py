@@ -1,0 +1,1 @@
+"""Mails to one person: their job, the limits per recipient, and the suppression list."""
