@@ -25,10 +25,11 @@ NOT_CALLED: Final = ("erase_person", "transfer_ownership", "delete_organization"
 COVERED_ELSEWHERE: Final = {
     "organization.invitation.answered_by": "tests/http/privacy/test_erasure_in_tenancy_records.py::TestInvitedPerson",
     "platform.invitation.answered_by": "tests/http/privacy/test_erasure_in_platforms.py",
+    "organization.membership_notice.user_id": "tests/http/tenancy/test_membership_notices.py::TestNoNotice",
     "organization.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
     "platform.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
 }
-"""Fields that never name an owner, because she answers no invitation and does not leave. Other tests cover them."""
+"""Fields that never name an owner: she answers no invitation, does not leave and gets no notice. Other tests cover them."""
 
 
 def test_no_field_of_any_record_names_an_erased_person(api, tenant, workers, clock):
