@@ -29,7 +29,7 @@ COVERED_ELSEWHERE: Final = {
     "organization.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
     "platform.departure.user_id": "a revocation marker, which is removed with the memberships that it revokes",
 }
-"""Fields that never name an owner: she answers no invitation, does not leave and gets no notice. Other tests cover them."""
+"""Fields that never name an owner: she answers no invitation, does not leave and gets no notice. Other tests do."""
 
 
 def test_no_field_of_any_record_names_an_erased_person(api, tenant, workers, clock):

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any, Final
 
 from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slot_counter_key
+from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
 from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, head_key
 from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
 from chalicelib.kernel.storage.entity import SYSTEM_LOGS
@@ -38,8 +39,10 @@ def summarize(items: Items) -> TableSummary:
 def _is_deterministic(pk: str, sk: str) -> bool:
     # Entries are assigned to the chains of a log at random; `log_proof.assert_logs_are_proven` checks the chains.
     is_random = (pk, sk) in _RANDOM_KEYS or (pk.startswith("Q#") and chain_shard_or_none({"sk": sk}) is not None)
-    is_time_dependent = pk.startswith(_RATE_COUNTER_PREFIX) or (
-        pk.startswith("A#") and pk.endswith(_BATCH_PARTITION_SUFFIX)
+    is_time_dependent = (
+        pk.startswith(_RATE_COUNTER_PREFIX)
+        or (pk.startswith("A#") and pk.endswith(_BATCH_PARTITION_SUFFIX))
+        or (pk.startswith("V#") and sk.startswith(COUNTS_PREFIX))  # `log_proof` checks the counts of attempts.
     )
     return not is_random and not is_time_dependent
 

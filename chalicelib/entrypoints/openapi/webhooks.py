@@ -46,10 +46,14 @@ def build_webhook_path_items(all_emitters: Iterable[Emitter], components: Mappin
 
 def message_models(all_emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the models in the messages: of all records in the data of events, of actors and of changes."""
-    return {ActorReference, FieldChange} | {
-        model
-        for event, emitters in _emitters_by_event(all_emitters).items()
-        for model in _possible_data_models(event, emitters)
+    return {
+        ActorReference,
+        FieldChange,
+        *(
+            model
+            for event, emitters in _emitters_by_event(all_emitters).items()
+            for model in _possible_data_models(event, emitters)
+        ),
     }
 
 

@@ -312,8 +312,8 @@ class Context:
         if isinstance(listing, Collection) and listing.shards:
             result = table.query_merged(listing.shard_partitions(**names), **options)
         else:
-            is_collection = isinstance(listing, Collection)
-            prefix = listing.sort_key_prefix(**names) if is_collection else entity.sk.partition("{")[0]
+            head = entity.sk.partition("{")[0]
+            prefix = listing.sort_key_prefix(**names) if isinstance(listing, Collection) else head
             result = table.query(listing.partition(**names), prefix=prefix, **options)
         return self.build_page(
             [to_output(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from chalicelib.features.notifications.channels.models import MASK, ChannelOut, ChannelStatus, Provider
+from chalicelib.features.notifications.channels.models import ChannelOut, ChannelStatus, Provider
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
+from chalicelib.kernel.outbound.webhook_urls import MASK
 from chalicelib.kernel.storage.entity import Collection, Quota
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 

@@ -13,7 +13,7 @@ from chalicelib.features.notifications.channels.logic.provider_rules import (
     failure_reason,
     url_mismatch_reason,
 )
-from chalicelib.features.notifications.channels.models import MASK, ChannelCreate, ChannelOut, ChannelPatch, Provider
+from chalicelib.features.notifications.channels.models import ChannelCreate, ChannelOut, ChannelPatch, Provider
 from chalicelib.features.notifications.entities import SubscriberCleanup
 from chalicelib.features.notifications.logic.event_access import (
     check_exact_events_and_get_readable_areas,
@@ -28,6 +28,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
+from chalicelib.kernel.outbound.webhook_urls import MASK
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
 from chalicelib.kernel.work import jobs
