@@ -20,8 +20,8 @@ from tests.harness.parametrize_operations import parametrize_operations
 GENERATED_FIELDS: Final = {"downloadUrl": None}
 """Fields that are generated for each read, which entries do not contain."""
 
-DERIVED_FIELDS: Final = ("effective",)
-"""Fields that follow from other records, too. Entries do not contain them."""
+DERIVED_FIELDS: Final = ("effective", "request")
+"""Fields that also follow from other records. Entries do not contain them."""
 
 KEY_FIELDS: Final = ("moduleId", "capabilityKey", "projectBlockId", "slug")
 """The fields that identify the items of a record set."""
