@@ -9,7 +9,7 @@ from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import KINDS
 from tests.catalogue import log_proof
-from tests.catalogue.examples.registry import call_operation, get_caller, get_example
+from tests.catalogue.examples.registry import DETAIL_FIELDS, call_operation, get_caller, get_example
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import conformance, snapshots
 from tests.harness.api import CLIENT_IP, USER_AGENT, ApiResponse, Json

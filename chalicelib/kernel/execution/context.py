@@ -27,6 +27,7 @@ from chalicelib.kernel.rate_limits import buckets
 from chalicelib.kernel.rate_limits.buckets import RateLimitState
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.key_templates import render_prefix
 from chalicelib.kernel.storage.record_types import get_record_type, record_from_item
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import Origin
@@ -312,9 +313,8 @@ class Context:
         if isinstance(listing, Collection) and listing.shards:
             result = table.query_merged(listing.shard_partitions(**names), **options)
         else:
-            head = entity.sk.partition("{")[0]
-            prefix = listing.sort_key_prefix(**names) if isinstance(listing, Collection) else head
-            result = table.query(listing.partition(**names), prefix=prefix, **options)
+            sk = listing.sk if isinstance(listing, Collection) else entity.sk
+            result = table.query(listing.partition(**names), prefix=render_prefix(sk, names), **options)
         return self.build_page(
             [to_output(entity.from_item(item)) for item in result.items], result.last_evaluated_key, query
         )

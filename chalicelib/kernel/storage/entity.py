@@ -64,11 +64,6 @@ class Collection:
         """Return the partition of the list with these field values."""
         return Partition(self.pk.format_map(names), self.index)
 
-    def sort_key_prefix(self, **names: Any) -> str:
-        """Return what all sort keys of the list begin with: the template up to the first field without a value."""
-        first_unknown = next(name for name in fields_of(self.sk) if name not in names)
-        return self.sk.partition(f"{{{first_unknown}")[0].format_map(names)
-
     def shard_partitions(self, **names: Any) -> list[Partition]:
         """Return every shard's partition of the list with these field values."""
         return [self.partition(**names, shard=shard) for shard in range(self.shards)]

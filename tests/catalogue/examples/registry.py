@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
@@ -19,6 +19,9 @@ from tests.catalogue.tenant_fixture import TenantFixture, put_items
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Person
 from tests.harness.pending_entries import build_pending_items
+
+DETAIL_FIELDS: Final = frozenset({"request"})
+"""Fields that only the response to a GET of a record has, because they are derived from other records."""
 
 
 def get_example(operation: Operation, tenant: TenantFixture) -> Example:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from chalicelib.features.notifications.replays.models import ReplayableStatus, ReplayOut, ReplayStatus
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
+from chalicelib.features.notifications.replays.models import ReplayOut, ReplayStatus
 from chalicelib.kernel.storage.entity import Collection, Item, Quota
 from chalicelib.kernel.work.jobs import Job
 
@@ -35,7 +36,7 @@ class Replay(Job):
     webhook_id: str
     since: str
     until: str
-    delivery_status: ReplayableStatus | None = None
+    delivery_status: DeliveryStatus | None = None
     status: ReplayStatus = "queued"
     requeued: int = 0
     done: int = 0
@@ -45,11 +46,11 @@ class Replay(Job):
     ttl: int
 
     @property
-    def selected_statuses(self) -> Sequence[ReplayableStatus]:
+    def selected_statuses(self) -> Sequence[DeliveryStatus]:
         """Return the statuses of the deliveries to replay."""
         return status_or_failed_and_skipped(self.delivery_status)
 
 
-def status_or_failed_and_skipped(status: ReplayableStatus | None) -> Sequence[ReplayableStatus]:
+def status_or_failed_and_skipped(status: DeliveryStatus | None) -> Sequence[DeliveryStatus]:
     """Return the statuses of the deliveries to replay. The default is `failed` and `skipped`."""
     return (status,) if status else ("failed", "skipped")

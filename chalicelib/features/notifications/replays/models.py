@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.kernel.http.fields import DateTime, Timestamp, Uuid
 from chalicelib.kernel.http.models import Input, RecordOutput, TimeRange
 
-ReplayableStatus = Literal["failed", "pending", "skipped", "succeeded"]
 ReplayStatus = Literal["queued", "running", "completed", "failed"]
 
 
@@ -22,7 +22,7 @@ class ReplayCreate(TimeRange, Input):
         description="The earliest event time, RFC 3339 with an offset; not after `to`.",
         examples=["2026-11-20T00:00:00.000Z"],
     )
-    status: ReplayableStatus | None = Field(
+    status: DeliveryStatus | None = Field(
         None,
         description="Only deliveries with this status. The default is failed and skipped deliveries. `pending` sends "
         "those that wait for their next attempt at once.",
@@ -40,7 +40,7 @@ class ReplayOut(RecordOutput):
     status: ReplayStatus = Field(examples=["completed"])
     since: Timestamp = Field(serialization_alias="from")
     until: Timestamp = Field(serialization_alias="to", description="The default is the time of the request.")
-    delivery_status: ReplayableStatus | None = Field(
+    delivery_status: DeliveryStatus | None = Field(
         description="Null stands for failed and skipped deliveries.", examples=["failed"]
     )
     requeued: int = Field(
