@@ -252,9 +252,21 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     ),
     (
         "organizations",
+        "GET",
+        "/organizations/{organization_id}/webhooks/{webhook_id}/statistics",
+        "chalicelib.features.notifications.deliveries.operations:get_webhook_statistics",
+    ),
+    (
+        "organizations",
         "POST",
         "/organizations/{organization_id}/webhooks/{webhook_id}/replay",
         "chalicelib.features.notifications.replays.operations:replay_webhook_deliveries",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/webhooks/{webhook_id}/replays",
+        "chalicelib.features.notifications.replays.operations:list_webhook_replays",
     ),
     (
         "organizations",

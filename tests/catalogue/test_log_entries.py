@@ -20,7 +20,7 @@ from tests.harness.parametrize_operations import parametrize_operations
 GENERATED_FIELDS: Final = {"downloadUrl": None}
 """Fields that are generated for each read, which entries do not contain."""
 
-DERIVED_FIELDS: Final = ("effective", "request")
+DERIVED_FIELDS: Final = DETAIL_FIELDS | {"effective"}
 """Fields that also follow from other records. Entries do not contain them."""
 
 KEY_FIELDS: Final = ("moduleId", "capabilityKey", "projectBlockId", "slug")
