@@ -64,7 +64,10 @@ class AssetQuery(Query):
 
 
 class ServiceLinks(Output):
-    """Where to start: paths of this service."""
+    """The paths at which a client of this service starts.
+
+    Each path is relative to the base URL of the service. The OpenAPI document describes all others.
+    """
 
     docs: str = Field(description="The documentation page.", examples=["/docs"])
     openapi: str = Field(description="The OpenAPI document.", examples=["/openapi.json"])

@@ -67,7 +67,10 @@ class ActorReference(Output):
 
 
 class Actor(ActorReference):
-    """The principal who performed the action, with the name at that time."""
+    """The principal who performed the action, with their name at that time.
+
+    The name helps people to read the log. Programs compare `type` and `id`, because a person can change their name.
+    """
 
     name: str | None = Field(examples=["Ada Lovelace"])
 

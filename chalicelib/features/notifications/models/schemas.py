@@ -134,7 +134,10 @@ class DeliveryRequestOut(Output):
 
 
 class DeliveryDetailOut(DeliveryOut):
-    """The delivery of an event to a webhook, with the request."""
+    """The delivery of an event to a webhook, with the HTTP request that was or will be sent.
+
+    Compare the request with what your endpoint received, for example when it rejects a signature.
+    """
 
     request: DeliveryRequestOut
 

@@ -64,7 +64,11 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     emits=None,
 )
 def list_webhook_replays(ctx: Context, webhook: Webhook, query: ListQuery) -> ListPage[ReplayOut]:
-    """List the replays of a webhook, newest first. They are kept for 90 days."""
+    """List the replays of a webhook, newest first.
+
+    Use it to see which periods were sent again after an outage, and how far a running replay is. Replays are stored for
+    90 days.
+    """
     ids = {"organization_id": webhook.organization_id, "webhook_id": webhook.id}
     return ctx.list_records(Replay, Replay.of_webhook, query, ReplayOut.of, **ids)
 

@@ -289,7 +289,10 @@ class PlatformSummary(RecordOutput):
 
 
 class PlatformSummaryListItem(PlatformSummary):
-    """A platform in a list of the caller's platforms."""
+    """A platform in a list of the caller's platforms, with the role of the caller.
+
+    A front end uses the role to decide which settings it shows. The service checks the role in each request.
+    """
 
     role: Role | None = Field(
         None,

@@ -11,7 +11,10 @@ from chalicelib.kernel.permissions.roles import Role
 
 
 class IdDerivation(Output):
-    """How a user's id follows from their token."""
+    """How a user's id follows from the claims `iss` and `sub` of their token.
+
+    With it, other programs can compute the ids that members and log entries contain.
+    """
 
     method: Literal["sub", "uuid5"] = Field(
         description=(
@@ -25,7 +28,10 @@ class IdDerivation(Output):
 
 
 class CredentialOut(Output):
-    """The credential of the request."""
+    """What the service knows about the token or API key of the request.
+
+    It shows how long the credential is valid, and what limits an API key. It never contains the secret.
+    """
 
     type: Literal["user", "api_key"] = Field(description="As the type of the actor in log entries.", examples=["user"])
     expires_at: Timestamp | None = Field(
@@ -43,7 +49,10 @@ class CredentialOut(Output):
 
 
 class OrganizationOfCaller(Output):
-    """An organization of the caller, and their role in it."""
+    """An organization of the caller, and their role in it.
+
+    It has what a menu for choosing an organization shows. `GET /organizations/{organization_id}` returns all fields.
+    """
 
     id: Uuid
     name: str = Field(examples=["Analytical Engines"])
@@ -52,7 +61,10 @@ class OrganizationOfCaller(Output):
 
 
 class InvitationOfCaller(Output):
-    """An invitation that the caller can accept: with the link in the mail or, to a platform, with `join`."""
+    """A pending invitation to the verified e-mail address of the caller.
+
+    They accept it with the link in the mail. An invitation to a platform can also be accepted with `join`.
+    """
 
     id: Uuid
     organization: PlaceOffered = Field(description="The organization, or the one that has the platform.")
@@ -64,7 +76,11 @@ class InvitationOfCaller(Output):
 
 
 class Me(Output):
-    """The caller as the service sees them: a user by their token, or an API key by its record."""
+    """The caller as the service sees them: a user by their token, or an API key by its record.
+
+    Use it to show who is signed in, and to find out why a request is refused: which address counts as verified, and
+    which role or scopes the caller has.
+    """
 
     no_store: ClassVar[bool] = True
 

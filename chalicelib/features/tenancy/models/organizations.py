@@ -87,7 +87,10 @@ class OrganizationOut(RecordOutput):
 
 
 class OrganizationListItem(OrganizationOut):
-    """An organization in the list of the caller's organizations."""
+    """An organization in the list of the caller's organizations, with the role of the caller.
+
+    A front end uses the role to decide which settings it shows. The service checks the role in each request.
+    """
 
     role: Role | None = Field(
         None, description="The caller's role in it. An API key has the role of its general scopes.", examples=["admin"]

@@ -95,7 +95,10 @@ class WebhookOut(RecordOutput):
 
 
 class AttemptCountsOut(Output):
-    """The attempts to deliver events in a period. Retries count, tests do not."""
+    """The attempts to deliver events to a webhook in a period, with their typical duration.
+
+    Each retry counts as an attempt. Test messages do not count.
+    """
 
     delivered: int = Field(ge=0, description="Attempts that the endpoint answered with a status of 2xx.", examples=[97])
     failed: int = Field(ge=0, description="Attempts with another status, or without a response.", examples=[3])

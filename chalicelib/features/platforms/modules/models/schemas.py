@@ -173,7 +173,11 @@ class OverrideOut(RecordOutput):
 
 
 class OverrideEffectOut(Output):
-    """The state of the overridden module in the space, which differs from the override if something blocks it."""
+    """The state of the overridden module in the space.
+
+    It differs from the override if something blocks it: the platform locked the module or does not have it, or a module
+    on which it depends is disabled.
+    """
 
     enabled: bool = Field(examples=[False])
     locked: bool = Field(description="Whether the platform prevents overrides.", examples=[False])
@@ -181,7 +185,11 @@ class OverrideEffectOut(Output):
 
 
 class OverrideWithEffectOut(OverrideOut):
-    """The override of a module by a space, and its present effect."""
+    """The override of a module by a space, and its present effect.
+
+    A space can override a module that its platform has locked. The override is stored and takes effect when the lock
+    ends.
+    """
 
     effective: OverrideEffectOut
 
