@@ -9,9 +9,7 @@ import hashlib
 import re
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Iterable
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -74,8 +72,7 @@ def _build_source_archive() -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     file = FOLDER / f"atrium-{VERSION}.zip"
     with TemporaryDirectory(prefix="atrium-release-") as temporary:
-        with tarfile.open(fileobj=BytesIO(_git("archive", f"--prefix=atrium-{VERSION}/", "HEAD"))) as committed:
-            committed.extractall(temporary, filter="data")
+        _git("checkout-index", "--all", f"--prefix={temporary}/atrium-{VERSION}/")
         archive.write_zip(Path(temporary), file)
     return file
 

@@ -31,10 +31,12 @@ A caller has one of these credentials:
 
 - **A user's token.** What the user may do depends on their [role](#roles) in an organization, a platform or a space.
 - **An API key** of an organization. What it may do depends on its [scopes](#scopes), and only within its organization.
-- **None.** Only the operations with "everybody" accept such requests.
+- **None.** Only the operations with "everybody" accept such requests, and those that take the token of a record in a
+  header.
 
-Operators are users with the group `operators` in their token. They see the service as a whole, and have no rights in
-organizations of which they are not members. Whoever has no part in an organization gets 404 for everything in it.
+Operators are users whose token has the group that the setting `AUTH_OPERATOR_GROUP` names (`operators`, unless you
+change it). They see the service as a whole, and have no rights in organizations of which they are not members. A caller
+who has no part in an organization gets 404 for everything in it that is not published.
 """
 
 _ROLES_INTRO: Final = """\
@@ -61,7 +63,7 @@ operations require of users. No scope allows what only the owner may do.
 """
 
 _AREAS_INTRO: Final = """
-Each area has two scopes. A scope `…:write` includes the scope `…:read` of its area:
+Each area has the scope `…:read`, and most have the scope `…:write`, which includes it:
 """
 
 _OPERATIONS_INTRO: Final = """\
@@ -119,11 +121,7 @@ def _scopes_section() -> str:
         (code(scope), _included_scopes(scope), code(role_of_general_scopes_or_member([scope])), _count_allowed(scope))
         for scope in GENERAL_SCOPES
     ]
-    areas = [
-        (code(f"{area.name}:{verb}"), _operation_ids(f"{area.name}:{verb}"))
-        for area in scope_areas()
-        for verb in ("read", "write")
-    ]
+    areas = [(code(scope), _operation_ids(scope)) for area in scope_areas() for scope in area.scopes]
     return "\n".join(
         (
             _SCOPES_INTRO,
@@ -166,6 +164,8 @@ def sufficient_scopes(operation: Operation) -> list[str]:
 
 
 def _scopes_text(operation: Operation) -> str:
+    if operation.scope is None and operation.is_open_to_api_keys:
+        return "no scope needed"
     if operation.scope is None:
         return "not needed" if operation.allows_anonymous and operation.allows_api_keys else "refused"
     return ", ".join(map(code, sufficient_scopes(operation)))

@@ -21,6 +21,7 @@ def test_every_operation_has_one_row():
     [
         ("get_status", "everybody | not needed"),
         ("create_organization", "every user | refused"),
+        ("get_me", "every user | no scope needed"),
         ("accept_invitation", "everybody, as its description states | refused"),
         ("list_marketing_leads", "operators | refused"),
         ("get_organization", "`member` of the organization | `read`, `organizations:read`"),

@@ -1,7 +1,7 @@
 """HTTP requests for JSON objects, such as an issuer's documents: a single GET with limits, without redirects."""
 
 from collections.abc import Mapping
-from json import JSONDecodeError, loads
+from json import loads
 from typing import TYPE_CHECKING, Any, Final
 
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -81,7 +81,7 @@ def _read_limited(response: "Response") -> bytes:
 def _parse_object(body: bytes) -> dict[str, Any]:
     try:
         value = loads(body)
-    except (JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # ValueError also for an integer with too many digits.
         value = None
     if not isinstance(value, dict):
         raise JsonNotReceived("The server sends no JSON object.")

@@ -98,8 +98,8 @@ def create_webhook(ctx: Context, organization: Organization, body: WebhookCreate
 def get_webhook(_ctx: Context, webhook: Webhook) -> WebhookOut:
     """Get a webhook, without its secret.
 
-    `status` shows whether the receiver responds, `failingSince` since when it does not, and `disabledReason` why the
-    service disabled the webhook.
+    `status` is `active`, `paused` by a user, or `disabled` by the service. `failingSince` is the time since when every
+    attempt has failed, and `disabledReason` says why the service disabled the webhook.
     """
     return WebhookOut.of(webhook)
 

@@ -120,7 +120,7 @@ BlockedBy = Annotated[
 class EffectiveModuleOut(Output):
     """The effective state of a module in a space, and where it comes from.
 
-    `blockedBy` lists the modules that prevent it from being enabled.
+    `blockedBy` lists what keeps the module from the state that the platform or the space configured.
     """
 
     module_id: str = Field(examples=["events"])
