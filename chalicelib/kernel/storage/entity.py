@@ -13,16 +13,16 @@ and the record is not in that index. The letter at the start of each key identif
 `docs/reference/table.md`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 from zlib import crc32
 
-from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
 from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
@@ -85,30 +85,6 @@ class Facet:
     def partition(self, **names: Any) -> Partition:
         """Return the partition of the records with these field values."""
         return Partition(self.pk.format_map(names), self.index)
-
-
-@dataclass(frozen=True)
-class Quota:
-    """The maximum number of records that may exist in `partition`.
-
-    `limit`: the number, or the name of the setting with it. `counts`: whether a record counts towards the quota.
-    `advice`: what a caller can do to make room.
-    """
-
-    name: str
-    partition: str
-    limit: int | str
-    counts: Callable[[Any], bool]
-    advice: str = "Remove one first."
-
-    @property
-    def maximum(self) -> int:
-        """Maximum number of records."""
-        return self.limit if isinstance(self.limit, int) else int(getattr(settings(), self.limit))
-
-    def counter_partition_key(self, record: "Entity") -> str:
-        """Return the partition key in which a record is counted: `partition` with the record's values."""
-        return self.partition.format_map({name: getattr(record, name) for name in fields_of(self.partition)})
 
 
 @dataclass(frozen=True)

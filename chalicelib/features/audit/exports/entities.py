@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Final
 
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.storage.entity import Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Item, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 
 MAX_RUNNING_EXPORTS: Final = 10

@@ -8,8 +8,9 @@ from chalicelib.features.notifications.channels.models import ChannelOut, Channe
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.outbound.webhook_urls import MASK
-from chalicelib.kernel.storage.entity import Collection, Quota
+from chalicelib.kernel.storage.entity import Collection
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 
 MAX_CHANNELS: Final = 50
 SEND_TASK: Final = "channels.send"

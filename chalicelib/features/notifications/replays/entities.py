@@ -5,7 +5,8 @@ from typing import Final
 
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.features.notifications.replays.models import ReplayOut, ReplayStatus
-from chalicelib.kernel.storage.entity import Collection, Item, Quota
+from chalicelib.kernel.storage.entity import Collection, Item
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_REPLAYS: Final = 10

@@ -10,8 +10,9 @@ from chalicelib.features.notifications.webhooks.models.attempt_counts import bui
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work.jobs import Job
 

@@ -5,8 +5,9 @@ from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 from chalicelib.features.privacy.erasures.models import ErasureOut, ErasureStatus
-from chalicelib.kernel.storage.entity import Item, Quota
+from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_ERASURES = 10

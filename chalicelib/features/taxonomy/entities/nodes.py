@@ -30,8 +30,9 @@ from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSet
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage import trees
-from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
+from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader

@@ -8,8 +8,9 @@ from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, RevocationRea
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity.auth import build_api_key_pointer
 from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Item, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_LIVE_API_KEYS = 100

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Container, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Container, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30

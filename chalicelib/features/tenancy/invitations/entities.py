@@ -9,8 +9,9 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.models import InvitableRole, InvitationOut, InvitationStatus
 from chalicelib.features.tenancy.mails.entities import MailJob
 from chalicelib.kernel.core.clock import now, timestamp_ms
-from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
 from chalicelib.kernel.storage.unique_values import Unique
 

@@ -24,17 +24,9 @@ from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, P
 from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
-from chalicelib.kernel.storage.entity import (
-    RECORD_FIELDS,
-    Collection,
-    Entity,
-    Facet,
-    Item,
-    ItemKey,
-    Quota,
-    ScheduledTask,
-)
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Collection, Entity, Facet, Item, ItemKey, ScheduledTask
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
