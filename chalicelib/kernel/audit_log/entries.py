@@ -27,6 +27,7 @@ from chalicelib.kernel.storage.entity import (
     organization_id_from_log,
     schedule_attributes,
 )
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.writes import Write, put_if_absent_write
 
 APPEND_TASK: Final = "ledger.wake"
@@ -59,7 +60,8 @@ class EntryItem(Entity):
     actor, target or seal; `erased` is the service's signature of what remains.
     """
 
-    kind = "entry"
+    kind, log_rules = "entry", LogRules(exemption="It is an entry of the log itself.")
+    mac_exemption = "Entries have MACs of their own."
     pk, sk = "A#{log_id}", "{id}"
     by_target = Facet("A#{log_id}#T#{target}", "facet1")
     by_actor = Facet("A#{log_id}#A#{actor}", "facet2")
