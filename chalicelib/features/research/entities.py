@@ -14,7 +14,7 @@ from chalicelib.features.research.models.schemas import (
     WorkOut,
 )
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
-from chalicelib.kernel.storage.log_rules import PUBLIC_WORK, LogRules
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
@@ -183,7 +183,6 @@ class ResearchJob(Job):
     """
 
     kind, parameter, task = "research.job", "job_id", "research.work"
-    log_rules = PUBLIC_WORK
     pk, sk = "RJ#{id}", "#"
     in_organization = Collection("O#{organization_id}#R", "{id}", index="index1")
     output_model = ResearchJobOut

@@ -121,7 +121,7 @@ class Event:
                 "target": self.target,
                 "context": self.context,
                 "changes": self.changes,
-                "data": self.data and {name: _value_or_digest_if_long(value) for name, value in self.data.items()},
+                "data": self.data and {name: value_or_digest_if_long(value) for name, value in self.data.items()},
             }
         )
 
@@ -161,8 +161,8 @@ def list_field_changes(
     return [
         {
             "field": name,
-            "from": _value_or_digest_if_long(before.get(name)),
-            "to": _value_or_digest_if_long(after.get(name)),
+            "from": value_or_digest_if_long(before.get(name)),
+            "to": value_or_digest_if_long(after.get(name)),
         }
         for name in {**after, **before}
         if name not in untracked_fields and not json_equal(before.get(name), after.get(name))
@@ -187,7 +187,8 @@ def _with_unsafe_integers_as_doubles(value: Any) -> Any:
     return value
 
 
-def _value_or_digest_if_long(value: Any) -> Any:
+def value_or_digest_if_long(value: Any) -> Any:
+    """Return a public value as entries contain it: a long one as its digest and size."""
     if value is None or isinstance(value, bool | int | float):
         return value
     data = canonical_json(value)

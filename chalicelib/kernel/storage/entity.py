@@ -159,7 +159,7 @@ class Entity:
         cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
         cls.attribute_names = _merge_declarations(cls, "attribute_names")
         cls.unauthenticated_fields = _merge_declarations(cls, "unauthenticated_fields")
-        cls._stored_fields = tuple(f.name for f in fields(cls) if f.name not in cls.computed_fields)
+        cls.stored_fields = tuple(f.name for f in fields(cls) if f.name not in cls.computed_fields)
         schema_versions.require_complete_upcasters(cls.__name__, cls.schema_version, cls.upcasters)
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
@@ -167,7 +167,7 @@ class Entity:
     collections: ClassVar[Mapping[str, Collection]] = {}
     facets: ClassVar[Mapping[str, Facet]] = {}
     uniques: ClassVar[Mapping[str, Unique]] = {}
-    _stored_fields: ClassVar[tuple[str, ...]] = ()
+    stored_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def stored_name(cls, field_name: str) -> str:
@@ -177,19 +177,19 @@ class Entity:
     @property
     def domain_fields(self) -> dict[str, Any]:
         """Stored fields of the record, without those that every record has."""
-        return {name: getattr(self, name) for name in self._stored_fields if name not in (*RECORD_FIELDS, "record_mac")}
+        return {name: getattr(self, name) for name in self.stored_fields if name not in (*RECORD_FIELDS, "record_mac")}
 
     @classmethod
     def authenticated_fields(cls) -> list[str]:
         """Return the stored fields that the record's MAC covers, without those that every record has."""
-        names = (name for name in cls._stored_fields if name not in cls.unauthenticated_fields)
-        return [] if cls.mac_exemption else [name for name in names if name not in (*RECORD_FIELDS, "record_mac")]
+        exempt = {*cls.stored_fields} if cls.mac_exemption else {*cls.unauthenticated_fields}
+        return [name for name in cls.stored_fields if name not in {*exempt, *RECORD_FIELDS, "record_mac"}]
 
     @classmethod
     def listed_attributes(cls) -> tuple[str, ...]:
         """Return the attributes that a list reads of each item. They suffice for `from_item`."""
         return (
-            *(cls.stored_name(name) for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
+            *(cls.stored_name(name) for name in cls.stored_fields if name not in cls.fields_omitted_from_lists),
             "pk",
             "sk",
             "kind",
@@ -247,7 +247,7 @@ class Entity:
 
     def item(self) -> Item:
         """Return the record as it is stored, with its index keys and without fields that are None."""
-        values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
+        values: Item = {name: value for name in self.stored_fields if (value := getattr(self, name)) is not None}
         json_fields = self.json_fields & values.keys()
         values |= {name: json_documents.to_json_or_compressed(values[name]) for name in json_fields}
         stored = {self.stored_name(name): value for name, value in values.items()}
@@ -282,7 +282,7 @@ class Entity:
 
     @classmethod
     def _from_current_item(cls, item: Item) -> Self:
-        attributes = {name: cls.stored_name(name) for name in cls._stored_fields}
+        attributes = {name: cls.stored_name(name) for name in cls.stored_fields}
         values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
         json_fields = cls.json_fields & values.keys()
         values |= {name: json_documents.from_json_or_compressed(values[name]) for name in json_fields}

@@ -57,7 +57,7 @@ class Redirect(Entity):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """A copy with a key made of the path and, for a target on the site, an item with a key made of the target."""
-        copy = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
+        copy = {name: value for name in self.stored_fields if (value := getattr(self, name)) is not None}
         pk, sk = redirect_by_path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
         if self.origin == "page" or not self.enabled or not self.to_path or not is_site_path(self.to_path):
