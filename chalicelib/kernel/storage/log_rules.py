@@ -18,7 +18,10 @@ KeysAfterEntry = Callable[[EntryContent], Iterable[ItemKey]]
 """Returns the item keys of records that exist after an entry."""
 
 ERASURE_EVENT: Final = "organization.person_erased"
-"""The event after which records of all types may be redacted or removed."""
+"""The event after which records of all types may be redacted."""
+
+ERASURE_KIND: Final = "organization.erasure"
+"""The kind of a job that redacts records and entries. Until it has ended, a record may be gone before its entries."""
 
 
 def no_keys(_entry: EntryContent) -> Iterable[ItemKey]:
@@ -38,8 +41,9 @@ class LogRules:
     - `exemption`: why records of the type are not compared with the log; empty if they are.
     - `has_entries`: whether there are entries about such records. Otherwise only their MAC is verified.
     - `ended_by`: events about a record after which it does not exist.
-    - `changed_by`: events about other records that also create, change or delete records of this type, in the same
-      transaction or in a later one. The function returns the keys of records that exist after the entry.
+    - `changed_by`: events about other records that also create or change records of this type, in the same transaction
+      or in a later one. The function returns the keys of records that exist after the entry.
+    - `removed_by`: events about other records that also remove records of this type, at once or later.
     - `unlogged_changes`: why some new versions have no entry; empty if each has one.
     - `depends_on`: returns the keys of records without which a record is removed, from the last entry about it.
     """
@@ -48,17 +52,14 @@ class LogRules:
     has_entries: bool = True
     ended_by: tuple[str, ...] = ()
     changed_by: Mapping[str, KeysAfterEntry] = field(default_factory=dict)
+    removed_by: tuple[str, ...] = ()
     unlogged_changes: str = ""
     depends_on: KeysAfterEntry = no_keys
 
     def may_change_with(self, event: str) -> bool:
         """Return whether an entry about another record with this event explains a change of such a record."""
-        return bool(self.exemption) or not self.has_entries or event in self.explaining_events
-
-    @property
-    def explaining_events(self) -> frozenset[str]:
-        """The events about other records that explain a change or the absence of a record."""
-        return frozenset({*self.changed_by, ERASURE_EVENT})
+        is_exempt = bool(self.exemption) or not self.has_entries
+        return is_exempt or event in self.changed_by or event in self.removed_by
 
 
 EXEMPT_WORK: Final = LogRules(exemption="It is work in progress of the service and grants nothing.")

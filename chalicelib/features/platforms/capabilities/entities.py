@@ -24,6 +24,7 @@ class Capability(Entity):
                 for each in entry["data"]["items"]
             ]
         },
+        removed_by=("space.capabilities.replaced",),
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "C#{capability_key}"

@@ -94,8 +94,9 @@ class CustomDomain(Entity):
     log_rules = LogRules(
         changed_by={
             "platform.created": lambda entry: [CustomDomain.make_item_key(platform_id=entry["target"]["id"])],
-            **entries_about_others("platform.updated", "platform.deleted"),
-        }
+            **entries_about_others("platform.updated"),
+        },
+        removed_by=("platform.deleted",),
     )
     unauthenticated_fields: ClassVar = dict.fromkeys(
         ("records", "last_checked_at", "last_error", "next_check_at"), "Observations of DNS, which change often."

@@ -12,7 +12,7 @@ from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -58,9 +58,9 @@ class PlatformMember(ContainerMember, DescendantMembership):
         changed_by={
             "platform.invitation.accepted": lambda entry: [
                 PlatformMember.make_item_key(platform_id=entry["data"]["platformId"], user_id=entry["actor"]["id"])
-            ],
-            **entries_about_others("organization.member.removed"),
+            ]
         },
+        removed_by=("organization.member.removed",),
     )
 
     platform_id: str

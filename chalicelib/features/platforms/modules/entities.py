@@ -58,6 +58,7 @@ class ModuleOverride(Entity):
                 for each in entry["data"]["items"]
             ]
         },
+        removed_by=("space.module_overrides.replaced",),
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "V#{module_id}"

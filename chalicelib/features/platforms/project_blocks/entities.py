@@ -24,6 +24,7 @@ class ProjectBlock(Entity):
                 for each in entry["data"]["items"]
             ]
         },
+        removed_by=("platform.project_blocks.updated",),
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "P#{platform_id}", "C#B#{project_block_id}"

@@ -76,10 +76,8 @@ class SpaceMember(ContainerMember):
     kind, parameter, id_field = "space.member", "user_id", "user_id"
     log_rules = LogRules(
         ended_by=("space.member.removed",),
-        changed_by={
-            "space.created": _creator_keys,
-            **entries_about_others("organization.member.removed", "platform.member.removed"),
-        },
+        changed_by={"space.created": _creator_keys},
+        removed_by=("organization.member.removed", "platform.member.removed"),
     )
     pk, sk = "S#{space_id}", "M#{user_id}"
     of_user = Collection("US#{user_id}#{platform_id}", "{space_id}", index="index1")

@@ -24,7 +24,8 @@ class Redirect(Entity):
     kind, parameter = "site.redirect", "redirect_id"
     log_rules = LogRules(
         ended_by=("site.redirect.deleted",),
-        changed_by=entries_about_others("page.published", "page.unpublished", "page.updated", "page.deleted"),
+        changed_by=entries_about_others("page.published"),
+        removed_by=("page.published", "page.unpublished", "page.updated", "page.deleted"),
     )
     pk, sk = "W#{site_id}#F", "D#{id}"
     in_site = Collection("W#{site_id}#F", "D#{id}")

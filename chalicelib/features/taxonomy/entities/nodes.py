@@ -92,6 +92,7 @@ class TaxonomyNode(Entity):
             ],
             **entries_about_others("taxonomy.node.deleted"),
         },
+        removed_by=("taxonomy.node.deleted",),
         depends_on=lambda entry: (
             [TaxonomyNode.make_item_key(platform_id=entry["data"]["platformId"], id=entry["data"]["parentId"])]
             if entry["data"]["parentId"]

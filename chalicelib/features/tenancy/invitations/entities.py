@@ -50,7 +50,8 @@ class Invitation(Entity):
     quota = Quota("pending invitations", "O#{organization_id}", MAX_PENDING_INVITATIONS, lambda i: i.outcome is None)
     output_model, gives_access = InvitationOut, True
     log_rules = LogRules(
-        changed_by=entries_about_others("organization.member.removed", "platform.member.removed", "platform.deleted")
+        changed_by=entries_about_others("organization.member.removed", "platform.member.removed"),
+        removed_by=("platform.deleted",),
     )
     attribute_names: ClassVar = {
         "send_count": "sending",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Final
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel, to_snake
 
 from chalicelib.kernel.audit_log.entries import value_or_digest_if_long
@@ -17,6 +17,7 @@ from chalicelib.kernel.storage.log_rules import EntryContent
 _SCOPE_OF_ALL: Final = "organizationId"
 """A field of many records with the same value, which relates none of them."""
 
+_INVALID: Final = object()
 _CONTAINER_PARTITION: Final = re.compile(r"[OPSW]#[^#]+")
 _CONTAINER_SORT_KEY: Final = "#"
 
@@ -75,10 +76,11 @@ def _compared_field_names(record_type: type[Entity]) -> Iterable[str]:
 def _public_value(record: Entity, name: str) -> Any:
     """Return a stored field as the entry contains it."""
     adapter = _field_adapter(type(record).output_model, name)
-    public = adapter.dump_python(
-        adapter.validate_python(getattr(record, name), from_attributes=True), mode="json", by_alias=True
-    )
-    return value_or_digest_if_long(public)
+    try:
+        value = adapter.validate_python(getattr(record, name), from_attributes=True)
+    except ValidationError:  # Somebody stored a value that the service would not store.
+        return _INVALID
+    return value_or_digest_if_long(adapter.dump_python(value, mode="json", by_alias=True))
 
 
 @cache

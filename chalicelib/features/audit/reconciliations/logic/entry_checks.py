@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from chalicelib.features.audit.reconciliations.entities import Suspect
+from chalicelib.features.audit.reconciliations.logic import record_checks
 from chalicelib.features.audit.reconciliations.logic.comparison import (
     container_key_or_none,
     find_differing_fields,
@@ -14,8 +15,8 @@ from chalicelib.features.audit.reconciliations.logic.comparison import (
 )
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
 from chalicelib.features.audit.reconciliations.logic.record_checks import build_suspect
-from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, KeysAfterEntry, no_keys
+from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import EntryContent, KeysAfterEntry, no_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types, find_record_type
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_version
@@ -51,7 +52,7 @@ class ExpectedRecord:
         if record.version >= version and not (is_mac_outdated and not accepts_unauthenticated_records()):
             return None
         fields = find_differing_fields(record, self.entry["data"])
-        return build_suspect("differing", record, fields or ["version"], str(self.entry["id"]))
+        return build_suspect("differing", record, item, fields or ["version"], str(self.entry["id"]))
 
 
 def list_expected_records(entries: Sequence[EntryContent]) -> list[ExpectedRecord]:
@@ -78,6 +79,8 @@ def find_suspects(reader: LogReader, entries: Sequence[EntryContent], *, is_fina
                 suspects.append(each.missing_suspect())
         elif suspect := each.outdated_suspect_or_none(item):
             suspects.append(suspect)
+        elif issubclass(each.record_type, Container):  # The walk over records finds it only if an index lists it.
+            suspects += record_checks.find_suspects(reader, [item], is_final=is_final)
     return suspects
 
 
@@ -99,7 +102,9 @@ class AbsenceCheck:
         if len(self.reader.get_items(keys)) < len(keys):
             return True
         about_record = self.reader.list_newest_about(self.expected.id)
-        later_types = {*rules.ended_by, *rules.explaining_events}
+        later_types = {*rules.ended_by, *rules.removed_by}
+        if self.reader.has_unfinished_erasure():
+            return True
         if any(map(self._explains, about_record)):
             return True
         if any(map(self._explains, self.reader.list_of_types_after(later_types, entry["id"]))):
@@ -116,10 +121,8 @@ class AbsenceCheck:
             return False
         if later["type"] in rules.ended_by and later["target"]["id"] == self.expected.id:
             return True
-        if later["type"] == ERASURE_EVENT:
-            return True
         is_related = bool(self._related_ids & list_related_ids(later))
-        return is_related and (later["type"] in rules.changed_by or later["type"] in rules.ended_by)
+        return is_related and later["type"] in (*rules.ended_by, *rules.removed_by)
 
     @property
     def _related_ids(self) -> set[str]:

@@ -15,7 +15,8 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import id_range_query_arguments
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Facet, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import EntryContent
+from chalicelib.kernel.storage.log_rules import ERASURE_KIND, EntryContent
+from chalicelib.kernel.storage.record_types import get_record_type
 
 CLOCK_DIFFERENCE_SECONDS: Final = 60
 """Time within which the entry of a change is expected after the time stored in the record."""
@@ -80,6 +81,14 @@ class LogReader:
         """Return an entry by its id, read from the table."""
         items = table.get_all([EntryItem.make_item_key(log_id=self.log_id, id=entry_id)])
         return next(self._authentic_contents([*items.values()]), None)
+
+    def has_unfinished_erasure(self) -> bool:
+        """Return whether an erasure is in progress, or has failed before it reached all entries."""
+        erasure_type = get_record_type(ERASURE_KIND)
+        pk, prefix = erasure_type.make_item_key(organization_id=self.log_id, id="")
+        items = table.query_all(pk, prefix)
+        self.read_count += 1 + len(items)
+        return any(erasure_type.stored_name("lease_until") in item or "error" in item for item in items)
 
     def _query_index(
         self, facet: Facet, *, newest_first: bool = False, limit: int, **values: Any

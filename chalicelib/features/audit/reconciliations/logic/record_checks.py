@@ -1,24 +1,33 @@
 """The checks of a single record: its MAC, the entry of its last change, and the items derived from it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from string import Formatter
 from typing import Final
 
 from pydantic.alias_generators import to_camel
 
 from chalicelib.features.audit.reconciliations.entities import Suspect
-from chalicelib.features.audit.reconciliations.logic.comparison import find_differing_fields, list_hidden_fields
+from chalicelib.features.audit.reconciliations.logic.comparison import (
+    find_differing_fields,
+    id_in_key,
+    list_hidden_fields,
+)
 from chalicelib.features.audit.reconciliations.logic.log_reader import CLOCK_DIFFERENCE_SECONDS, LogReader
 from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
-from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import EntryContent
-from chalicelib.kernel.storage.record_types import record_from_item
+from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent
+from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.storage.record_types import all_record_types, record_from_item
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state
 from chalicelib.kernel.transactions.unique_items import reserved_guards
 
 _DERIVED_ITEMS: Final = "derivedItems"
+_INDEX_KEY: Final = re.compile(r"index[0-9][ps]k|facet[0-9]pk")
 
 
 @dataclass(frozen=True)
@@ -36,8 +45,8 @@ class RecordCheck:
     def find_suspect_or_none(self) -> Suspect | None:
         """Return what is wrong with the record, or None."""
         rules = self.record.log_rules
-        if rules.exemption:
-            return None
+        if self.record.item_key != (self.item["pk"], self.item["sk"]):
+            return self._suspect("differing", self._all_fields)
         is_authentic = (
             bool(self.record.mac_exemption)
             or mac_state(self.record, self.item) == "valid"
@@ -98,55 +107,98 @@ class RecordCheck:
         rules = self.record.log_rules
         if rules.unlogged_changes:
             return not self.record.mac_exemption or bool(self._list_entries_of_origin())
-        if any(entry["type"] in rules.explaining_events for entry in entries_of_change):
+        events = {*rules.changed_by, *((ERASURE_EVENT,) if self.record.version > 1 else ())}
+        if any(entry["type"] in events for entry in entries_of_change):
             return True
         until = after(self.record.updated_at, seconds=CLOCK_DIFFERENCE_SECONDS)
-        if self.reader.list_of_types_until(rules.explaining_events, until):
+        if self.reader.list_of_types_until(events, until):
             return True
         return self.is_final and any(
-            entry["type"] in rules.explaining_events
+            entry["type"] in events
             for page in self.reader.iter_pages_between(self.record.created_at, until)
             for entry in page
         )
 
     def _suspect(self, kind: FindingKind, fields: Sequence[str]) -> Suspect:
-        return build_suspect(kind, self.record, [*dict.fromkeys(fields)])
+        return build_suspect(kind, self.record, self.item, fields)
 
 
-def build_suspect(kind: FindingKind, record: Entity, fields: list[str], entry_id: str | None = None) -> Suspect:
-    """Return a suspect for a stored record."""
-    pk, sk = record.item_key
-    return Suspect(kind=kind, type=record.kind, id=record.id, pk=pk, sk=sk, entry_id=entry_id, fields=fields)
+def build_suspect(
+    kind: FindingKind, record: Entity, item: Item, fields: Sequence[str], entry_id: str | None = None
+) -> Suspect:
+    """Return a suspect for a record that is stored as `item`."""
+    return Suspect(
+        kind=kind,
+        type=record.kind,
+        id=record.id,
+        pk=item["pk"],
+        sk=item["sk"],
+        entry_id=entry_id,
+        fields=[*dict.fromkeys(fields)],
+    )
 
 
 def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = False) -> list[Suspect]:
     """Return what is wrong with the records among some items, with one suspect for each."""
-    records = [(record_from_item(item), item) for item in items if "kind" in item]
-    checks = [RecordCheck(reader, record, item, is_final) for record, item in records]
-    suspects = {each.record.item_key: each.find_suspect_or_none() for each in checks}
-    for record in _records_with_altered_derived_items(reader, [record for record, _ in records]):
-        suspects[record.item_key] = suspects[record.item_key] or build_suspect("differing", record, [_DERIVED_ITEMS])
-    return [each for each in suspects.values() if each]
+    return [suspect for item in items if (suspect := _find_suspect_or_none(reader, item, is_final=is_final))]
 
 
-def _records_with_altered_derived_items(reader: LogReader, records: Sequence[Entity]) -> list[Entity]:
-    """Return the records whose derived items or reserved values are not as the service stores them."""
-    compared = [each for each in records if each.log_rules.has_entries and not each.log_rules.exemption]
-    expected = {
-        each.item_key: {
-            **{(item["pk"], item["sk"]): item for item in each.derived_items},
-            **reserved_guards(each, now()),
-        }
-        for each in compared
-    }
-    stored = reader.get_items([key for items in expected.values() for key in items])
-    return [each for each in compared if not _are_stored(expected[each.item_key], stored)]
+def _find_suspect_or_none(reader: LogReader, item: Item, *, is_final: bool) -> Suspect | None:
+    types_at_key = record_types_at_key(item["pk"], item["sk"])
+    if item.get("kind") not in {each.kind for each in types_at_key}:
+        # Requests read records by key, so the kind of an item does not matter to them.
+        return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
+    try:
+        record = record_from_item(item)
+        suspect = RecordCheck(reader, record, item, is_final).find_suspect_or_none()
+        is_altered = not suspect and _has_altered_derived_items(reader, record, item)
+    except (LookupError, TypeError, ValueError, AttributeError):  # The attributes can have any type.
+        return _unreadable_suspect("differing", types_at_key[0], item)
+    return build_suspect("differing", record, item, [_DERIVED_ITEMS]) if is_altered else suspect
 
 
-def _are_stored(expected: dict[ItemKey, Item], stored: dict[ItemKey, Item]) -> bool:
-    """Return whether the expected items are stored. `stored` may have further attributes of guards."""
-    return all(
+def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item) -> Suspect:
+    key = (item["pk"], item["sk"])
+    fields = [to_camel(name) for name in record_type.authenticated_fields()] if kind == "differing" else []
+    return Suspect(
+        kind=kind,
+        type=record_type.kind,
+        id=id_in_key(record_type, key),
+        pk=key[0],
+        sk=key[1],
+        entry_id=None,
+        fields=fields,
+    )
+
+
+def _has_altered_derived_items(reader: LogReader, record: Entity, item: Item) -> bool:
+    """Return whether index keys, derived items or reserved values of a record are not as the service stores them."""
+    if not record.log_rules.has_entries:
+        return False
+    names = [name for name in {**item, **record.item()} if _INDEX_KEY.fullmatch(name)]
+    if any(item.get(name) != record.item().get(name) for name in names):
+        return True
+    expected = {(item["pk"], item["sk"]): item for item in record.derived_items} | reserved_guards(record, now())
+    stored = reader.get_items(expected)
+    return not all(
         json_equal(value, stored.get(key, {}).get(name))
         for key, item in expected.items()
         for name, value in item.items()
     )
+
+
+@cache
+def _record_key_patterns() -> list[tuple[re.Pattern[str], type[Entity]]]:
+    """Return a pattern of the keys of each record type that is compared with the log."""
+    compared = [each for each in all_record_types() if not (each.log_rules.exemption or issubclass(each, RecordSet))]
+    return [(re.compile(_template_pattern(f"{each.pk}\n{each.sk}")), each) for each in compared]
+
+
+def _template_pattern(template: str) -> str:
+    parts = Formatter().parse(template)
+    return "".join(re.escape(constant) + ("" if name is None else "[^#\n]+") for constant, name, *_ in parts)
+
+
+def record_types_at_key(pk: str, sk: str) -> list[type[Entity]]:
+    """Return the record types that are compared with the log and can be stored at a key."""
+    return [record_type for pattern, record_type in _record_key_patterns() if pattern.fullmatch(f"{pk}\n{sk}")]

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from chalicelib.features.audit.reconciliations.entities import Reconciliation, ScanRange, Suspect
 from chalicelib.features.audit.reconciliations.logic import entry_checks, record_checks
+from chalicelib.features.audit.reconciliations.logic.comparison import id_in_key
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Item, Partition
-from chalicelib.kernel.storage.record_types import container_content_ranges, get_record_type, record_from_item
+from chalicelib.kernel.storage.record_types import container_content_ranges
 
 MAX_SUSPECTS: Final = 200
 MAX_FINDINGS: Final = 100
@@ -49,14 +50,13 @@ class Walk:
         self.reader.read_count += 1 + len(page.items)
         pending = [{**scan_range, "after": page.last_evaluated_key}, *pending] if page.last_evaluated_key else pending
         if index:
-            pending = [*_ranges_of_containers(self.reader, page.items), *pending]
-            checked_items: list[Item] = []
+            pending, items = [*_ranges_of_containers(self.reader, page.items), *pending], list[Item]()
         else:
-            checked_items = [item for item in page.items if "kind" in item and _is_compared(item)]
-            pending += _ranges_of_children(checked_items)
+            items = [item for item in page.items if record_checks.record_types_at_key(item["pk"], item["sk"])]
+            pending += _ranges_of_children(items)
         return {
-            **self._with_suspects(record_checks.find_suspects(self.reader, checked_items)),
-            "checked_records": self.reconciliation.checked_records + len(checked_items),
+            **self._with_suspects(record_checks.find_suspects(self.reader, items)),
+            "checked_records": self.reconciliation.checked_records + len(items),
             "pending_ranges": pending,
             "step": "records" if pending else "entries",
         }
@@ -103,18 +103,24 @@ def _is_first_about_record(findings: Sequence[dict[str, Any]], number: int) -> b
     return all((each["type"], each["id"]) != record for each in findings[:number])
 
 
-def _is_compared(item: Item) -> bool:
-    return not get_record_type(item["kind"]).log_rules.exemption
-
-
 def _ranges_of_containers(reader: LogReader, index_items: Sequence[Item]) -> list[ScanRange]:
-    """Return the partitions of the containers that a list names and that exist."""
-    items = reader.get_items([(item["pk"], item["sk"]) for item in index_items])
-    containers = [record for record in map(record_from_item, items.values()) if isinstance(record, Container)]
-    return [each for container in containers for each in container_content_ranges(type(container), container.id)]
+    """Return the partitions of the containers that a list names and that exist. Their attributes may be altered."""
+    keys = reader.get_items([(item["pk"], item["sk"]) for item in index_items])
+    containers = [(record_type, key) for key in keys for record_type in record_checks.record_types_at_key(*key)]
+    return [
+        each
+        for record_type, (pk, _) in containers
+        if issubclass(record_type, Container)
+        for each in container_content_ranges(record_type, pk.partition("#")[2])
+    ]
 
 
 def _ranges_of_children(items: Sequence[Item]) -> list[ScanRange]:
     """Return the partitions with the compared child records of some records."""
-    owners = [record for record in map(record_from_item, items) if record.kind in _KINDS_WITH_COMPARED_CHILDREN]
-    return [{"pk": record.child_partition_key} for record in owners]
+    keys = [(item["pk"], item["sk"]) for item in items]
+    owners = [(record_type, key) for key in keys for record_type in record_checks.record_types_at_key(*key)]
+    return [
+        {"pk": record_type.child_partition.format(id=id_in_key(record_type, key))}
+        for record_type, key in owners
+        if record_type.kind in _KINDS_WITH_COMPARED_CHILDREN
+    ]
