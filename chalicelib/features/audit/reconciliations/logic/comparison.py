@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel, to_snake
 
 from chalicelib.kernel.audit_log.entries import value_or_digest_if_long
 from chalicelib.kernel.core.json_equality import json_equal
-from chalicelib.kernel.storage.entity import RECORD_FIELDS, Entity, ItemKey
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity, ItemKey
 from chalicelib.kernel.storage.key_templates import fields_of
 from chalicelib.kernel.storage.log_rules import EntryContent
 
@@ -60,11 +60,17 @@ def id_in_key(record_type: type[Entity], key: ItemKey) -> str:
     return value.removeprefix(template.partition("{")[0])
 
 
-def container_key_or_none(key: ItemKey) -> ItemKey | None:
-    """Return the item key of the container in whose partition a record is, unless it is the container itself."""
+def container_key_or_none(record_type: type[Entity], key: ItemKey, entry: EntryContent) -> ItemKey | None:
+    """Return the item key of the container of a record, or of the parent of a container. `entry` is about the record.
+
+    An organization has none.
+    """
+    if issubclass(record_type, Container):
+        parent_type = record_type.parent_type
+        parent_id = entry["data"].get(to_camel(parent_type.parameter)) if parent_type else None
+        return parent_type.make_item_key(id=parent_id) if parent_type and parent_id else None
     match = _CONTAINER_PARTITION.match(key[0])
-    container_key = (match[0], _CONTAINER_SORT_KEY) if match else None
-    return None if container_key == key else container_key
+    return (match[0], _CONTAINER_SORT_KEY) if match else None
 
 
 def _compared_field_names(record_type: type[Entity]) -> Iterable[str]:

@@ -46,7 +46,10 @@ class ExpectedRecord:
 
     def outdated_suspect_or_none(self, item: Item) -> Suspect | None:
         """Return the suspect if the stored record, or its MAC, is older than the entry."""
-        record = self.record_type.from_item(item)
+        try:
+            record = self.record_type.from_item(item)
+        except record_checks.UNREADABLE_ERRORS:
+            return None  # The walk over records reports it.
         version = self.entry["data"].get("version", 0) if self.is_subject else 0
         is_mac_outdated = bool(record.record_mac) and mac_version(record.record_mac or b"") < version
         if record.version >= version and not (is_mac_outdated and not accepts_unauthenticated_records()):
@@ -94,7 +97,7 @@ class AbsenceCheck:
     def is_explained(self, *, is_final: bool) -> bool:
         """Return whether the record may be gone."""
         rules, entry = self.expected.record_type.log_rules, self.expected.entry
-        container_key = container_key_or_none(self.expected.key)
+        container_key = container_key_or_none(self.expected.record_type, self.expected.key, entry)
         keys = {
             *([container_key] if container_key else []),
             *(rules.depends_on(entry) if self.expected.is_subject else ()),

@@ -20,11 +20,14 @@ from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity, Item
-from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent
+from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types, record_from_item
-from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state
+from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, mac_version
 from chalicelib.kernel.transactions.unique_items import reserved_guards
+
+UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""Errors of code that reads an altered record, whose attributes can have any type."""
 
 _DERIVED_ITEMS: Final = "derivedItems"
 _INDEX_KEY: Final = re.compile(r"index[0-9][ps]k|facet[0-9]pk")
@@ -47,20 +50,20 @@ class RecordCheck:
         rules = self.record.log_rules
         if self.record.item_key != (self.item["pk"], self.item["sk"]):
             return self._suspect("differing", self._all_fields)
-        is_authentic = (
-            bool(self.record.mac_exemption)
-            or mac_state(self.record, self.item) == "valid"
-            or accepts_unauthenticated_records()
-        )
+        is_authentic = bool(self.record.mac_exemption) or self._has_current_mac or accepts_unauthenticated_records()
         hidden_fields = [] if is_authentic else list_hidden_fields(type(self.record))
         if not rules.has_entries:
-            kind: FindingKind = "differing" if self._has_mac else "unlogged"
+            kind: FindingKind = "differing" if "record_mac" in self.item else "unlogged"
             return None if is_authentic else self._suspect(kind, hidden_fields)
         return self._find_suspect_in_log(hidden_fields, is_authentic=is_authentic)
 
     @property
-    def _has_mac(self) -> bool:
-        return "record_mac" in self.item
+    def _has_current_mac(self) -> bool:
+        """Return whether the MAC is valid and, where each version gets a new one, for the version of the record."""
+        if mac_state(self.record, self.item) != "valid":
+            return False
+        may_lag = not self.record.log_rules.has_entries or self.record.log_rules.unlogged_changes
+        return bool(may_lag) or mac_version(self.item["record_mac"]) == self.record.version
 
     def _find_suspect_in_log(self, hidden_fields: list[str], *, is_authentic: bool) -> Suspect | None:
         entries = self.reader.list_entries_at(
@@ -107,9 +110,11 @@ class RecordCheck:
         rules = self.record.log_rules
         if rules.unlogged_changes:
             return not self.record.mac_exemption or bool(self._list_entries_of_origin())
-        events = {*rules.changed_by, *((ERASURE_EVENT,) if self.record.version > 1 else ())}
-        if any(entry["type"] in events for entry in entries_of_change):
+        if any(map(self._explains_new_record, entries_of_change)):
             return True
+        if self.record.version == 1:
+            return False
+        events = {*rules.changed_by, ERASURE_EVENT}
         until = after(self.record.updated_at, seconds=CLOCK_DIFFERENCE_SECONDS)
         if self.reader.list_of_types_until(events, until):
             return True
@@ -117,6 +122,14 @@ class RecordCheck:
             entry["type"] in events
             for page in self.reader.iter_pages_between(self.record.created_at, until)
             for entry in page
+        )
+
+    def _explains_new_record(self, entry: EntryContent) -> bool:
+        """Return whether the record may have been created or changed with an entry about another record."""
+        keys_after = self.record.log_rules.changed_by.get(entry["type"])
+        is_creation = self.record.version == 1
+        return keys_after is not None and (
+            keys_after is no_keys or not is_creation or self.record.item_key in keys_after(entry)
         )
 
     def _suspect(self, kind: FindingKind, fields: Sequence[str]) -> Suspect:
@@ -152,7 +165,7 @@ def _find_suspect_or_none(reader: LogReader, item: Item, *, is_final: bool) -> S
         record = record_from_item(item)
         suspect = RecordCheck(reader, record, item, is_final).find_suspect_or_none()
         is_altered = not suspect and _has_altered_derived_items(reader, record, item)
-    except (LookupError, TypeError, ValueError, AttributeError):  # The attributes can have any type.
+    except UNREADABLE_ERRORS:
         return _unreadable_suspect("differing", types_at_key[0], item)
     return build_suspect("differing", record, item, [_DERIVED_ITEMS]) if is_altered else suspect
 
