@@ -1,7 +1,7 @@
 """The checks of a single record: its MAC, the entry of its last change, and the items derived from it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from string import Formatter
@@ -19,7 +19,7 @@ from chalicelib.features.audit.reconciliations.logic.log_reader import CLOCK_DIF
 from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
-from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types, record_from_item
@@ -30,7 +30,11 @@ UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError)
 """Errors of code that reads an altered record, whose attributes can have any type."""
 
 _DERIVED_ITEMS: Final = "derivedItems"
-_INDEX_KEY: Final = re.compile(r"index[0-9][ps]k|facet[0-9]pk")
+_INDEX_KEYS: Final = (
+    *(f"index{number}{part}" for number in (1, 2) for part in ("pk", "sk")),
+    *(f"facet{number}pk" for number in (1, 2, 3)),
+)
+"""Attributes that list a record in the indexes."""
 
 
 @dataclass(frozen=True)
@@ -153,21 +157,53 @@ def build_suspect(
 
 def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = False) -> list[Suspect]:
     """Return what is wrong with the records among some items, with one suspect for each."""
-    return [suspect for item in items if (suspect := _find_suspect_or_none(reader, item, is_final=is_final))]
+    suspects: list[Suspect] = []
+    derived: list[tuple[Entity, Item, dict[ItemKey, Item]]] = []
+    for item in items:
+        record = _read_record_or_suspect(item)
+        if not isinstance(record, Entity):
+            suspects += [record] if record else []
+            continue
+        try:
+            suspect = RecordCheck(reader, record, item, is_final).find_suspect_or_none()
+            expected = _expected_items(record)
+        except UNREADABLE_ERRORS:
+            suspect = _unreadable_suspect("differing", type(record), item)
+        if suspect:
+            suspects.append(suspect)
+        else:
+            derived.append((record, item, expected))
+    stored = reader.get_items([key for *_, expected in derived for key in expected])
+    return suspects + [
+        build_suspect("differing", record, item, [_DERIVED_ITEMS])
+        for record, item, expected in derived
+        if not _are_stored(expected, {**stored, (item["pk"], item["sk"]): item})
+    ]
 
 
-def _find_suspect_or_none(reader: LogReader, item: Item, *, is_final: bool) -> Suspect | None:
+def _read_record_or_suspect(item: Item) -> Entity | Suspect | None:
+    """Return the record in an item, the suspect if it cannot be read, or None if the key is not that of a record."""
     types_at_key = record_types_at_key(item["pk"], item["sk"])
     if item.get("kind") not in {each.kind for each in types_at_key}:
         # Requests read records by key, so the kind of an item does not matter to them.
         return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
     try:
-        record = record_from_item(item)
-        suspect = RecordCheck(reader, record, item, is_final).find_suspect_or_none()
-        is_altered = not suspect and _has_altered_derived_items(reader, record, item)
+        return record_from_item(item)
     except UNREADABLE_ERRORS:
         return _unreadable_suspect("differing", types_at_key[0], item)
-    return build_suspect("differing", record, item, [_DERIVED_ITEMS]) if is_altered else suspect
+
+
+def _expected_items(record: Entity) -> dict[ItemKey, Item]:
+    """Return the index keys, derived items and reserved values of a record as the service stores them, by key."""
+    if not record.log_rules.has_entries:
+        return {}
+    own_item = record.item()
+    index_keys = {name: own_item.get(name) for name in _INDEX_KEYS}
+    return {
+        record.item_key: index_keys,
+        **{(item["pk"], item["sk"]): item for item in record.derived_items},
+        **reserved_guards(record, now()),
+    }
 
 
 def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item) -> Suspect:
@@ -184,16 +220,9 @@ def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item
     )
 
 
-def _has_altered_derived_items(reader: LogReader, record: Entity, item: Item) -> bool:
-    """Return whether index keys, derived items or reserved values of a record are not as the service stores them."""
-    if not record.log_rules.has_entries:
-        return False
-    names = [name for name in {**item, **record.item()} if _INDEX_KEY.fullmatch(name)]
-    if any(item.get(name) != record.item().get(name) for name in names):
-        return True
-    expected = {(item["pk"], item["sk"]): item for item in record.derived_items} | reserved_guards(record, now())
-    stored = reader.get_items(expected)
-    return not all(
+def _are_stored(expected: Mapping[ItemKey, Item], stored: Mapping[ItemKey, Item]) -> bool:
+    """Return whether items with the expected attributes are stored. They can have further attributes."""
+    return all(
         json_equal(value, stored.get(key, {}).get(name))
         for key, item in expected.items()
         for name, value in item.items()
