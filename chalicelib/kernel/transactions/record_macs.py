@@ -46,16 +46,18 @@ def with_current_mac(before: Entity | None, after: R, *, has_entry: bool) -> R:
         return after
     if before is None:
         return replace(after, record_mac=make_record_mac(after, after.item()))
-    former_item = _complete_item(before)
-    own_names = before.owned_item_attribute_values.keys()
-    remaining_attributes = {name: value for name, value in former_item.items() if name not in own_names}
-    new_item = {**remaining_attributes, **after.item()}
+    former_item, new_item = _complete_item(before), _item_after_write(before, after)
     has_new_version = has_entry and before.version != after.version
     if not has_new_version and json_equal(_covered(before, former_item), _covered(after, new_item)):
         return after
     if mac_state(before, former_item) == "valid" or accepts_unauthenticated_records():
         return replace(after, record_mac=make_record_mac(after, new_item))
     return replace(after, record_mac=before.record_mac)
+
+
+def with_renewed_mac(record: R) -> R:
+    """Return a record with a MAC of the current key, whatever MAC it has. Raises as `with_current_mac` does."""
+    return replace(record, record_mac=make_record_mac(record, _item_after_write(record, record)))
 
 
 def make_record_mac(record: Entity, item: Item) -> bytes:
@@ -90,6 +92,13 @@ def accepts_unauthenticated_records() -> bool:
 def _complete_item(record: Entity) -> Item:
     """Return the item that a record was read from, as far as the MAC covers it."""
     return {**record.foreign_attributes, **record.item()} if record.legacy_item is None else record.legacy_item
+
+
+def _item_after_write(before: Entity, after: Entity) -> Item:
+    """Return the item of a record after it is written. Attributes that do not belong to the record stay."""
+    own_names = before.owned_item_attribute_values.keys()
+    remaining = {name: value for name, value in _complete_item(before).items() if name not in own_names}
+    return {**remaining, **after.item()}
 
 
 def _tagged_version(key: SecretKey, record: Entity, item: Item, version: int) -> bytes:
