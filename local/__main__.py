@@ -79,6 +79,11 @@ def _parser() -> argparse.ArgumentParser:
         _add_stage_or_run(renewing)
         renewing.set_defaults(command=command)
 
+    audit = commands.add_parser("audit-records", help="compare the records of all organizations with their logs")
+    _add_stage_or_run(audit)
+    audit.add_argument("--renew", action="store_true", help="first add MACs to records of releases without them")
+    audit.set_defaults(command=_audit_records)
+
     provision = commands.add_parser("provision", help="create table, queues and buckets in a running emulator")
     provision.add_argument(
         "--endpoint", default="http://127.0.0.1:4566", help="URL of the emulator (default: %(default)s)"
@@ -273,6 +278,12 @@ def _reanchor(chosen: argparse.Namespace) -> int:
     from local.tools.schedule_anchors import ReanchorFailed, schedule_first_anchors
 
     return _run_resumable(chosen, schedule_first_anchors, ReanchorFailed)
+
+
+def _audit_records(chosen: argparse.Namespace) -> int:
+    from local.tools.audit_records import AuditFailed, audit_records
+
+    return _run_resumable(chosen, lambda: audit_records(renews_macs=chosen.renew), AuditFailed)
 
 
 def _run_resumable(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:

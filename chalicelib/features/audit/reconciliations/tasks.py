@@ -17,7 +17,7 @@ MAX_READS_PER_SECOND: Final = 100
 """Items that a reconciliation reads per second, on average."""
 
 _MAX_READS_PER_SLICE: Final = 3_000
-_CONFIRMATION_DELAY_SECONDS: Final = 60
+CONFIRMATION_DELAY_SECONDS: Final = 60
 """Time before the suspects are checked again: longer than a request in flight takes."""
 
 _GAVE_UP_ERROR: Final = "The database failed again and again. Start it again."
@@ -52,7 +52,7 @@ def run_reconciliation(message: dict[str, Any]) -> None:
             return
         progress = walk.advance()
         if progress["suspects"] and progress.get("step") == "confirmation" and step != "confirmation":
-            jobs.release(walk.reconciliation, delay_seconds=_CONFIRMATION_DELAY_SECONDS, **progress)
+            jobs.release(walk.reconciliation, delay_seconds=CONFIRMATION_DELAY_SECONDS, **progress)
             return
         walk.reconciliation = jobs.save_progress_and_extend_lease(walk.reconciliation, status="running", **progress)
     jobs.release(
