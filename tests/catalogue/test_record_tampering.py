@@ -89,8 +89,8 @@ def alter(value: Any) -> Any:
 def iter_alterations(record_type: type[Entity], item: Item) -> Iterator[tuple[str, Item]]:
     """Yield each field that the MAC covers or that entries contain, with the item in which only it is altered."""
     unchecked = {*record_type.unauthenticated_fields, "record_mac"}
-    if not record_type.log_rules.has_entries:
-        unchecked |= {"updated_at", "version"}  # Functions without the key may change them, and no entry contains them.
+    if record_type.log_rules.unlogged_changes or not record_type.log_rules.has_entries:
+        unchecked |= {"updated_at", "version"}  # They can change without an entry and without the key.
     for name in sorted({*record_type.stored_fields} - unchecked):
         attribute = record_type.stored_name(name)
         yield name, {**item, attribute: alter(item.get(attribute))}

@@ -85,6 +85,7 @@ class Page(PageTarget):
     log_rules = LogRules(
         ended_by=("page.deleted",),
         removed_by=("page.deleted",),
+        unlogged_changes="A schedule that changes nothing is removed when it is due.",
         depends_on=lambda entry: (
             [Page.make_item_key(site_id=entry["data"]["siteId"], id=entry["data"]["parentId"])]
             if entry["data"]["parentId"]
