@@ -247,7 +247,7 @@ class UnitOfWork:
         before = None if change.replaces_expired else change.before
         return self._diff_base or before, change.after
 
-    def kinds_changed_beside_event_subject(self, event: str) -> set[str]:
+    def undeclared_kinds_changed_with_event(self, event: str) -> set[str]:
         """Return the kinds of other records that change with the event, although their rules do not declare it."""
         subject = None if self._record_sets else self._event_subject
         others = [change for key, change in self._records.items() if key != subject]

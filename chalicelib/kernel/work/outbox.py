@@ -54,7 +54,7 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
     """
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
-    if kinds := changes.kinds_changed_beside_event_subject(event_type):
+    if kinds := changes.undeclared_kinds_changed_with_event(event_type):
         raise ValueError(f"{event_type} changes {sorted(kinds)}: add it to `changed_by` in their `log_rules`")
     event = _build_log_event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:

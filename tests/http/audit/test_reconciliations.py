@@ -10,7 +10,6 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from local.tools.audit_records import AuditFailed, audit_records
 from tests.harness import memory_aws
-from tests.harness.index_lag import lag_indexes
 from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key
 from tests.harness.reconciliations import find_disagreements, reconcile
@@ -79,16 +78,7 @@ class TestStartReconciliation:
         assert (answer["status"], answer["error"] is None) == ("failed", False)
 
 
-class TestSuspects:
-    def test_a_lagging_index_is_no_finding(self, api, organization, workers):
-        key = create_api_key(api, organization, "read")
-        with lag_indexes(3_600):
-            api.patch(organization.path, caller=organization.owner, json={"name": "Engines"}).expect(200)
-            api.delete(f"{organization.path}/api-keys/{key.id}", caller=organization.owner).expect(204)
-            assert find_disagreements(organization.id) == []
-        workers.deliver()
-        assert find_disagreements(organization.id) == []
-
+class TestMacs:
     def test_the_digest_of_an_api_key_is_authenticated(self, api, organization):
         key = create_api_key(api, organization, "read")
         item = load_item(ApiKey.make_item_key(organization_id=organization.id, id=key.id))

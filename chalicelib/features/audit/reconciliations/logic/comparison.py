@@ -92,4 +92,5 @@ def _public_value(record: Entity, name: str) -> Any:
 @cache
 def _field_adapter(model: Any, name: str) -> TypeAdapter[Any]:
     field = model.model_fields[name]
-    return TypeAdapter(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
+    annotation: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    return TypeAdapter(annotation)

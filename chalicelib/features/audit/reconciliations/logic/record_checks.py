@@ -93,7 +93,7 @@ class RecordCheck:
         return [to_camel(name) for name in self.record.authenticated_fields()]
 
     def _is_about_record(self, entry: EntryContent) -> bool:
-        return entry["target"]["type"] == self.record.kind and entry["target"]["id"] == self.record.id
+        return (entry["target"]["type"], entry["target"]["id"]) == (self.record.kind, self.record.id)
 
     def _list_entries_of_origin(self) -> list[EntryContent]:
         """Return entries that prove that the service created the record: about it, or after which it has to exist."""

@@ -77,8 +77,7 @@ class Walk:
         suspect, *remaining = self.reconciliation.suspects
         findings = [*self.reconciliation.findings]
         findings += [
-            {name: each[name] for name in ("kind", "type", "id", "fields")}
-            for each in self._check_again(suspect)  # type: ignore[literal-required]
+            {name: each[name] for name in ("kind", "type", "id", "fields")} for each in self._check_again(suspect)
         ]
         unique = [each for number, each in enumerate(findings) if _is_first_about_record(findings, number)]
         has_more = self.reconciliation.has_more or len(unique) > MAX_FINDINGS
