@@ -58,7 +58,6 @@ def populated(tenant: TenantFixture) -> TenantFixture:
     api.post(f"{tenant.platform.path}/invite", caller=owner, json={"email": "iris@example.org"}).expect(201)
     modules = {"modules": [{"moduleId": "events", "settings": {"weeks": 2}}]}
     api.patch(f"{tenant.platform.path}/modules", caller=owner, json=modules).expect(200)
-    api.post(f"{tenant.organization.path}/audit-log/reconciliations", caller=owner).expect(202)
     for container in (tenant.platform, tenant.space):
         set_member_role(api, container, tenant.people.editor, Role.ADMIN)
     tenant.workers.run_until_idle()
