@@ -16,7 +16,6 @@ from chalicelib.features.audit.reconciliations.logic import record_checks
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
 from chalicelib.features.audit.reconciliations.logic.walk import Walk
 from chalicelib.features.audit.reconciliations.tasks import CONFIRMATION_DELAY_SECONDS, MAX_READS_PER_SECOND
-from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.problems import Problem
@@ -56,7 +55,6 @@ def audit_records(*, renews_macs: bool) -> None:
 
 def _reconcile(organization_id: str) -> list[Finding]:
     """Return the findings in an organization, within the limit of reads per second."""
-    ledger.append_pending_and_return_longest_wait_ms(organization_id)
     fields = new_id_and_time_fields(now())
     walk, started_at = Walk(Reconciliation(**fields, organization_id=organization_id)), time.monotonic()
     while walk.reconciliation.step != "confirmation" or walk.reconciliation.suspects:
