@@ -172,6 +172,7 @@ def test_auditing_records_uses_the_documented_actions(used_actions, configure):
     for item in memory_aws.all_items():
         memory_aws.put_item({name: value for name, value in item.items() if name != "record_mac"})
     configure(unauthenticated_records_until=after(now(), seconds=60))
+    reset_key_cache()
     assert run_local(used_actions, "audit-records", "--renew") == documented | documented_actions(
         "audit-records --renew"
     )
