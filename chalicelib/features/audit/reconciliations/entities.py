@@ -58,7 +58,7 @@ class Reconciliation(Job):
     step: Step = "records"
     pending_ranges: list[ScanRange] = field(default_factory=list)
     log_cursor: Item | None = None
-    suspects: list[Suspect] = field(default_factory=list)
+    suspects: list[Item] = field(default_factory=list)
     checked_records: int = 0
     checked_entries: int = 0
     findings: list[dict[str, Any]] = field(default_factory=list)

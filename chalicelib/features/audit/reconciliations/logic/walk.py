@@ -83,7 +83,7 @@ class Walk:
         has_more = self.reconciliation.has_more or len(unique) > MAX_FINDINGS
         return {"suspects": remaining, "findings": unique[:MAX_FINDINGS], "has_more": has_more}
 
-    def _check_again(self, suspect: Suspect) -> list[Suspect]:
+    def _check_again(self, suspect: Item) -> list[Suspect]:
         if suspect["entry_id"]:
             entry = self.reader.get_entry_or_none(suspect["entry_id"])
             found = entry_checks.find_suspects(self.reader, [entry], is_final=True) if entry else []
@@ -92,7 +92,7 @@ class Walk:
         return record_checks.find_suspects(self.reader, [*items.values()], is_final=True)
 
     def _with_suspects(self, found: Sequence[Suspect]) -> dict[str, Any]:
-        suspects = [*self.reconciliation.suspects, *found]
+        suspects = [*self.reconciliation.suspects, *({**each} for each in found)]
         has_more = self.reconciliation.has_more or len(suspects) > MAX_SUSPECTS
         return {"suspects": suspects[:MAX_SUSPECTS], "has_more": has_more}
 
