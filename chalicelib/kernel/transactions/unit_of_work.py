@@ -234,7 +234,7 @@ class UnitOfWork:
     @property
     def write_count_without_pipeline_writes(self) -> int:
         """Return the number of writes, without the log entry and the other writes of the pipeline."""
-        return len(self._writes_with_problems_except_extra(has_entry=False)) + len(self._extra_writes)
+        return len(self._writes_with_problems_except_extra(has_entry=None)) + len(self._extra_writes)
 
     @property
     def event_subject_before_and_after(self) -> tuple[Entity | None, Entity | None]:
@@ -336,13 +336,14 @@ class UnitOfWork:
             *([failed[chain_write_position]] if chain_write_position in failed else [])
         )
 
-    def _writes_with_problems_except_extra(self, *, has_entry: bool) -> list[tuple[Write, Problem | None]]:
+    def _writes_with_problems_except_extra(self, *, has_entry: bool | None) -> list[tuple[Write, Problem | None]]:
+        # Without `has_entry` the writes are only counted, and need no MACs.
         writes: list[tuple[Write, Problem | None]] = []
         counts: Counts = {}
         for declared in self._records.values():
             if declared.before is declared.after:
                 continue
-            change = _with_record_mac(declared, has_entry=has_entry)
+            change = declared if has_entry is None else _with_record_mac(declared, has_entry=has_entry)
             writes.append((_to_record_write(change), change.on_conflict))
             writes += unique_items.unique_item_writes_with_problems(change.before, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
