@@ -10,6 +10,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from local.tools.audit_records import AuditFailed, audit_records
 from tests.harness import memory_aws
+from tests.harness.erasures import complete_erasure
 from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key
 from tests.harness.reconciliations import find_disagreements, reconcile
@@ -90,6 +91,17 @@ class TestMacs:
         api.post(f"{organization.path}/api-keys/{key.id}/rotate", caller=organization.owner).expect(200)
         (finding,) = find_disagreements(organization.id)
         assert (finding["kind"], "digests" in finding["fields"]) == ("differing", True)
+
+
+def test_records_that_an_erased_person_created_are_no_findings(api, organization, edith, workers, clock):
+    member = f"{organization.path}/members/{edith.id}"
+    api.patch(member, caller=organization.owner, json={"role": "admin"}).expect(200)
+    create_api_key(api, organization, "read", caller=edith)
+    api.post("/platforms", caller=edith, json={"organizationId": organization.id, "name": "Engines"}).expect(201)
+    api.post(f"{organization.path}/audit-log/export-async", caller=edith, json={}).expect(202)
+    workers.deliver()
+    complete_erasure(api, workers, clock, organization, userId=edith.id)
+    assert find_disagreements(organization.id) == []
 
 
 @pytest.mark.usefixtures("scans_allowed", "without_delay")

@@ -9,7 +9,12 @@ from typing import Any, Final
 from pydantic_core import from_json
 
 from chalicelib.features.audit.log.logic import entry_queries as logs
-from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, is_valid_at_claimed_sequence
+from chalicelib.features.audit.log.logic.entry_verification import (
+    StoredEntry,
+    has_entry_display_attributes,
+    is_valid_at_claimed_sequence,
+)
+from chalicelib.kernel.audit_log import redaction
 from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import id_range_query_arguments
@@ -40,6 +45,14 @@ class LogReader:
         """Return the entries of a time, or from then until some seconds later, read from the table, oldest first."""
         until = after(timestamp, seconds=seconds_later)
         return [entry for page in self.iter_pages_between(timestamp, until) for entry in page]
+
+    def has_erased_entry_at(self, timestamp: str, *, seconds_later: float = 0) -> bool:
+        """Return whether the service erased an entry of a time, or of the seconds after it, read from the table."""
+        partition = EntryItem.pk.format(log_id=self.log_id)
+        bounds: dict[str, Any] = {**id_range_query_arguments(timestamp, after(timestamp, seconds=seconds_later))}
+        items = [item for page in table.iter_item_pages(partition, **bounds) for item in page]
+        self.read_count += 1 + len(items)
+        return any(self._is_erased(item) for item in items if "erased" in item)
 
     def iter_pages_between(self, since: str, until: str) -> Iterator[list[EntryContent]]:
         """Yield the entries of a time range page by page, read from the table."""
@@ -103,6 +116,11 @@ class LogReader:
         for entry in logs.load_stored_entries(self.log_id, [*items]):
             if isinstance(entry.body, bytes) and "erased" not in entry.item and self._is_authentic(entry):
                 yield from_json(entry.body)
+
+    def _is_erased(self, item: Item) -> bool:
+        sequence = item.get("sequence")
+        is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)
+        return is_complete and redaction.is_redacted_entry_intact(self.log_id, item["sequence"], item)
 
     def _is_authentic(self, entry: StoredEntry) -> bool:
         return is_valid_at_claimed_sequence(self.log_id, entry) or logs.is_authentic_pending_entry(

@@ -111,14 +111,22 @@ class RecordCheck:
 
     def _is_explained_by_others(self, entries_of_change: Iterable[EntryContent]) -> bool:
         """Return whether an authentic record may have changed without an entry of its own."""
-        rules = self.record.log_rules
+        rules, seconds = self.record.log_rules, CLOCK_DIFFERENCE_SECONDS if self.is_final else 0
         if rules.unlogged_changes:
-            return not self.record.mac_exemption or bool(self._list_entries_of_origin())
-        if any(map(self._explains_new_record, entries_of_change)):
-            return True
-        if self.record.version == 1:
-            return False
-        events = {*rules.changed_by, ERASURE_EVENT}
+            return not self.record.mac_exemption or self._has_origin
+        return (
+            any(map(self._explains_new_record, entries_of_change))
+            or self.reader.has_erased_entry_at(self.record.updated_at, seconds_later=seconds)
+            or (self.record.version > 1 and self._is_explained_by_earlier_entry())
+        )
+
+    @property
+    def _has_origin(self) -> bool:
+        return bool(self._list_entries_of_origin()) or self.reader.has_erased_entry_at(self.record.created_at)
+
+    def _is_explained_by_earlier_entry(self) -> bool:
+        """Return whether an earlier entry announced changes that follow without an entry of their own."""
+        events = {*self.record.log_rules.changed_by, ERASURE_EVENT}
         until = after(self.record.updated_at, seconds=CLOCK_DIFFERENCE_SECONDS)
         if self.reader.list_of_types_until(events, until):
             return True
