@@ -25,12 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description="The local stage of Atrium.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run everything until Ctrl-C")
-    run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
-    run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
-    run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
-    run.add_argument("--revive", action="store_true", help="restart the processes of requests and queues when they end")
-    run.set_defaults(command=_run)
+    _add_run(commands.add_parser("run", help="run everything until Ctrl-C"))
 
     seed = commands.add_parser("seed", help="add the sample company to a run; existing data stays")
     seed.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
@@ -98,6 +93,14 @@ def _parser() -> argparse.ArgumentParser:
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
     routes.set_defaults(command=_routes)
     return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
+    run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
+    run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
+    run.add_argument("--revive", action="store_true", help="restart the processes of requests and queues when they end")
+    run.set_defaults(command=_run)
 
 
 def _add_dns(dns: argparse.ArgumentParser) -> None:
