@@ -212,4 +212,5 @@ def _role_text(rule: RequireRole) -> str:
         role += f", or of the {rule.allow_descendant_role.descendant_container_type.kind} that it concerns"
     if rule.restore_body:
         role += f"; only the {code(Role.OWNER)} restores it"
+    role += "; operators in every organization" if rule.allow_operators else ""
     return f"everybody once it is published, before that {role}" if rule.if_published else role

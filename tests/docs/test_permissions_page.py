@@ -21,13 +21,14 @@ def test_every_operation_has_one_row():
     [
         ("get_status", "everybody | not needed"),
         ("create_organization", "every user | refused"),
-        ("get_me", "every user | no scope needed"),
+        ("get_me", "every user, for what they can see | no scope needed"),
         ("accept_invitation", "everybody, as its description states | refused"),
         ("list_marketing_leads", "operators | refused"),
         ("get_organization", "`member` of the organization | `read`, `organizations:read`"),
         ("create_site", "`editor` of the organization | `write`, `sites:write`"),
         ("create_webhook", "`admin` of the organization | `webhooks:write`"),
         ("transfer_ownership", "`owner` of the organization | refused"),
+        ("start_reconciliation", "`owner` of the organization; operators in every organization | refused"),
         ("delete_space", "`admin` of the platform | `spaces:write`"),
         ("get_invitation", "`admin` of the organization, or of the platform that it concerns | `members:read`"),
         (

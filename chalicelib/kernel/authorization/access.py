@@ -49,7 +49,7 @@ class Access:
     `descendants`: the containers below by which the caller is admitted without a sufficient role in the container
     itself; or, if a subject's memberships are needed, the container of the path's record. `prefetched`: all items that
     were read. `token_subject`: the id in the token by which the operation is called. `chains`: chains of the log, one
-    of which a mutation extends.
+    of which a mutation extends. `is_operator_role`: whether the caller has the role only as an operator of the service.
     """
 
     principal: Principal
@@ -63,6 +63,7 @@ class Access:
     prefetched: Mapping[ItemKey, Item] = field(default_factory=dict)
     token_subject: str | None = None
     chains: Chains | None = None
+    is_operator_role: bool = False
 
     @property
     def outermost_container_pk(self) -> str:
@@ -203,6 +204,7 @@ def _load_container_access(
         effective.descendants,
         items,
         chains=reads.chains_for_mutation(container.audit_log_id, items),
+        is_operator_role=effective.is_operator_role,
     )
 
 

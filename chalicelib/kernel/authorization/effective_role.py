@@ -20,12 +20,14 @@ class EffectiveRole:
 
     `role`: the role in the container of the request. `scope_role`: the role in the container where the operation
     requires one (`role_container_type`). If only a descendant grants the required role, both are the role there.
+    `is_operator_role`: whether the caller has the role only as an operator of the service.
     """
 
     memberships: MembershipView
     role: Role | None
     scope_role: Role | None
     descendants: tuple[Container, ...]
+    is_operator_role: bool = False
 
 
 def load_caller_role_and_memberships(
@@ -44,6 +46,8 @@ def load_caller_role_and_memberships(
     """
     memberships = caller_membership_view(containers, principal, items)
     role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_container_type)
+    if rule.allow_operators and _is_operator(principal) and not _is_role_sufficient(scope_role, rule):
+        return EffectiveRole(memberships, rule.role, rule.role, (), is_operator_role=True)
     user_id_without_role = (
         principal.id if isinstance(principal, User) and not _is_role_sufficient(scope_role, rule) else ""
     )
@@ -73,6 +77,10 @@ def load_caller_role_and_memberships(
     nearest, memberships = admitting[0]
     role = memberships.roles[type(nearest)]
     return EffectiveRole(memberships, role, role, tuple(each for each, _ in admitting))
+
+
+def _is_operator(principal: Principal) -> bool:
+    return isinstance(principal, User) and principal.is_operator
 
 
 def _is_role_sufficient(role: Role | None, rule: RequireRole) -> bool:

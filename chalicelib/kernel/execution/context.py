@@ -128,9 +128,9 @@ class Context:
 
     @property
     def audit_origin(self) -> Origin:
-        """Return the origin for log entries. In operations for operators, the type of the actor is `operator`."""
+        """Return the origin for log entries. The type of the actor is `operator` if only that admits the caller."""
         request, actor = self.request, self.principal_or_anonymous.actor
-        if self.operation.access is Caller.OPERATOR:
+        if self.operation.access is Caller.OPERATOR or self.access.is_operator_role:
             actor = {**actor, "type": "operator"}
         return Origin(actor, self.operation.id, self.operation.emits, request.id, request.ip, request.user_agent)
 

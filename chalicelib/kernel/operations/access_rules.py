@@ -59,7 +59,8 @@ class RequireRole:
     everybody at any time, also without a credential. Its value documents the rule, and the operation itself decides
     what callers see. `restore_body` is the request body that restores a deleted container: with it the owner can access
     the container, which otherwise is *not found*. `allow_descendant_role` names a type of containers further down in
-    which the role is sufficient, too.
+    which the role is sufficient, too. `allow_operators` lets operators of the service call the operation in every
+    container as if they had the role.
     """
 
     container_type: type[Container]
@@ -72,6 +73,7 @@ class RequireRole:
     public_label: str = ""
     restore_body: Mapping[str, str] = field(default_factory=dict)
     allow_descendant_role: DescendantRule | None = None
+    allow_operators: bool = False
 
     @property
     def container_or_record_parameter(self) -> str:
@@ -96,7 +98,8 @@ class RequireRole:
         if self.public_label:
             return self.public_label
         label = f"{self.role_container_type.kind}:{self.role}" if self.role else Caller.USER.value
-        return f"published|{label}" if self.if_published else label
+        label = f"published|{label}" if self.if_published else label
+        return f"{label}|{Caller.OPERATOR}" if self.allow_operators else label
 
 
 @dataclass(frozen=True)

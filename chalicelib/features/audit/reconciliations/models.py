@@ -13,7 +13,10 @@ FindingKind = Literal["unlogged", "differing", "missing"]
 
 
 class FindingOut(Output):
-    """A stored record that does not agree with the log."""
+    """A stored record that does not agree with the audit log.
+
+    Somebody with access to the database may have added, changed or removed it without the service.
+    """
 
     kind: FindingKind = Field(
         description="`unlogged`: no entry explains the record. `differing`: it is not as the service stored it last. "
@@ -30,7 +33,10 @@ class FindingOut(Output):
 
 
 class ReconciliationOut(RecordOutput):
-    """A comparison of all stored records of an organization with its log."""
+    """A comparison of all stored records of an organization with its audit log.
+
+    Without findings, every member, role, API key, domain and other compared record is as the log says.
+    """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "organization.reconciliation.failed": {"error": "The database failed again and again. Start it again."}

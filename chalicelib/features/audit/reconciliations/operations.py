@@ -1,5 +1,7 @@
 """Operations on reconciliations of an organization's records with its log."""
 
+from typing import Final
+
 from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.reconciliations.models import ReconciliationOut
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
@@ -10,11 +12,13 @@ from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations")
 
+_OWNER_OR_OPERATOR: Final = require_organization_role(Role.OWNER, allow_operators=True)
+
 
 @routes.post(
     "/organizations/{organization_id}/audit-log/reconciliations",
     success=202,
-    access=require_organization_role(Role.OWNER),
+    access=_OWNER_OR_OPERATOR,
     scope=None,
     emits="organization.reconciliation.requested",
 )
@@ -34,7 +38,7 @@ def start_reconciliation(ctx: Context, organization: Organization) -> Reconcilia
 
 @routes.get(
     "/organizations/{organization_id}/audit-log/reconciliations/{reconciliation_id}",
-    access=require_organization_role(Role.OWNER),
+    access=_OWNER_OR_OPERATOR,
     scope=None,
     emits=None,
 )

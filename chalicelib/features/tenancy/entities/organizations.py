@@ -97,6 +97,7 @@ def require_organization_role(
     by_slug: bool = False,
     restore_body: Mapping[str, str] | None = None,
     allow_descendant_role: DescendantRule | None = None,
+    allow_operators: bool = False,
 ) -> RequireRole:
     """Return the rule that requires a role in the organization named by the path."""
     return RequireRole(
@@ -105,4 +106,5 @@ def require_organization_role(
         by_slug=by_slug,
         restore_body=restore_body or {},
         allow_descendant_role=allow_descendant_role,
+        allow_operators=allow_operators,
     )
