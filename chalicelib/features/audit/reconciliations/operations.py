@@ -27,7 +27,8 @@ def start_reconciliation(ctx: Context, organization: Organization) -> Reconcilia
 
     The log says which records exist and what they contain. The comparison finds records that somebody with access to
     the database added, changed or removed without an entry. `GET …/audit-log/verify-integrity` verifies the log itself.
-    Poll the reconciliation until it is completed. At most 3 run at a time (`limit_exceeded`).
+    Poll the reconciliation until it is completed. At most 3 run at a time (`limit_exceeded`). Operators of the service
+    can start one in every organization.
     """
     reconciliation = Reconciliation(
         **ctx.new_id_and_time_fields(), organization_id=organization.id, lease_until=ctx.now
@@ -43,5 +44,9 @@ def start_reconciliation(ctx: Context, organization: Organization) -> Reconcilia
     emits=None,
 )
 def get_reconciliation(_ctx: Context, reconciliation: Reconciliation) -> ReconciliationOut:
-    """Get the progress of a reconciliation and, once it is completed, its findings."""
+    """Get the progress of a reconciliation and, once it is completed, its findings.
+
+    Poll it after the start. A large organization takes some time, because the comparison reads at most 100 items a
+    second.
+    """
     return ReconciliationOut.of(reconciliation)
