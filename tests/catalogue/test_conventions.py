@@ -18,6 +18,7 @@ from tests.catalogue.examples.registry import (
     get_example,
     read_with_full_access,
 )
+from tests.catalogue.extra_operations import EXTRA_OPERATIONS
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.conformance import openapi_document
 from tests.harness.parametrize_operations import parametrize_operations
@@ -33,10 +34,10 @@ LISTS_WITH_AT_MOST_ONE_ITEM: Final = ("list_public_leads",)
 LISTS: Final = [
     o for o in all_operations() if o.is_list and o.method == "GET" and o.id not in LISTS_WITH_AT_MOST_ONE_ITEM
 ]
-PATCHES_OF_RECORDS: Final = (
+PATCHES_OF_RECORDS: Final = {
     *("update_organization", "update_integration_channel", "update_webhook", "update_platform", "update_space"),
     *("update_taxonomy_node", "update_site", "update_page", "update_redirect"),
-)
+}
 INVALID_LIMITS: Final = ("0", "101", "-1", "many", "")
 _cursors: Final[dict[str, str]] = {}
 
@@ -60,12 +61,17 @@ def test_a_body_except_of_a_patch_accepts_null_for_optional_fields_only_as_docum
 def test_only_merge_patches_of_records_require_a_body(operation, tenant):
     missing = [call_operation(operation, tenant, json=None, body=body) for body in (None, b" \n")]
     empty = call_operation(operation, tenant, json={})
-    if operation.id in PATCHES_OF_RECORDS:
+    if operation.requires_body:
         assert {response.status_and_code for response in missing} == {"400 malformed_json"}
         assert "or {} to change nothing" in missing[0].json["detail"]
         assert empty.expect(200).text == read_with_full_access(operation, tenant, empty.path).text
     else:
         assert {(response.status, response.text) for response in missing} == {(empty.status, empty.text)}
+
+
+def test_these_merge_patches_require_a_body():
+    required = {operation.id for operation in all_operations() if operation.requires_body}
+    assert required - EXTRA_OPERATIONS.keys() == PATCHES_OF_RECORDS
 
 
 @parametrize_operations(lambda o: o.body_model)
