@@ -177,6 +177,14 @@ def test_a_failure_costs_names_but_no_request_that_needs_only_names(api, accept,
     accept(zoe).expect(200)
 
 
+def test_a_request_on_a_dead_pooled_connection_is_repeated_on_a_new_one(provider, zoe):
+    assert verify_token(zoe.credential).name == "Zoë"
+    again = provider.create_caller(sub=zoe.id)
+    replies = iter([Reply(raw_response=b"", closes_connection=True), json_reply({"sub": zoe.id, **PROFILE})])
+    provider.set_reply(lambda _: next(replies))
+    assert verify_token(again.credential).name == "Zoë"
+
+
 @pytest.mark.parametrize(
     ("discovery", "reason"),
     [
