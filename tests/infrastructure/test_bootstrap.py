@@ -41,6 +41,7 @@ def issuer(tmp_path, monkeypatch):
         ({"issuer": "https://another.example.com"}, "names the issuer 'https://another.example.com' instead of"),
         ({"issuer": "{url}"}, "contains no https URL of a key set"),
         ({"issuer": "{url}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
+        ({"issuer": "{url}", "jwks_uri": "https://[::1"}, "contains no https URL of a key set"),
     ],
 )
 def test_the_key_set_url_is_read_from_a_valid_discovery_document(fields, reason, issuer):

@@ -147,6 +147,13 @@ def test_without_a_token_the_settings_and_the_documents_of_the_issuer_are_checke
     assert steps(diagnose(None)[1], "missing") == ["discovery", "token"]
     provider.set_discovery(jwks_uri=f"{provider.url}/keys", id_token_signing_alg_values_supported=["HS256", "PS256"])
     assert steps(diagnose(None)[1], "REJECTED") == ["discovery"]
+    for malformed in ("https://[::1", "https://a.example:99999", "https://a.example/ü"):
+        userinfo.reset_userinfo()
+        provider.set_discovery(jwks_uri=f"{provider.url}/keys", userinfo_endpoint=malformed)
+        assert steps(diagnose(None)[1], "REJECTED") == ["userinfo"]
+        configure(auth_issuer=malformed)
+        assert steps(diagnose(None)[1], "REJECTED") == ["discovery", "userinfo"]
+        configure(auth_issuer=provider.url)
     userinfo.reset_userinfo()
     provider.receiver.replies_by_path[DISCOVERY_PATH] = Reply(404)
     code, output = diagnose(None)

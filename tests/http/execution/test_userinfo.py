@@ -188,9 +188,21 @@ def test_a_request_on_a_dead_pooled_connection_is_repeated_on_a_new_one(provider
 @pytest.mark.parametrize(
     ("discovery", "reason"),
     [
-        ({"issuer": "https://elsewhere.example"}, "another issuer"),
+        ({"issuer": "https://elsewhere.example"}, "names the issuer 'https://elsewhere.example' instead of"),
         ({"userinfo_endpoint": None}, "`userinfo_endpoint`"),
-        ({"userinfo_endpoint": "ftp://elsewhere.example"}, "not an https URL"),
+        *(
+            ({"userinfo_endpoint": url}, "not an https URL")
+            for url in (
+                *(
+                    "ftp://elsewhere.example",
+                    "https://[::1",
+                    "https://a.example:99999",
+                    "https://a.example/ü",
+                    "https://",
+                ),
+                *("https://a b.example", "https://a.example/ b", "https://a:b@a.example", "https://xn--.example", 7),
+            )
+        ),
     ],
 )
 def test_the_discovery_document_must_name_the_issuer_and_the_endpoint(accept, provider, zoe, discovery, reason):
