@@ -30,8 +30,8 @@ def describe_other_issuer_or_none(document: Mapping[str, Any], issuer: str) -> s
     if named == issuer:
         return None
     return (
-        f"The discovery document names the issuer {repr(named)[:_MAX_SHOWN_CHARACTERS]} instead of {issuer!r}, which must"
-        " equal the `iss` of tokens exactly."
+        f"The discovery document names the issuer {repr(named)[:_MAX_SHOWN_CHARACTERS]} instead of {issuer!r}, which"
+        " must equal the `iss` of tokens exactly."
     )
 
 

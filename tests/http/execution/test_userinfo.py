@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.jwt import verify_token
@@ -240,6 +241,28 @@ def test_a_token_that_the_endpoint_rejects_is_explained_and_is_no_failure_of_the
         accept(provider.create_caller()).expect_problem("403 email_mismatch", f"status {status}", "scopes openid")
     provider.set_claims(zoe, **PROFILE)
     accept(zoe).expect(200)
+
+
+@pytest.mark.parametrize("reply", [Reply(403), json_reply({"sub": "another", **PROFILE})])
+def test_a_response_without_a_profile_is_used_for_a_minute_by_its_process_only(provider, zoe, clock, reply):
+    clock.freeze()
+    provider.set_reply(reply)
+    for _ in range(2):
+        assert verify_token(zoe.credential).name is None
+    assert len(provider.userinfo_requests) == 1
+    assert not any(item["pk"].startswith("USERINFO#") for item in memory_aws.all_items())
+    clock.shift(seconds=60)
+    provider.set_claims(zoe, **PROFILE)
+    assert verify_token(zoe.credential).name == "Zoë"
+
+
+def test_a_response_that_cannot_be_stored_is_logged_with_the_reason(provider, zoe, monkeypatch, caplog):
+    def fail(*_: Any) -> None:
+        raise unavailable("The table does not respond.")
+
+    monkeypatch.setattr(userinfo.table, "write_transaction", fail)
+    assert verify_token(zoe.credential).name == "Zoë"
+    assert "requested again: The table does not respond." in caplog.text
 
 
 def test_after_three_failures_the_endpoint_is_left_alone_for_half_a_minute(accept, provider, zoe, clock):
