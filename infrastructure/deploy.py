@@ -12,12 +12,11 @@ from chalicelib.kernel.core.clock import after, now
 from infrastructure import access_log, chalice_deployment, configuration, deployed_functions
 from infrastructure.account import CommandError, client, long_timeout_client, translate_errors
 from infrastructure.chalice_project import create_project
-from infrastructure.configuration import FORMER_SEALS_SETTING
+from infrastructure.configuration import FORMER_SEALS_SETTING, UNAUTHENTICATED_ENTRIES_SETTING
 from infrastructure.gateway import THROTTLE
 from infrastructure.names import Stage
 from infrastructure.package import build_package
 
-_UNAUTHENTICATED_ENTRIES_SETTING: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
 _SEAL_KEY: Final = "SEAL_KEY"
 _LOG_WRITING_FUNCTIONS: Final = ("api_handler", "jobs", "events")
 """Functions that commit log entries, or create or verify entry MACs."""
@@ -85,15 +84,15 @@ def _limit_unauthenticated_entries(stage: Stage, deployed: Sequence[Mapping[str,
     Functions that are already deployed keep their time. A stage without functions has no such entries.
     """
     times = [
-        variables[_UNAUTHENTICATED_ENTRIES_SETTING]
+        variables[UNAUTHENTICATED_ENTRIES_SETTING]
         for variables in deployed
-        if _UNAUTHENTICATED_ENTRIES_SETTING in variables
+        if UNAUTHENTICATED_ENTRIES_SETTING in variables
     ]
     if times and len(times) == len(deployed):
-        until = configuration.environment_variables(stage.name).get(_UNAUTHENTICATED_ENTRIES_SETTING, min(times))
+        until = configuration.environment_variables(stage.name).get(UNAUTHENTICATED_ENTRIES_SETTING, min(times))
     else:
         until = after(now(), seconds=_MAX_FUNCTION_SECONDS if deployed else 0)
-    configuration.update_variables(stage.name, {_UNAUTHENTICATED_ENTRIES_SETTING: until})
+    configuration.update_variables(stage.name, {UNAUTHENTICATED_ENTRIES_SETTING: until})
 
 
 def _limit_former_seals(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:

@@ -154,8 +154,8 @@ class Settings(SettingsSection):
         "email_verified",
         description=(
             "Name of the claim that says whether the address is verified. Without it, no address is verified. Entra"
-            " ID: `xms_edov`. If `AUTH_CLAIM_EMAIL` lists several names, each name verifies only the address in the claim"
-            " at the same position."
+            " ID: `xms_edov`. If `AUTH_CLAIM_EMAIL` lists several names, each name verifies only the address in the"
+            " claim at the same position."
         ),
     )
     auth_claim_username: str = Field(
