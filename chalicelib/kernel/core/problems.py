@@ -80,8 +80,8 @@ class Problem(Exception):
     extensions: Mapping[str, object] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the detail, for log records."""
-        return self.detail
+        """Return code and detail, for log records."""
+        return f"{self.code}: {self.detail}"
 
     @classmethod
     def create_with_field_error(cls, pointer: str, problem_code: str, detail: str) -> "Problem":

@@ -10,6 +10,7 @@ from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.jwt import verify_token
+from chalicelib.kernel.storage import table
 from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
 from tests.harness.invitations import ACCEPTANCE_PATH, create_invitation, open_invitation
@@ -260,9 +261,9 @@ def test_a_response_that_cannot_be_stored_is_logged_with_the_reason(provider, zo
     def fail(*_: Any) -> None:
         raise unavailable("The table does not respond.")
 
-    monkeypatch.setattr(userinfo.table, "write_transaction", fail)
+    monkeypatch.setattr(table, "write_transaction", fail)
     assert verify_token(zoe.credential).name == "Zoë"
-    assert "requested again: The table does not respond." in caplog.text
+    assert "requested again: unavailable: The table does not respond." in caplog.text
 
 
 def test_after_three_failures_the_endpoint_is_left_alone_for_half_a_minute(accept, provider, zoe, clock):
