@@ -33,7 +33,7 @@ _MANAGED_SETTINGS: Final = frozenset(
         *(queue_setting(queue).upper() for queue in QUEUES),
         *("STAGE", "AWS_ENDPOINT_URL", "EXPORTS_BUCKET"),
         *("AUDIT_PUBLIC_KEYS", "AUDIT_FORMER_PUBLIC_KEYS", "EDGE_SECRET_DIGESTS"),
-        *(configuration.FORMER_SEALS_SETTING, configuration.UNAUTHENTICATED_ENTRIES_SETTING),
+        *configuration.UPGRADE_SETTINGS,
     }
 )
 """Settings that have an argument of their own, or that the commands set. SET cannot change them."""

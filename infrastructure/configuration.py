@@ -20,7 +20,13 @@ FORMER_SEALS_SETTING: Final = "SIGNING_KEY_SEALS_UNTIL"
 """Setting of a stage from its first SEAL_KEY until `renew-seals` is done; afterwards it is empty."""
 
 UNAUTHENTICATED_ENTRIES_SETTING: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
-"""Setting that the first deployment with ENTRY_KEY begins."""
+"""Setting of a stage from its first deployment: until when log entries without a MAC are accepted."""
+
+UNAUTHENTICATED_RECORDS_SETTING: Final = "UNAUTHENTICATED_RECORDS_UNTIL"
+"""Setting of a stage from its first deployment: until when records without a MAC are accepted."""
+
+UPGRADE_SETTINGS: Final = (FORMER_SEALS_SETTING, UNAUTHENTICATED_ENTRIES_SETTING, UNAUTHENTICATED_RECORDS_SETTING)
+"""Settings that weaken the log during an upgrade. Only the commands set them."""
 
 _VARIABLES: Final = "environment_variables"
 _QUEUE: Final = "EVENTS_QUEUE_URL"

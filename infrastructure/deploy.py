@@ -12,10 +12,17 @@ from chalicelib.kernel.core.clock import after, now
 from infrastructure import access_log, chalice_deployment, configuration, deployed_functions
 from infrastructure.account import CommandError, client, long_timeout_client, translate_errors
 from infrastructure.chalice_project import create_project
-from infrastructure.configuration import FORMER_SEALS_SETTING, UNAUTHENTICATED_ENTRIES_SETTING
+from infrastructure.configuration import (
+    FORMER_SEALS_SETTING,
+    UNAUTHENTICATED_ENTRIES_SETTING,
+    UNAUTHENTICATED_RECORDS_SETTING,
+)
 from infrastructure.gateway import THROTTLE
 from infrastructure.names import Stage
 from infrastructure.package import build_package
+
+_RECORD_RENEWAL_DAYS: Final = 30
+"""Time after an upgrade to add MACs to the existing records, by `make audit-records STAGE=… RENEW=1`."""
 
 _SEAL_KEY: Final = "SEAL_KEY"
 _LOG_WRITING_FUNCTIONS: Final = ("api_handler", "jobs", "events")
@@ -40,6 +47,7 @@ def deploy(name: str) -> None:
     with translate_errors():
         present = _deployed_variables(stage)
     _limit_unauthenticated_entries(stage, present)
+    _limit_unauthenticated_records(stage, present)
     _limit_former_seals(stage, present)
     resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
@@ -93,6 +101,21 @@ def _limit_unauthenticated_entries(stage: Stage, deployed: Sequence[Mapping[str,
     else:
         until = after(now(), seconds=_MAX_FUNCTION_SECONDS if deployed else 0)
     configuration.update_variables(stage.name, {UNAUTHENTICATED_ENTRIES_SETTING: until})
+
+
+def _limit_unauthenticated_records(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
+    """Accept records without a MAC for 30 days if this deployment replaces functions that store them.
+
+    Functions that are already deployed keep their time. A stage without functions has no such records.
+    """
+    if any(UNAUTHENTICATED_RECORDS_SETTING not in variables for variables in deployed):
+        until = after(now(), days=_RECORD_RENEWAL_DAYS)
+    else:
+        times = [variables[UNAUTHENTICATED_RECORDS_SETTING] for variables in deployed]
+        until = configuration.environment_variables(stage.name).get(
+            UNAUTHENTICATED_RECORDS_SETTING, min(times, default=now())
+        )
+    configuration.update_variables(stage.name, {UNAUTHENTICATED_RECORDS_SETTING: until})
 
 
 def _limit_former_seals(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
