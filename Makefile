@@ -174,7 +174,7 @@ delete: .venv/installed ## remove a stage's functions, roles and API, but not it
 .PHONY: edge
 edge: .venv/installed ## create or update CloudFront in front of a stage's API, for its sites (STAGE=prod HOSTS= CERTIFICATE= CUSTOM_DOMAINS=1)
 	@$(BIN)/python -m infrastructure edge $(STAGED) --hosts '$(HOSTS)' --certificate '$(CERTIFICATE)' \
-		$(if $(filter-out 0,$(CUSTOM_DOMAINS)),--custom-domains)
+		$(if $(CUSTOM_DOMAINS),$(if $(filter-out 0,$(CUSTOM_DOMAINS)),--custom-domains,--no-custom-domains))
 
 .PHONY: edge-secret
 edge-secret: .venv/installed ## print the secret that an edge of your own sends to a stage's API (STAGE=prod)

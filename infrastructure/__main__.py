@@ -86,7 +86,9 @@ def _add_edge(edge: argparse.ArgumentParser) -> None:
     _add_stage(edge)
     edge.add_argument("--hosts", type=_text, help="hosts of sites, separated by commas (default: *.sites.DOMAIN)")
     edge.add_argument("--certificate", type=_text, help="ARN of a certificate in us-east-1 (default: request one)")
-    edge.add_argument("--custom-domains", action="store_true", help="also serve custom domains of tenants")
+    edge.add_argument(
+        "--custom-domains", action=argparse.BooleanOptionalAction, help="also serve custom domains of tenants, or not"
+    )
     edge.set_defaults(command=_edge)
 
 

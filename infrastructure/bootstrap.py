@@ -1,12 +1,12 @@
 """The command `make bootstrap`: create a stage's data resources, and write its settings and policies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
-from chalicelib.kernel.core.settings import EMAIL_PATTERN, parse_settings, settings_model
+from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.discovery import discover_jwks_url
@@ -31,10 +31,12 @@ _MANAGED_SETTINGS: Final = frozenset(
         *ARGUMENTS.values(),
         *secrets.SECRETS.values(),
         *(queue_setting(queue).upper() for queue in QUEUES),
-        *("STAGE", "AWS_ENDPOINT_URL", "EXPORTS_BUCKET", "AUDIT_PUBLIC_KEYS", "AUDIT_FORMER_PUBLIC_KEYS"),
+        *("STAGE", "AWS_ENDPOINT_URL", "EXPORTS_BUCKET"),
+        *("AUDIT_PUBLIC_KEYS", "AUDIT_FORMER_PUBLIC_KEYS", "EDGE_SECRET_DIGESTS"),
+        *configuration.UPGRADE_SETTINGS,
     }
 )
-"""Settings that have an argument of their own, or that the commands set."""
+"""Settings that have an argument of their own, or that the commands set. SET cannot change them."""
 
 _REQUIRED_ARGUMENTS: Final = {
     "AUTH_ISSUER": "ISSUER=https://...  the `iss` of your users' tokens",
@@ -55,10 +57,14 @@ def bootstrap(
     """Create or update a stage's data resources, and write its settings and policies.
 
     `arguments`: values of ARGUMENTS. `further_settings`: other settings as `NAME=value`. What is omitted keeps its
-    stored value. Raises CommandError, and SettingsError if a setting would be invalid; then nothing was created.
+    stored value. An empty value removes the setting, unless it is valid and differs from the default: then it is
+    stored. Raises CommandError, and SettingsError if a setting would be invalid; then nothing was created.
     """
-    stored = configuration.environment_variables(name)
     requested = requested_settings(arguments, further_settings)
+    removed = {setting for setting, value in requested.items() if not (value or _differs_when_empty(setting))}
+    requested = {setting: value for setting, value in requested.items() if setting not in removed}
+    stored = configuration.environment_variables(name)
+    stored = {setting: value for setting, value in stored.items() if setting not in removed}
     _require_arguments({**stored, **requested})
     _check_arguments(requested.get("AUTH_JWKS"), alarms_to)
     if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
@@ -67,7 +73,7 @@ def bootstrap(
     new_settings = data_settings(stage) | requested
     parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
     secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
-    _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored))
+    _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored), removed)
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
 
@@ -76,15 +82,29 @@ def requested_settings(arguments: Mapping[str, str], further_settings: Sequence[
     """Return the settings that a call of `bootstrap` changes. Raises CommandError for one that SET cannot change."""
     requested = {ARGUMENTS[argument]: value for argument, value in arguments.items()}
     for text in further_settings:
-        name, _, value = text.partition("=")
+        name, separator, value = text.partition("=")
         if name.lower() not in settings_model().model_fields or name != name.upper():
             raise CommandError(f"SET: there is no setting {name}. docs/reference/settings.md lists all.")
         if name in _MANAGED_SETTINGS:
-            raise CommandError(f"SET: {name} cannot be set so. An argument or a command sets it.")
-        if not value:
-            raise CommandError(f"SET: {name} needs a value, as in SET='{name}=value'.")
+            raise CommandError(f"SET cannot change {name}: an argument or a command sets it.")
+        if not separator:
+            raise CommandError(
+                f"SET: {name} needs a value, as in SET='{name}=value'. SET='{name}=' returns to the default."
+            )
         requested[name] = value
     return requested
+
+
+def _differs_when_empty(setting: str) -> bool:
+    """Return whether an empty value of a setting is valid and has another meaning than its default."""
+    field = settings_model().model_fields.get(setting.lower())
+    if field is None or not (isinstance(field.default, str) and field.default):
+        return False
+    try:
+        parse_settings({name.lower(): value for name, value in (_PLACEHOLDER_SECRETS | {setting: ""}).items()})
+    except SettingsError:
+        return False
+    return True
 
 
 def bootstrap_secondary(name: str) -> None:
@@ -94,11 +114,12 @@ def bootstrap_secondary(name: str) -> None:
     """
     data_of = primary_stage_name(name)
     known = configuration.environment_variables(data_of)
+    removed = {setting.upper() for setting in settings_model().model_fields} - known.keys() - _MANAGED_SETTINGS
     stage = replace(configuration.load_stage_in_current_account(data_of), name=name, primary_stage=data_of)
     configuration.add_stage(name, template_stage=data_of)
     with translate_errors():
         access_log.create_log_groups(stage)
-    _write_configuration(stage, {key: value for key, value in known.items() if key != "PUBLIC_URL"})
+    _write_configuration(stage, {key: value for key, value in known.items() if key != "PUBLIC_URL"}, removed)
     print(f"{name} uses the table, queues and keys of {data_of}. Next:\n    make deploy STAGE={name}")
 
 
@@ -191,8 +212,9 @@ def _print_dns_records(outputs: Mapping[str, str]) -> None:
         print("To send mail, add these records to the DNS of its domain:", *records, sep="\n")
 
 
-def _write_configuration(stage: Stage, variables: Mapping[str, str]) -> None:
+def _write_configuration(stage: Stage, variables: Mapping[str, str], removed: Collection[str]) -> None:
     key = cloudformation.stack_outputs(stage.prefix)["KeyArn"]
     for function, policy in policies(stage, key, variables.get("MAIL_FROM", "")).items():
         configuration.write_json(configuration.CHALICE_FOLDER / f"policies/{stage.name}/{function}.json", policy)
-    configuration.update_variables(stage.name, {key: value for key, value in variables.items() if value})
+    values = {key: value for key, value in variables.items() if value or _differs_when_empty(key)}
+    configuration.update_variables(stage.name, values, removed)

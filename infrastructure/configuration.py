@@ -1,7 +1,7 @@
 """Read and update the stages in `.chalice/config.json`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,15 @@ CONFIG_FILE: Final = CHALICE_FOLDER / "config.json"
 FORMER_SEALS_SETTING: Final = "SIGNING_KEY_SEALS_UNTIL"
 """Setting of a stage from its first SEAL_KEY until `renew-seals` is done; afterwards it is empty."""
 
+UNAUTHENTICATED_ENTRIES_SETTING: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+"""Setting of a stage from its first deployment: until when log entries without a MAC are accepted."""
+
+UNAUTHENTICATED_RECORDS_SETTING: Final = "UNAUTHENTICATED_RECORDS_UNTIL"
+"""Setting of a stage from its first deployment: until when records without a MAC are accepted."""
+
+UPGRADE_SETTINGS: Final = (FORMER_SEALS_SETTING, UNAUTHENTICATED_ENTRIES_SETTING, UNAUTHENTICATED_RECORDS_SETTING)
+"""Settings that weaken the log during an upgrade. Only the commands set them."""
+
 _VARIABLES: Final = "environment_variables"
 _QUEUE: Final = "EVENTS_QUEUE_URL"
 
@@ -33,12 +42,13 @@ def gateway_stage(stage: str) -> str:
     return str(_stages()[stage]["api_gateway_stage"])
 
 
-def update_variables(stage: str, values: Mapping[str, str]) -> bool:
-    """Add or replace environment variables of a stage. Return whether the file changed."""
+def update_variables(stage: str, values: Mapping[str, str], removed: Collection[str] = ()) -> bool:
+    """Add, replace or remove environment variables of a stage. Return whether the file changed."""
     config = _read_config()
     former = deepcopy(config)
     known = config["stages"].setdefault(stage, {})
-    known[_VARIABLES] = known.get(_VARIABLES, {}) | values
+    variables = known.get(_VARIABLES, {}) | values
+    known[_VARIABLES] = {name: value for name, value in variables.items() if name not in removed}
     if config != former:
         write_json(CONFIG_FILE, config)
     return bool(config != former)

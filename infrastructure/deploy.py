@@ -12,13 +12,15 @@ from chalicelib.kernel.core.clock import after, now
 from infrastructure import access_log, chalice_deployment, configuration, deployed_functions
 from infrastructure.account import CommandError, client, long_timeout_client, translate_errors
 from infrastructure.chalice_project import create_project
-from infrastructure.configuration import FORMER_SEALS_SETTING
+from infrastructure.configuration import (
+    FORMER_SEALS_SETTING,
+    UNAUTHENTICATED_ENTRIES_SETTING,
+    UNAUTHENTICATED_RECORDS_SETTING,
+)
 from infrastructure.gateway import THROTTLE
 from infrastructure.names import Stage
 from infrastructure.package import build_package
 
-_UNAUTHENTICATED_ENTRIES_SETTING: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
-_UNAUTHENTICATED_RECORDS_SETTING: Final = "UNAUTHENTICATED_RECORDS_UNTIL"
 _RECORD_RENEWAL_DAYS: Final = 30
 """Time after an upgrade to add MACs to the existing records, by `make audit-records STAGE=… RENEW=1`."""
 
@@ -90,15 +92,15 @@ def _limit_unauthenticated_entries(stage: Stage, deployed: Sequence[Mapping[str,
     Functions that are already deployed keep their time. A stage without functions has no such entries.
     """
     times = [
-        variables[_UNAUTHENTICATED_ENTRIES_SETTING]
+        variables[UNAUTHENTICATED_ENTRIES_SETTING]
         for variables in deployed
-        if _UNAUTHENTICATED_ENTRIES_SETTING in variables
+        if UNAUTHENTICATED_ENTRIES_SETTING in variables
     ]
     if times and len(times) == len(deployed):
-        until = configuration.environment_variables(stage.name).get(_UNAUTHENTICATED_ENTRIES_SETTING, min(times))
+        until = configuration.environment_variables(stage.name).get(UNAUTHENTICATED_ENTRIES_SETTING, min(times))
     else:
         until = after(now(), seconds=_MAX_FUNCTION_SECONDS if deployed else 0)
-    configuration.update_variables(stage.name, {_UNAUTHENTICATED_ENTRIES_SETTING: until})
+    configuration.update_variables(stage.name, {UNAUTHENTICATED_ENTRIES_SETTING: until})
 
 
 def _limit_unauthenticated_records(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
@@ -106,14 +108,14 @@ def _limit_unauthenticated_records(stage: Stage, deployed: Sequence[Mapping[str,
 
     Functions that are already deployed keep their time. A stage without functions has no such records.
     """
-    if any(_UNAUTHENTICATED_RECORDS_SETTING not in variables for variables in deployed):
+    if any(UNAUTHENTICATED_RECORDS_SETTING not in variables for variables in deployed):
         until = after(now(), days=_RECORD_RENEWAL_DAYS)
     else:
-        times = [variables[_UNAUTHENTICATED_RECORDS_SETTING] for variables in deployed]
+        times = [variables[UNAUTHENTICATED_RECORDS_SETTING] for variables in deployed]
         until = configuration.environment_variables(stage.name).get(
-            _UNAUTHENTICATED_RECORDS_SETTING, min(times, default=now())
+            UNAUTHENTICATED_RECORDS_SETTING, min(times, default=now())
         )
-    configuration.update_variables(stage.name, {_UNAUTHENTICATED_RECORDS_SETTING: until})
+    configuration.update_variables(stage.name, {UNAUTHENTICATED_RECORDS_SETTING: until})
 
 
 def _limit_former_seals(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:

@@ -4,29 +4,37 @@ from typing import Any, Final
 
 import urllib3
 
+from chalicelib.kernel.identity.discovery import describe_other_issuer_or_none, discovery_url, parse_https_url
 from infrastructure.account import CommandError
 
 _TIMEOUT: Final = urllib3.Timeout(connect=5, read=10)
 
 
 def discover_jwks_url(issuer: str) -> str:
-    """Return the URL of an issuer's key set. Raises CommandError if discovery fails."""
-    address = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
-    document = _fetch_document(address)
-    if document.get("issuer") != issuer:
+    """Return the URL of an issuer's key set. Raises CommandError if discovery fails.
+
+    Unlike `fetch_discovery_document`, it needs no settings, and may connect to private addresses.
+    """
+    url = discovery_url(issuer)
+    document = _fetch_document(url)
+    if mismatch := describe_other_issuer_or_none(document, issuer):
+        raise CommandError(f"{url}: {mismatch} Check ISSUER.")
+    try:
+        parse_https_url(document.get("jwks_uri"))
+    except ValueError as error:
         raise CommandError(
-            f"{address} names the issuer {document.get('issuer')!r} instead of {issuer!r}. ISSUER must equal the `iss`"
-            " of tokens exactly."
-        )
-    found = document.get("jwks_uri")
-    if not isinstance(found, str) or not found.startswith("https://"):
-        raise CommandError(f"{address} contains no https URL of a key set (`jwks_uri`). Pass one with JWKS=https://...")
-    return found
+            f"{url} contains no https URL of a key set: `jwks_uri` {error}. Pass one with JWKS=https://..."
+        ) from None
+    return str(document["jwks_uri"])
 
 
 def _fetch_document(url: str) -> dict[str, Any]:
-    if not url.startswith("https://"):
-        raise CommandError(f"ISSUER must be an https URL such as https://login.example.com; {url} is not.")
+    try:
+        parse_https_url(url)
+    except ValueError as error:
+        raise CommandError(
+            f"ISSUER must be an https URL such as https://login.example.com. {url} is not: it {error}."
+        ) from None
     try:
         answer = urllib3.request("GET", url, timeout=_TIMEOUT, retries=False, redirect=False)
         document = answer.json() if answer.status == 200 else None  # noqa: PLR2004

@@ -15,17 +15,20 @@ from infrastructure.names import Stage, primary_stage_name
 EDGE_REGION: Final = "us-east-1"
 """The region of the stack. CloudFront takes certificates from, and delivers logs in, this region only."""
 
+_YES_NO: Final = {True: "yes", False: "no"}
 _CERTIFICATE_WAITER_CONFIG: Final = {"Delay": 15, "MaxAttempts": 240}
 _RECORD_POLL_SECONDS: Final = 2
 _MAX_RECORD_POLLS: Final = 30
 
 
-def create_or_update_edge(name: str, *, hosts: str | None, certificate: str | None, custom_domains: bool) -> None:
+def create_or_update_edge(
+    name: str, *, hosts: str | None, certificate: str | None, custom_domains: bool | None
+) -> None:
     """Create or update the distribution of a stage, and print the DNS records that it needs. Raises CommandError.
 
-    `hosts`: names separated by commas; `certificate`: ARN of a certificate for them. Without these arguments the stack
-    keeps its values, and at first gets those of `<slug>.sites.<PLATFORMS_DOMAIN>`. The command can be repeated and
-    interrupted.
+    `hosts`: names separated by commas; `certificate`: ARN of a certificate for them; `custom_domains`: whether to serve
+    those of tenants. Where an argument is None, the stack keeps its value, and at first gets that of
+    `<slug>.sites.<PLATFORMS_DOMAIN>` without custom domains. The command can be repeated and interrupted.
     """
     stage = _load_primary_stage(name)
     variables = configuration.environment_variables(name)
@@ -47,7 +50,7 @@ def create_or_update_edge(name: str, *, hosts: str | None, certificate: str | No
         "OriginDomain": public_url.netloc,
         "OriginPath": public_url.path,
         "OriginSecret": secret,
-        "CustomDomains": "yes" if custom_domains else former.get("CustomDomains", "no"),
+        "CustomDomains": former.get("CustomDomains", "no") if custom_domains is None else _YES_NO[custom_domains],
     }
     template = (configuration.PROJECT / "infrastructure/edge.json").read_text()
     outputs = cloudformation.create_or_update_stack(stack, template, parameters, region=EDGE_REGION)

@@ -7,6 +7,7 @@ Its resources hold no data of the service.
 from pathlib import Path
 from typing import Any, Final
 
+from chalicelib.kernel.http.client_address import EDGE_SECRET_HEADER, VIEWER_ADDRESS_HEADER
 from infrastructure.cfn import (
     RETAINED,
     TEMPLATE_STAGE,
@@ -24,12 +25,6 @@ FUNCTION_FILE: Final = Path(__file__).with_name("edge_function.js")
 
 MAX_CACHE_SECONDS: Final = 300
 """How long CloudFront caches a response at most, whatever the service's `Cache-Control` says."""
-
-SECRET_HEADER: Final = "Edge-Secret"  # noqa: S105 - the name of a header is not a secret
-"""The header in which the distribution sends its secret. It replaces a header of this name from the visitor."""
-
-VIEWER_ADDRESS_HEADER: Final = "CloudFront-Viewer-Address"
-"""The header in which CloudFront sends the visitor's address. It replaces a header of this name from the visitor."""
 
 _ORIGIN: Final = "api"
 _HSTS_SECONDS: Final = 365 * 24 * 60 * 60
@@ -172,7 +167,7 @@ def _distribution(comment: str, properties_of_kind: dict[str, Any]) -> dict[str,
         "DomainName": ref("OriginDomain"),
         "OriginPath": ref("OriginPath"),
         "CustomOriginConfig": {"OriginProtocolPolicy": "https-only", "OriginSSLProtocols": ["TLSv1.2"]},
-        "OriginCustomHeaders": [{"HeaderName": SECRET_HEADER, "HeaderValue": ref("OriginSecret")}],
+        "OriginCustomHeaders": [{"HeaderName": EDGE_SECRET_HEADER, "HeaderValue": ref("OriginSecret")}],
     }
     certificate = {
         "AcmCertificateArn": ref("CertificateArn"),

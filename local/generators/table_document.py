@@ -239,7 +239,7 @@ def _kernel_items() -> list[tuple[str, ItemKey, str]]:
         (
             "userinfo response",
             userinfo.userinfo_key("{sha256 of token, subject, issuer and names of claims}"),
-            "what the issuer's userinfo endpoint says about a user, encrypted, for an hour at most",
+            "what the issuer's userinfo endpoint says about a user, encrypted, used for an hour at most",
         ),
         ("API key pointer", auth.api_key_pointer_key("{sha256 of the API key}"), "the key of an API key's record"),
         (

@@ -24,7 +24,9 @@ _REMEDIES: Final[Mapping[str, str]] = {
         " for tokens of this API, by its audience or resource. It has to sign with one of the algorithms."
     ),
     "key": "AUTH_JWKS must be the key set of the token's issuer. `jwks_uri` of its discovery document names it.",
-    "signature and issuer": ("AUTH_ISSUER must equal the `iss` of the token exactly, including a slash at the end."),
+    "signature": "Send the token exactly as the issuer issued it. AUTH_JWKS must be the key set of its issuer.",
+    "issuer": "AUTH_ISSUER must equal the `iss` of the token exactly, including a slash at the end.",
+    "claims": "Let the issuer add or correct these claims. `iss`, `sub` and `exp` are required.",
     "time": "Get a new token. If it is new, compare the clocks of the issuer and of this machine.",
     "audience": (
         "Add the audience to AUTH_AUDIENCE if the token is meant for this service. Otherwise let the client ask the"
@@ -35,6 +37,8 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "access token": "Send the access token, or set AUTH_ACCEPT_ID_TOKENS=1 if access tokens of the issuer lack claims.",
 }
 _ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
+    "signature": "The key of the issuer signed the token.",
+    "claims": "The claims that decide whether the token is accepted are valid.",
     "time": "The token is valid now.",
     "bearer token": "The token is not bound to a key.",
     "person": "The token is a person's, not a program's.",
@@ -43,7 +47,7 @@ _ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
 
 
 def check_token(token: str | None) -> Iterator[Finding]:
-    """Yield findings about the token, if there is one. The steps after a broken signature are omitted."""
+    """Yield findings about the token, if there is one. The steps after invalid claims are omitted."""
     if token is None:
         yield Finding("token", Outcome.MISSING, "No token was passed.", "Send one to stdin to check it.")
         return
@@ -52,11 +56,15 @@ def check_token(token: str | None) -> Iterator[Finding]:
         yield Finding("format", Outcome.ACCEPTED, f"The token is a JSON Web Token, signed with {algorithm}.")
         key = _call("key", lambda: jwt.find_signing_key(token))
         yield Finding("key", Outcome.ACCEPTED, "The key set has the key of the token.")
-        claims = _call("signature and issuer", lambda: jwt.verify_signature_and_issuer(token, key))
+        signed = _call("signature", lambda: jwt.decode_signed_claims(token, key))
+        yield Finding("signature", Outcome.ACCEPTED, _ACCEPTED_TEXTS["signature"])
+        _call("issuer", lambda: jwt.require_claims_of_issuer(signed, settings().auth_issuer))
+        yield Finding("issuer", Outcome.ACCEPTED, f"The token is from {settings().auth_issuer}.")
+        claims = _call("claims", lambda: jwt.parse_claims(signed))
+        yield Finding("claims", Outcome.ACCEPTED, _ACCEPTED_TEXTS["claims"])
     except _Rejected as rejected:
         yield rejected.finding
         return
-    yield Finding("signature and issuer", Outcome.ACCEPTED, f"The token is from {claims.token.iss}.")
     for step, check in CLAIM_CHECKS.items():
         yield _check_claims(step, check, claims.token)
     yield from _check_user(token, claims)
@@ -141,8 +149,8 @@ def _check_verified_email(user: User) -> Finding:
 def _check_operator(user: User, claims: VerifiedClaims) -> Finding:
     if user.is_operator:
         return Finding("operator", Outcome.ACCEPTED, "The user is an operator of the service.")
-    groups = next(groups_from_claims(claims.all), None)
-    found = f"The token has {groups!r}" if groups else "The token does not have it"
+    groups = groups_from_claims(claims.all)
+    found = f"The token has {groups!r}" if groups else "The token has no groups"
     text = f"The user is not an operator: {found} in {quote_names(settings().auth_claim_groups)} (AUTH_CLAIM_GROUPS)."
     remedy = f"Operators are in the group {settings().auth_operator_group!r} (AUTH_OPERATOR_GROUP)."
     return Finding("operator", Outcome.ACCEPTED, text, remedy)

@@ -17,10 +17,9 @@ import pytest
 from botocore.validate import validate_parameters
 from trustme import CA
 
-from chalicelib.kernel.http.client_address import edge_secret_digest
+from chalicelib.kernel.http.client_address import VIEWER_ADDRESS_HEADER, edge_secret_digest
 from infrastructure.__main__ import _parser
 from infrastructure.edge import EDGE_REGION
-from infrastructure.edge_template import VIEWER_ADDRESS_HEADER
 from local.paths import ROOT
 from local.tools.nginx import find_nginx
 from local.tools.node import find_node
@@ -302,9 +301,10 @@ def test_the_documented_digest_of_a_secret_is_the_one_that_the_service_compares(
 def test_make_knows_the_commands_and_arguments():
     commands = re.findall(r"^    make (edge.*)$", GUIDE, re.MULTILINE)
     assert commands == ["edge STAGE=prod", "edge STAGE=prod CUSTOM_DOMAINS=1"]
-    for command in (*commands, "edge-secret STAGE=prod"):
+    custom_domains = {"edge STAGE=prod CUSTOM_DOMAINS=1": True, "edge STAGE=prod CUSTOM_DOMAINS=0": False}
+    for command in (*commands, "edge-secret STAGE=prod", *custom_domains):
         make = ["make", "-n", "PYTHON=python", *shlex.split(command)]
         recipe = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         arguments = shlex.split(recipe.replace("\\\n", " ").partition("-m infrastructure ")[2])
         parsed = _parser().parse_args(arguments)
-        assert (parsed.stage, getattr(parsed, "custom_domains", False)) == ("prod", "CUSTOM_DOMAINS" in command)
+        assert (parsed.stage, getattr(parsed, "custom_domains", None)) == ("prod", custom_domains.get(command))

@@ -1,5 +1,6 @@
 """How `bootstrap` discovers an issuer's keys, and how the commands report failed stacks and missing capacity."""
 
+import ast
 import json
 import os
 from contextlib import nullcontext
@@ -10,10 +11,13 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from chalicelib.kernel.core.settings import settings_model
 from infrastructure import cloudformation, deploy
 from infrastructure.account import CommandError
+from infrastructure.bootstrap import requested_settings
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage
+from local.paths import ROOT
 from tests.harness.certificates import CertificateAuthority
 from tests.harness.receiver import Receiver, Reply
 
@@ -41,6 +45,7 @@ def issuer(tmp_path, monkeypatch):
         ({"issuer": "https://another.example.com"}, "names the issuer 'https://another.example.com' instead of"),
         ({"issuer": "{url}"}, "contains no https URL of a key set"),
         ({"issuer": "{url}", "jwks_uri": "http://example.com/keys"}, "contains no https URL of a key set"),
+        ({"issuer": "{url}", "jwks_uri": "https://[::1"}, "contains no https URL of a key set"),
     ],
 )
 def test_the_key_set_url_is_read_from_a_valid_discovery_document(fields, reason, issuer):
@@ -52,6 +57,18 @@ def test_the_key_set_url_is_read_from_a_valid_discovery_document(fields, reason,
     with pytest.raises(CommandError) as raised:
         discover_jwks_url(url)
     assert reason in str(raised.value)
+
+
+def test_set_changes_exactly_the_settings_that_no_command_names():
+    sources = [ast.walk(ast.parse(file.read_text())) for file in (ROOT / "infrastructure").glob("*.py")]
+    named = {node.value for source in sources for node in source if isinstance(node, ast.Constant)}
+    for field, info in settings_model().model_fields.items():
+        name = field.upper()
+        if name in named or info.is_required() or field.endswith("_queue_url"):
+            with pytest.raises(CommandError, match=f"SET cannot change {name}: "):
+                requested_settings({}, [f"{name}=x"])
+        else:
+            assert requested_settings({}, [f"{name}=x", f"{name}="]) == {name: ""}
 
 
 def stubbed_client(service):

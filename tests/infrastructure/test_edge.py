@@ -53,11 +53,11 @@ class TestTemplate:
         for name in ("Distribution", "TenantDistribution"):
             (origin,) = config_of(name)["Origins"]
             (header,) = origin["OriginCustomHeaders"]
-            assert header["HeaderName"].lower() == EDGE_SECRET_HEADER
+            assert header["HeaderName"] == EDGE_SECRET_HEADER
             assert header["HeaderValue"] == {"Ref": "OriginSecret"}
             assert origin["CustomOriginConfig"]["OriginProtocolPolicy"] == "https-only"
         headers = properties_of("OriginRequestPolicy")["OriginRequestPolicyConfig"]["HeadersConfig"]["Headers"]
-        assert [header.lower() for header in headers] == ["accept", VIEWER_ADDRESS_HEADER]
+        assert headers == ["Accept", VIEWER_ADDRESS_HEADER]
         assert TEMPLATE["Parameters"]["OriginSecret"]["NoEcho"] is True
 
     def test_both_distributions_run_the_function_and_have_the_same_behaviour(self):
@@ -179,6 +179,8 @@ class TestCommand:
         assert run() == 0
         assert "is up to date" in capsys.readouterr().out
         assert (stack_parameters(), len(list_certificates())) == (before, 1)
+        assert run("--no-custom-domains") == 0
+        assert stack_parameters() == before | {"CustomDomains": "no"}
 
     def test_an_interrupted_run_continues_with_the_certificate_that_it_requested(self, capsys, monkeypatch):
         monkeypatch.setattr(moto_settings, "ACM_VALIDATION_WAIT", 3600)

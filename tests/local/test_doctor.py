@@ -22,7 +22,7 @@ from tests.harness.userinfo import DISCOVERY_PATH, UserinfoIssuer, json_reply
 from tests.local.conftest import write_settings
 
 PROFILE = {"preferred_username": "zoe", "name": "Zoë", "email": "zoe@example.com", "email_verified": True}
-STEPS = ["format", "key", "signature and issuer", "time", "audience", "bearer token", "person", "access token"]
+STEPS = ["format", "key", "signature", "issuer", "claims", "time", "audience", "bearer token", "person", "access token"]
 
 
 @pytest.fixture
@@ -72,7 +72,8 @@ def test_every_step_of_a_complete_token_is_accepted(diagnose, issuer):
 @pytest.mark.parametrize(
     ("claims", "step", "texts"),
     [
-        ({"iss": "https://elsewhere.example"}, "signature and issuer", ("https://elsewhere.example", "AUTH_ISSUER")),
+        ({"iss": "https://elsewhere.example"}, "issuer", ("https://elsewhere.example", "AUTH_ISSUER must equal")),
+        ({"sub": ""}, "claims", ("not valid: sub", "Let the issuer add or correct")),
         ({"exp": 1}, "time", ("expired", "new token")),
         ({"nbf": time.time() + 900}, "time", ("not valid yet", "clocks")),
         ({"aud": "web"}, "audience", ("['web']", "AUTH_AUDIENCE")),
@@ -88,7 +89,15 @@ def test_a_rejected_step_names_the_reason_and_the_remedy_and_others_are_checked_
     code, output = diagnose(issuer.issue_token(**{"sub": "zoe", **claims}))
     assert (code, steps(output, "REJECTED")) == (1, [step])
     assert all(text in output for text in texts)
-    assert steps(output, "ok")[-1] == ("key" if step == "signature and issuer" else "operator")
+    assert steps(output, "ok")[-1] == {"issuer": "signature", "claims": "issuer"}.get(step, "operator")
+
+
+def test_an_altered_token_is_rejected_with_a_remedy_for_its_signature(diagnose, issuer):
+    header, _, signature = issuer.issue_token(sub="zoe").split(".")
+    code, output = diagnose(f"{header}.e30.{signature}")
+    assert (code, steps(output, "REJECTED"), steps(output, "ok")[-1]) == (1, ["signature"], "key")
+    assert "exactly as the issuer issued it" in output
+    assert "AUTH_ISSUER must" not in output
 
 
 @pytest.mark.parametrize(("token", "step"), [("x", "format"), ("atr_x", "format"), ("a.b.c", "format")])
@@ -147,6 +156,13 @@ def test_without_a_token_the_settings_and_the_documents_of_the_issuer_are_checke
     assert steps(diagnose(None)[1], "missing") == ["discovery", "token"]
     provider.set_discovery(jwks_uri=f"{provider.url}/keys", id_token_signing_alg_values_supported=["HS256", "PS256"])
     assert steps(diagnose(None)[1], "REJECTED") == ["discovery"]
+    for malformed in ("https://[::1", "https://a.example:99999", "https://a.example/ü"):
+        userinfo.reset_userinfo()
+        provider.set_discovery(jwks_uri=f"{provider.url}/keys", userinfo_endpoint=malformed)
+        assert steps(diagnose(None)[1], "REJECTED") == ["userinfo"]
+        configure(auth_issuer=malformed)
+        assert steps(diagnose(None)[1], "REJECTED") == ["discovery", "userinfo"]
+        configure(auth_issuer=provider.url)
     userinfo.reset_userinfo()
     provider.receiver.replies_by_path[DISCOVERY_PATH] = Reply(404)
     code, output = diagnose(None)

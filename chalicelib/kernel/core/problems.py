@@ -79,6 +79,10 @@ class Problem(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
     extensions: Mapping[str, object] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """Return code and detail, for log records."""
+        return f"{self.code}: {self.detail}"
+
     @classmethod
     def create_with_field_error(cls, pointer: str, problem_code: str, detail: str) -> "Problem":
         """Return a problem with one error at a pointer in the request."""

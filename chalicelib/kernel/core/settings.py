@@ -147,14 +147,15 @@ class Settings(SettingsSection):
         "email",
         description=(
             "Name of the claim with the user's e-mail address. The names of claims are plain, or URLs such as"
-            " `https://example.com/email`. Of several, separated by commas, the first that a token has counts."
+            " `https://example.com/email`. Of several, separated by commas, the first with a usable value counts."
         ),
     )
     auth_claim_email_verified: str = Field(
         "email_verified",
         description=(
             "Name of the claim that says whether the address is verified. Without it, no address is verified. Entra"
-            " ID: `xms_edov`."
+            " ID: `xms_edov`. If `AUTH_CLAIM_EMAIL` lists several names, each name verifies only the address in the"
+            " claim at the same position."
         ),
     )
     auth_claim_username: str = Field(
@@ -162,7 +163,8 @@ class Settings(SettingsSection):
     )
     auth_claim_name: str = Field("name", description="Name of the claim with the full name.")
     auth_claim_groups: str = Field(
-        "groups,cognito:groups", description="Name of the claim with the user's groups or roles."
+        "groups,cognito:groups",
+        description="Name of the claim with the user's groups or roles. Of several, the groups in all of them count.",
     )
     auth_operator_group: str = Field(
         "operators", description="The group whose members are operators of the service. Empty: nobody is an operator."
@@ -290,6 +292,17 @@ class Settings(SettingsSection):
         if not all(names) and (value or info.field_name in _CLAIM_SETTINGS):
             raise ValueError("must be one or more names, separated by commas")
         return ",".join(names)
+
+    @field_validator("auth_claim_email_verified")
+    @classmethod
+    def _require_an_email_claim_for_each(cls, value: str, info: ValidationInfo) -> str:
+        email_claims = split_list(info.data.get("auth_claim_email", ""))
+        if 1 < len(email_claims) < len(split_list(value)):
+            raise ValueError(
+                "must not list more names than AUTH_CLAIM_EMAIL, because each verifies the address in the claim at the"
+                " same position"
+            )
+        return value
 
     @field_validator("auth_jwks")
     @classmethod

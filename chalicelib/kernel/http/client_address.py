@@ -11,13 +11,23 @@ from hashlib import sha256
 from ipaddress import ip_address
 from typing import Final
 
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.settings import settings
 
-EDGE_SECRET_HEADER: Final = "edge-secret"  # noqa: S105 - the name of a header is not a secret
-"""The header with the secret of the edge. CloudFront does not allow names that begin with `X-Edge-`."""
+EDGE_SECRET_HEADER: Final = "Edge-Secret"  # noqa: S105 - the name of a header is not a secret
+"""The header with the secret of the edge. CloudFront does not allow names that begin with `X-Edge-`.
 
-VIEWER_ADDRESS_HEADER: Final = "cloudfront-viewer-address"
-"""The header with the visitor's address and port: `198.51.100.10:46532`, or `2001:db8::7:46532` without brackets."""
+The edge replaces a header of this name from the visitor.
+"""
+
+VIEWER_ADDRESS_HEADER: Final = "CloudFront-Viewer-Address"
+"""The header with the visitor's address and port: `198.51.100.10:46532`, or `2001:db8::7:46532` without brackets.
+
+The edge replaces a header of this name from the visitor.
+"""
+
+_RECEIVED_SECRET_HEADER: Final = ascii_lower(EDGE_SECRET_HEADER)
+_RECEIVED_ADDRESS_HEADER: Final = ascii_lower(VIEWER_ADDRESS_HEADER)
 
 
 def client_address(headers: Mapping[str, str], connection_address: str) -> str:
@@ -28,12 +38,12 @@ def client_address(headers: Mapping[str, str], connection_address: str) -> str:
     """
     if not _has_edge_secret(headers):
         return connection_address
-    return _parse_address_with_port_or_none(headers.get(VIEWER_ADDRESS_HEADER, "")) or connection_address
+    return _parse_address_with_port_or_none(headers.get(_RECEIVED_ADDRESS_HEADER, "")) or connection_address
 
 
 def without_edge_secret(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers without the secret of the edge, so that it reaches no log and no stored record."""
-    return {name: value for name, value in headers.items() if name != EDGE_SECRET_HEADER}
+    return {name: value for name, value in headers.items() if name != _RECEIVED_SECRET_HEADER}
 
 
 def edge_secret_digest(secret: str) -> str:
@@ -42,7 +52,7 @@ def edge_secret_digest(secret: str) -> str:
 
 
 def _has_edge_secret(headers: Mapping[str, str]) -> bool:
-    digest = edge_secret_digest(headers.get(EDGE_SECRET_HEADER, ""))
+    digest = edge_secret_digest(headers.get(_RECEIVED_SECRET_HEADER, ""))
     # Each comparison takes constant time and none is left out, so that the time reveals nothing about the digests.
     return True in [hmac.compare_digest(digest, each) for each in settings().edge_secret_digests.split(",")]
 

@@ -1,7 +1,8 @@
 """The claims about a person, in a token or in a userinfo response, under the names that the settings give them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from pydantic_core import PydanticKnownError
@@ -44,12 +45,12 @@ def profile_from_claims(claims: Mapping[str, Any]) -> Profile:
 
     A claim with an invalid value is ignored, because an optional claim cannot make a token invalid.
     """
-    email = next(_emails(claims), None)
+    email, email_verified = _email_and_verification(claims)
     return Profile(
-        username=next(_labels(claims, settings().auth_claim_username), None),
-        name=next(_labels(claims, settings().auth_claim_name), None),
+        username=next(_labels(claims, split_list(settings().auth_claim_username)), None),
+        name=next(_labels(claims, split_list(settings().auth_claim_name)), None),
         email=email,
-        email_verified=next(_verifications(claims), None) if email else None,
+        email_verified=email_verified,
     )
 
 
@@ -60,36 +61,59 @@ def claim_names() -> tuple[str, ...]:
 
 
 def is_operator_by_claims(claims: Mapping[str, Any]) -> bool:
-    """Return whether the first claim of AUTH_CLAIM_GROUPS contains AUTH_OPERATOR_GROUP. A single group can be text."""
-    groups = next(groups_from_claims(claims), [])
+    """Return whether any claim of AUTH_CLAIM_GROUPS contains AUTH_OPERATOR_GROUP."""
     group = settings().auth_operator_group
-    return bool(group) and (groups == group or (isinstance(groups, list) and group in groups))
+    return bool(group) and group in groups_from_claims(claims)
 
 
-def groups_from_claims(claims: Mapping[str, Any]) -> Iterator[str | list[Any]]:
-    """Yield the value of each claim of AUTH_CLAIM_GROUPS that is a text or a list."""
-    return (value for _, value in _present(claims, settings().auth_claim_groups) if isinstance(value, str | list))
+def groups_from_claims(claims: Mapping[str, Any]) -> list[Any]:
+    """Return the groups in all claims of AUTH_CLAIM_GROUPS: the elements of lists, and texts, which are one group."""
+    groups: list[Any] = []
+    for _, value in _present(claims, split_list(settings().auth_claim_groups)):
+        if isinstance(value, str | list):
+            groups += [value] if isinstance(value, str) else value
+    return groups
 
 
-def _present(claims: Mapping[str, Any], names: str) -> Iterator[tuple[str, Any]]:
-    return ((name, claims[name]) for name in split_list(names) if claims.get(name) is not None)
+def _present(claims: Mapping[str, Any], names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    return ((name, claims[name]) for name in names if claims.get(name) is not None)
 
 
-def _labels(claims: Mapping[str, Any], names: str) -> Iterator[str]:
+def _labels(claims: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     for _, value in _present(claims, names):
         if isinstance(value, str) and _is_storable(label := value[:MAX_LABEL_CHARACTERS]):
             yield label
 
 
-def _emails(claims: Mapping[str, Any]) -> Iterator[str]:
-    for _, value in _present(claims, settings().auth_claim_email):
-        is_text = isinstance(value, str) and len(value) <= _MAX_EMAIL_CHARACTERS and _is_storable(value)
-        if is_text and (email := email_from_claim(value)):
-            yield email
+def _email_and_verification(claims: Mapping[str, Any]) -> tuple[str | None, bool | None]:
+    """Return the first valid address, and whether a claim that belongs to the address's claim says it is verified."""
+    for name, verifying_names in _email_claims():
+        if email := _email_or_none(claims.get(name)):
+            return email, next(_verifications(claims, verifying_names), None)
+    return None, None
 
 
-def _verifications(claims: Mapping[str, Any]) -> Iterator[bool]:
-    for name, value in _present(claims, settings().auth_claim_email_verified):
+def _email_claims() -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield each claim of AUTH_CLAIM_EMAIL with the claims that verify its address.
+
+    A claim never verifies the address of another claim than its own, which users may be able to change.
+    """
+    names = split_list(settings().auth_claim_email)
+    verifying_names = split_list(settings().auth_claim_email_verified)
+    if len(names) == 1:
+        yield names[0], verifying_names
+    else:
+        for name, verifying_name in zip_longest(names, verifying_names):
+            yield name, [verifying_name] if verifying_name else []
+
+
+def _email_or_none(value: Any) -> str | None:
+    is_text = isinstance(value, str) and len(value) <= _MAX_EMAIL_CHARACTERS and _is_storable(value)
+    return email_from_claim(value) if is_text else None
+
+
+def _verifications(claims: Mapping[str, Any], names: Iterable[str]) -> Iterator[bool]:
+    for name, value in _present(claims, names):
         is_boolean = isinstance(value, bool | str)
         yield is_boolean and (value in _TRUE_VALUES or value == _FURTHER_TRUE_VALUES.get(name))
 

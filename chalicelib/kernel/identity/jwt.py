@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import ValidationError
@@ -98,6 +98,8 @@ class User:
         else:
             setting, names = "AUTH_CLAIM_EMAIL_VERIFIED", settings().auth_claim_email_verified
             reason = f"no claim {quote_names(names)} ({setting}) of {sources} says that it is verified."
+            if len(split_list(settings().auth_claim_email)) > 1:
+                reason += " Each verifies only the address in the claim at the same position in AUTH_CLAIM_EMAIL."
         if profile.email_verified is not None:
             reason = f"the claim {quote_names(names)} ({setting}) is not true."
             advice = "Verify the address where you sign in, then send a new token."
@@ -201,12 +203,19 @@ def verify_signature_and_issuer(token: str, key: "PyJWK") -> VerifiedClaims:
 @lru_cache(_MAX_CACHED_TOKENS)
 def _verified_claims(token: str, key: "PyJWK", issuer: str) -> VerifiedClaims:
     """Return the signed claims. The result is cached, since it does not change while the key is valid."""
+    claims = decode_signed_claims(token, key)
+    require_claims_of_issuer(claims, issuer)
+    return parse_claims(claims)
+
+
+def decode_signed_claims(token: str, key: "PyJWK") -> Mapping[str, Any]:
+    """Return the claims of a token that a key signed, whoever the issuer is. Raises Problem `unauthenticated`."""
     import jwt
 
     _register_ed25519()
     try:
         # PyJWT would accept a PyJWK only for the algorithm that it names, but Ed25519 has two names.
-        claims = jwt.decode(
+        claims: Mapping[str, Any] = jwt.decode(
             token,
             key.key,
             algorithms=list_token_algorithms(key),
@@ -220,16 +229,26 @@ def _verified_claims(token: str, key: "PyJWK", issuer: str) -> VerifiedClaims:
                 "verify_sub": False,
             },
         )
-        if claims.get("iss") != issuer:
-            raise unauthenticated(
-                f"The token is not from the trusted issuer: its `iss` is {_shorten(claims.get('iss'))}, and AUTH_ISSUER"
-                f" is {_shorten(issuer)}."
-            )
-        return VerifiedClaims(TokenClaims.model_validate(claims), claims)
     except jwt.InvalidSignatureError:
         raise unauthenticated("The token's signature is invalid.") from None
     except jwt.PyJWTError:
         raise unauthenticated("The token's claims are not valid.") from None
+    return claims
+
+
+def require_claims_of_issuer(claims: Mapping[str, Any], issuer: str) -> None:
+    """Raise Problem `unauthenticated` unless the claims are from the issuer."""
+    if claims.get("iss") != issuer:
+        raise unauthenticated(
+            f"The token is not from the trusted issuer: its `iss` is {_shorten(claims.get('iss'))}, and AUTH_ISSUER"
+            f" is {_shorten(issuer)}."
+        )
+
+
+def parse_claims(claims: Mapping[str, Any]) -> VerifiedClaims:
+    """Return signed claims, those of `TokenClaims` validated. Raises Problem `unauthenticated`."""
+    try:
+        return VerifiedClaims(TokenClaims.model_validate(claims), claims)
     except ValidationError as error:
         invalid_names = ", ".join(sorted({str(each["loc"][0]) for each in error.errors()}))
         raise unauthenticated(f"The token has claims that are missing or not valid: {invalid_names}.") from None

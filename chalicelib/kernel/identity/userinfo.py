@@ -1,7 +1,8 @@
 """The userinfo endpoint of the issuer (OpenID Connect Core 1.0, section 5.3), which fills in what a token lacks.
 
 A response is requested once for each person and token. It is cached by the process and in the table, encrypted, until
-the token expires, and for an hour at most. Nothing in it makes anybody an operator.
+the token expires, and for an hour at most. A response without a profile is cached by the process only, for a minute.
+Nothing in a response makes anybody an operator.
 """
 
 import hashlib
@@ -30,6 +31,11 @@ USERINFO_SECONDS: Final = 2.0
 """Time limit of a request to the endpoint, and of one for the discovery document."""
 
 MAX_USERINFO_CACHE_SECONDS: Final = 3600
+"""How long a response is used at most."""
+
+_OBSTACLE_CACHE_SECONDS: Final = 60
+"""How long the endpoint is not asked again about a token that it rejects. The reason may be temporary."""
+
 _MAX_CACHED_RESPONSES: Final = 512
 _MAX_FAILURES: Final = 3
 _PAUSE_MS: Final = 30_000
@@ -83,6 +89,8 @@ class Userinfo:
         response = self._response_or_failure
         if isinstance(response, UserinfoResponse):
             return response
+        if isinstance(response, Problem):  # The service itself failed.
+            raise response
         raise unavailable(
             "Your e-mail address is needed, and the token does not say whether it is verified. The userinfo endpoint of"
             f" the token's issuer (AUTH_USERINFO) could not be asked: {response}"
@@ -139,17 +147,22 @@ def _load_or_request(owner: TokenOwner) -> UserinfoResponse:
     if cached := _cached_response_or_none(owner.key):
         return cached
     response = request_userinfo(owner)
-    expires_at = min(owner.expires_at, now_ms() / 1000 + MAX_USERINFO_CACHE_SECONDS)
+    seconds = _OBSTACLE_CACHE_SECONDS if response.obstacle else MAX_USERINFO_CACHE_SECONDS
+    expires_at = min(owner.expires_at, now_ms() / 1000 + seconds)
     _cache_in_process(owner.key, int(expires_at * 1000), response)
+    if not response.obstacle:
+        _store(owner.key, response.profile, int(expires_at))
+    return response
+
+
+def _store(key: ItemKey, profile: Profile, expires_at: int) -> None:
     try:
-        plaintext = json.dumps(asdict(response)).encode()
-        pk, sk = owner.key
-        sealed = encryption.encrypt_bytes(plaintext, _encryption_context_text(owner.key))
-        item: Item = {"pk": pk, "sk": sk, "sealed": sealed, "ttl": int(expires_at)}
-        table.write_transaction([Write("Put", owner.key, item=item)])
+        plaintext = json.dumps({"profile": asdict(profile)}).encode()
+        sealed = encryption.encrypt_bytes(plaintext, _encryption_context_text(key))
+        item: Item = {"pk": key[0], "sk": key[1], "sealed": sealed, "ttl": expires_at}
+        table.write_transaction([Write("Put", key, item=item)])
     except (Problem, TransactionCancelled) as error:
         log.warning("A userinfo response could not be stored, so it is requested again: %s", error)
-    return response
 
 
 def _cached_response_or_none(key: ItemKey) -> UserinfoResponse | None:
@@ -163,7 +176,7 @@ def _cached_response_or_none(key: ItemKey) -> UserinfoResponse | None:
         stored = json.loads(encryption.decrypt_bytes(item["sealed"], _encryption_context_text(key)))
     except DecryptionError:  # DATA_KEY was rotated.
         return None
-    response = UserinfoResponse(Profile(**stored["profile"]), stored["obstacle"])
+    response = UserinfoResponse(Profile(**stored["profile"]))
     _cache_in_process(key, int(item["ttl"]) * 1000, response)
     return response
 

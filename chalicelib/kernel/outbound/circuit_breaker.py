@@ -48,4 +48,5 @@ class CircuitBreaker:
                 return
             if now_ms() < self._open_until:
                 raise CircuitOpen("The latest requests failed, so no other is sent for some seconds.")
-            self._open_until = now_ms() + self._pause_ms  # Other threads wait for the result of this call.
+            # Other threads get CircuitOpen until this call returns.
+            self._open_until = now_ms() + self._pause_ms

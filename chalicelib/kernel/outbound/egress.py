@@ -7,14 +7,14 @@ connections and implements HTTP.
 import select
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpcore
 
@@ -29,13 +29,19 @@ _MAX_IDLE_CONNECTIONS: Final = 50
 _MIN_ATTEMPT_SECONDS: Final = 1.0
 """Minimum time for an attempt to connect to one of several addresses. A lost packet takes a second."""
 
+CLOSED_ERROR: Final = "The server closed the connection without a response."
+_INVALID_RESPONSE_ERROR: Final = "The response is not HTTP, or ended too early."
+_CONNECTION_ERRORS: Final = (httpcore.NetworkError, httpcore.RemoteProtocolError)
+
+T = TypeVar("T")
+
 _pool_lock: Final = Lock()
 
 
-class Unreachable(Exception):
-    """The connection failed, for the reason in the message. `timed_out`: it was too slow.
+class ExchangeFailed(Exception):
+    """There is no response, for the reason in the message. `timed_out`: the server was too slow.
 
-    `misconfigured`: the name does not exist, or the certificate is not valid for it.
+    `misconfigured`: the name of the host does not exist, or the certificate is not valid for it.
     """
 
     def __init__(self, why: str, *, timed_out: bool = False, misconfigured: bool = False) -> None:
@@ -46,16 +52,37 @@ class Unreachable(Exception):
 
 @dataclass
 class Exchange:
-    """A request and its response. `deadline`: when it ends, by `monotonic`.
+    """A request and its response. `seconds`: their time limit. `deadline`: when it ends, by `monotonic`.
 
     `connected`: whether a connection was opened for it. `sent_bytes`: of the last attempt to send the request.
-    `received_bytes`: of the response.
+    `received_bytes`: of the response. `failed_attempts_ms`: the duration of each attempt on a dead connection on which
+    the server may have received the request.
     """
 
+    seconds: float
     deadline: float
     connected: bool = False
     sent_bytes: int = 0
     received_bytes: int = 0
+    failed_attempts_ms: list[int] = field(default_factory=list)
+
+    def perform(self, send: Callable[[], T]) -> T:
+        """Return the result of a function that sends the request with the pool. Raises ExchangeFailed.
+
+        If a pooled connection turns out to be dead, the next one is tried, and finally a new connection.
+        """
+        while True:
+            started_at, self.sent_bytes = monotonic(), 0
+            try:
+                return send()
+            except httpcore.TimeoutException:
+                raise ExchangeFailed(f"The server did not respond within {self.seconds:g} s.", timed_out=True) from None
+            except _CONNECTION_ERRORS:
+                if self.connected or self.received_bytes:
+                    reason = _INVALID_RESPONSE_ERROR if self.received_bytes else CLOSED_ERROR
+                    raise ExchangeFailed(reason) from None
+                if self.sent_bytes:
+                    self.failed_attempts_ms.append(round((monotonic() - started_at) * 1000))
 
 
 _current_exchange: ContextVar[Exchange] = ContextVar("exchange")
@@ -64,7 +91,7 @@ _current_exchange: ContextVar[Exchange] = ContextVar("exchange")
 @contextmanager
 def exchange_with_deadline(seconds: float) -> Iterator[Exchange]:
     """Set the deadline of all requests that use the pool within the block, in this thread."""
-    exchange = Exchange(deadline=monotonic() + seconds)
+    exchange = Exchange(seconds, deadline=monotonic() + seconds)
     token = _current_exchange.set(exchange)
     try:
         yield exchange
@@ -154,7 +181,7 @@ class _Stream(httpcore.NetworkStream):
             )
         except OSError as error:
             self.close()
-            raise _to_unreachable_from_tls_error(error) from error
+            raise _failure_from_tls_error(error) from error
 
     def get_extra_info(self, info: str) -> Any:
         if info != "is_readable":
@@ -173,16 +200,16 @@ def _seconds_until_deadline(deadline: float) -> float:
 
 
 def _resolve_and_filter_allowed_addresses(host: str, deadline: float) -> list[str]:
-    """Return the addresses of a host that may be connected to. Raises Unreachable if there is none."""
+    """Return the addresses of a host that may be connected to. Raises ExchangeFailed if there is none."""
     try:
         addresses = resolve_host(host, deadline)
     except HostNotResolved as error:
-        raise Unreachable(str(error), timed_out=error.timed_out, misconfigured=error.no_such_name) from error
+        raise ExchangeFailed(str(error), timed_out=error.timed_out, misconfigured=error.no_such_name) from error
     allowed = (
         addresses if settings().webhook_allow_private else [address for address in addresses if is_public(address)]
     )
     if not allowed:
-        raise Unreachable("The host has no public address.")
+        raise ExchangeFailed("The host has no public address.")
     return allowed
 
 
@@ -197,7 +224,7 @@ def _connect_to_first_address(candidates: list[str], port: int, deadline: float)
         except OSError as error:
             failures.append(error)
     failure = next((failure for failure in failures if isinstance(failure, TimeoutError)), failures[0])
-    raise _to_unreachable_from_connect_error(failure) from failure
+    raise _failure_from_connect_error(failure) from failure
 
 
 def _open_socket(address: str, port: int, seconds: float) -> socket.socket:
@@ -206,18 +233,18 @@ def _open_socket(address: str, port: int, seconds: float) -> socket.socket:
     return connection
 
 
-def _to_unreachable_from_connect_error(error: OSError) -> Unreachable:
+def _failure_from_connect_error(error: OSError) -> ExchangeFailed:
     if isinstance(error, TimeoutError):
-        return Unreachable(f"No connection was made within {CONNECT_SECONDS:g} s.", timed_out=True)
+        return ExchangeFailed(f"No connection was made within {CONNECT_SECONDS:g} s.", timed_out=True)
     if isinstance(error, ConnectionRefusedError):
-        return Unreachable("The connection was refused.")
-    return Unreachable("The address cannot be reached.")
+        return ExchangeFailed("The connection was refused.")
+    return ExchangeFailed("The address cannot be reached.")
 
 
-def _to_unreachable_from_tls_error(error: OSError) -> Unreachable:
+def _failure_from_tls_error(error: OSError) -> ExchangeFailed:
     if isinstance(error, TimeoutError):
-        return Unreachable(f"TLS was not ready within {CONNECT_SECONDS:g} s.", timed_out=True)
+        return ExchangeFailed(f"TLS was not ready within {CONNECT_SECONDS:g} s.", timed_out=True)
     if isinstance(error, ssl.SSLCertVerificationError):
         why = f"The certificate is not valid for this host: {error.verify_message.rstrip('.')}."
-        return Unreachable(why, misconfigured=True)
-    return Unreachable("The TLS handshake failed.")
+        return ExchangeFailed(why, misconfigured=True)
+    return ExchangeFailed("The TLS handshake failed.")

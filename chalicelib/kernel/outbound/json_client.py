@@ -30,19 +30,13 @@ def get_json_object(url: str, seconds: float, headers: Mapping[str, str]) -> dic
     `seconds`: the time limit of the connection, request and response together. Only permitted addresses are connected
     to, as for webhooks.
     """
-    from httpcore import NetworkError, RemoteProtocolError, TimeoutException
-
-    from chalicelib.kernel.outbound.egress import Unreachable, exchange_with_deadline
+    from chalicelib.kernel.outbound.egress import ExchangeFailed, exchange_with_deadline
 
     try:
-        with exchange_with_deadline(seconds):
-            return _parse_object(_request_body(url, headers))
-    except Unreachable as error:
-        raise JsonNotReceived(str(error)) from None
-    except TimeoutException:
-        raise JsonNotReceived(f"The server did not respond within {seconds:g} s.") from None
-    except (NetworkError, RemoteProtocolError):
-        raise JsonNotReceived("The server closed the connection, or its response is not HTTP.") from None
+        with exchange_with_deadline(seconds) as exchange:
+            return _parse_object(exchange.perform(lambda: _request_body(url, headers)))
+    except ExchangeFailed as failure:
+        raise JsonNotReceived(str(failure)) from None
 
 
 def _request_body(url: str, headers: Mapping[str, str]) -> bytes:

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.jwt import verify_token
+from chalicelib.kernel.storage import table
 from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
 from tests.harness.invitations import ACCEPTANCE_PATH, create_invitation, open_invitation
@@ -177,12 +179,32 @@ def test_a_failure_costs_names_but_no_request_that_needs_only_names(api, accept,
     accept(zoe).expect(200)
 
 
+def test_a_request_on_a_dead_pooled_connection_is_repeated_on_a_new_one(provider, zoe):
+    assert verify_token(zoe.credential).name == "Zoë"
+    again = provider.create_caller(sub=zoe.id)
+    replies = iter([Reply(raw_response=b"", closes_connection=True), json_reply({"sub": zoe.id, **PROFILE})])
+    provider.set_reply(lambda _: next(replies))
+    assert verify_token(again.credential).name == "Zoë"
+
+
 @pytest.mark.parametrize(
     ("discovery", "reason"),
     [
-        ({"issuer": "https://elsewhere.example"}, "another issuer"),
+        ({"issuer": "https://elsewhere.example"}, "names the issuer 'https://elsewhere.example' instead of"),
         ({"userinfo_endpoint": None}, "`userinfo_endpoint`"),
-        ({"userinfo_endpoint": "ftp://elsewhere.example"}, "not an https URL"),
+        *(
+            ({"userinfo_endpoint": url}, "not an https URL")
+            for url in (
+                *(
+                    "ftp://elsewhere.example",
+                    "https://[::1",
+                    "https://a.example:99999",
+                    "https://a.example/ü",
+                    "https://",
+                ),
+                *("https://a b.example", "https://a.example/ b", "https://a:b@a.example", "https://xn--.example", 7),
+            )
+        ),
     ],
 )
 def test_the_discovery_document_must_name_the_issuer_and_the_endpoint(accept, provider, zoe, discovery, reason):
@@ -220,6 +242,28 @@ def test_a_token_that_the_endpoint_rejects_is_explained_and_is_no_failure_of_the
         accept(provider.create_caller()).expect_problem("403 email_mismatch", f"status {status}", "scopes openid")
     provider.set_claims(zoe, **PROFILE)
     accept(zoe).expect(200)
+
+
+@pytest.mark.parametrize("reply", [Reply(403), json_reply({"sub": "another", **PROFILE})])
+def test_a_response_without_a_profile_is_used_for_a_minute_by_its_process_only(provider, zoe, clock, reply):
+    clock.freeze()
+    provider.set_reply(reply)
+    for _ in range(2):
+        assert verify_token(zoe.credential).name is None
+    assert len(provider.userinfo_requests) == 1
+    assert not any(item["pk"].startswith("USERINFO#") for item in memory_aws.all_items())
+    clock.shift(seconds=60)
+    provider.set_claims(zoe, **PROFILE)
+    assert verify_token(zoe.credential).name == "Zoë"
+
+
+def test_a_response_that_cannot_be_stored_is_logged_with_the_reason(provider, zoe, monkeypatch, caplog):
+    def fail(*_: Any) -> None:
+        raise unavailable("The table does not respond.")
+
+    monkeypatch.setattr(table, "write_transaction", fail)
+    assert verify_token(zoe.credential).name == "Zoë"
+    assert "requested again: unavailable: The table does not respond." in caplog.text
 
 
 def test_after_three_failures_the_endpoint_is_left_alone_for_half_a_minute(accept, provider, zoe, clock):

@@ -135,6 +135,7 @@ ADDRESSES = "must be addresses separated by commas"
         ({}, "DNS_NAMESERVERS", DNS, ["dns.example"]),
         ({}, "AUTH_AUDIENCE", "must be one or more names", ["web,", ",", "web,,api"]),
         ({}, "AUTH_CLAIM_NAME", "must be one or more names", ["", " ", "name,"]),
+        ({"AUTH_CLAIM_EMAIL": "a,b"}, "AUTH_CLAIM_EMAIL_VERIFIED", "must not list more names than", ["a,b,c"]),
         ({}, "PLATFORMS_DOMAIN", DOMAIN, ["", "atrium", "https://atrium.example", "atrium.example:80", "192.0.2.7"]),
         ({}, "PLATFORMS_DOMAIN", DOMAIN, [f"{'a' * 180}.example"]),
         (DEPLOYED, "PLATFORMS_DOMAIN", "must be set on a deployed stage", ["atrium.localhost"]),

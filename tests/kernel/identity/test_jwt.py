@@ -133,6 +133,17 @@ def test_the_claims_of_amazon_cognito_are_supported():
         ({"EMAIL_VERIFIED": "a,b"}, {"email": "zoe@example.com", "a": False, "b": True}, ("zoe@example.com", False)),
         ({"EMAIL_VERIFIED": "a,b"}, {"email": "zoe@example.com", "b": True}, ("zoe@example.com", True)),
         *(
+            ({"EMAIL": "email,upn"} | names, {"upn": "b@example.com"} | claims, ("b@example.com", verified))
+            for names, claims, verified in (
+                ({}, {"email_verified": True}, None),
+                ({}, {"email": 7, "email_verified": True}, None),
+                ({"EMAIL_VERIFIED": "email_verified,upn_verified"}, {"email_verified": True}, None),
+                ({"EMAIL_VERIFIED": "email_verified,upn_verified"}, {"upn_verified": True}, True),
+                ({"EMAIL_VERIFIED": "a,b"}, {"email": "?", "a": True, "b": False}, False),
+            )
+        ),
+        ({"EMAIL": "email,upn"}, {"email": "a@example.com", "email_verified": True}, ("a@example.com", True)),
+        *(
             (
                 {"EMAIL_VERIFIED": "xms_edov"},
                 {"email": "zoe@example.com", "xms_edov": value},
@@ -215,8 +226,9 @@ OTHER_GROUPS = [
     ],
 )
 def test_exactly_the_members_of_the_operator_group_are_operators(groups, is_operator):
-    for claim in ("groups", "cognito:groups"):
+    for claim, other in (("groups", "cognito:groups"), ("cognito:groups", "groups")):
         assert verify_token(build_token(**{claim: groups})).is_operator is is_operator
+        assert verify_token(build_token(**{claim: groups, other: ["editors"]})).is_operator is is_operator
     for claim in ("roles", "scope", "permissions", "Groups", "group", "operator", "custom:groups"):
         assert not verify_token(build_token(**{claim: groups})).is_operator
 

@@ -9,7 +9,7 @@ from tests.harness.receiver import ReceivedRequest, Receiver, Reply
 BODY: Final = b'{"type":"organization.updated"}'
 HEADERS: Final = {"Content-Type": "application/json", "webhook-id": "01939d3c-0000-7000-8000-00000000000a"}
 CLOSED: Final = "The server closed the connection without a response."
-BROKEN: Final = "The response is not HTTP, or ended before the status."
+BROKEN: Final = "The response is not HTTP, or ended too early."
 
 
 def post(receiver: Receiver, reply: Reply | Callable[[ReceivedRequest], Reply] | None = None) -> WebhookResponse:
