@@ -20,7 +20,7 @@ def request_document(api, host, path="/", *, headers=None, page=None):
     query = {"host": host, "path": path} | ({"page": page} if page else {})
     answer = api.get("/sites/resolve", query=query, headers=HTML_HEADERS | (headers or {}))
     seconds = 300 if path in ("/robots.txt", "/sitemap.xml") and answer.status in (200, 304) else 60
-    assert (answer.headers["Cache-Control"], answer.headers["Vary"]) == (f"public, max-age={seconds}", "Accept")
+    assert (answer.headers["Cache-Control"], answer.headers["Vary"]) == (f"public, max-age={seconds}", "Accept, Prefer")
     return answer
 
 
