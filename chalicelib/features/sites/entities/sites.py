@@ -32,7 +32,8 @@ TreeName = Literal["D", "L"]
 class Site(Container, LinkTarget):
     """A site of an organization: pages below one host.
 
-    `domain` is the verified domain of the site's platform, once it is loaded.
+    `domain` is the verified domain of the site's platform, and `platform_slug` the slug of the platform, once they are
+    loaded.
     """
 
     kind, parameter, parent_type, scope_area = SITE_KIND, "site_id", Organization, "sites"
@@ -57,7 +58,7 @@ class Site(Container, LinkTarget):
     )
     extra_partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
     output_model = SiteOut
-    computed_fields = frozenset({"domain"})
+    computed_fields = frozenset({"domain", "platform_slug"})
 
     name: str
     slug: str
@@ -73,6 +74,7 @@ class Site(Container, LinkTarget):
     former_slugs: list[FormerName] = field(default_factory=list)
     home_page_id: str | None = None
     domain: str | None = None
+    platform_slug: str | None = None
 
     @property
     def is_published(self) -> bool:
@@ -87,6 +89,12 @@ class Site(Container, LinkTarget):
     def host(self) -> str:
         """The host name: the verified domain of the platform or, without one, a host of the service."""
         return self.domain or f"{self.slug}.{sites_domain()}"
+
+    def all_hosts(self, now: str) -> frozenset[str]:
+        """Return all host names that lead to the site: those of its current and former slugs and of its platform."""
+        slugs = [self.slug, *(former["name"] for former in self.former_slugs if former["until"] > now)]
+        subdomain = f"{self.platform_slug}.{section(PlatformSettings).platforms_domain}" if self.platform_slug else None
+        return frozenset(filter(None, (*(f"{slug}.{sites_domain()}" for slug in slugs), subdomain, self.domain)))
 
     @property
     def url(self) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 from chalicelib.features.sites.entities.redirects import (
     Redirect,
@@ -12,8 +11,8 @@ from chalicelib.features.sites.entities.redirects import (
     wildcard_to_splat,
 )
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, content_change_write, page_tree_partition
-from chalicelib.features.sites.logic import load_hosts
-from chalicelib.features.sites.models.redirect_targets import checked_target, expand_splat, is_site_path
+from chalicelib.features.sites.logic import load_sites_with_domains
+from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path, without_own_host
 from chalicelib.features.sites.models.redirects import RedirectPatch
 from chalicelib.features.sites.models.url_paths import to_comparable_path
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
@@ -29,7 +28,6 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.outbound.domain_names import host_name_from_header
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
@@ -107,11 +105,11 @@ def remove_former_page_position(ctx: Context, redirect: ResolvedRedirect) -> Res
 
 def target_without_own_host(ctx: Context, site: Site, to_path: str) -> str:
     """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
-    parts = urlsplit(to_path)
-    if is_site_path(to_path) or host_name_from_header(parts.netloc) not in load_hosts(ctx, site):
+    if is_site_path(to_path):
         return to_path
+    (site_with_domain,) = load_sites_with_domains(ctx, [site])
     try:
-        return checked_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
+        return without_own_host(to_path, site_with_domain.all_hosts(ctx.now))
     except ValueError as error:
         raise ValidationProblem([FieldError("/toPath", "malformed", str(error))]) from None
 
