@@ -1,6 +1,7 @@
 """The platform of a site, and the domain that the site takes from it."""
 
 from collections.abc import Iterable
+from typing import Self, TypeVar
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
@@ -10,8 +11,20 @@ from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProbl
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
-from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
+
+S = TypeVar("S", bound=Site)
+
+
+class SiteWithDomain(Site):
+    """A site with the verified domain of its platform, and so with the `host` that callers see."""
+
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - nothing prefetches the domain
+        """Return the site with the domain, which takes a read if it has a platform."""
+        item = table.get(CustomDomain.make_item_key(platform_id=self.platform_id)) if self.platform_id else None
+        return with_domain(self, CustomDomain.from_item(item)) if item else self
 
 
 def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
@@ -29,7 +42,7 @@ def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
     return [with_domain(site, domains.get(site.platform_id or "")) for site in site_list]
 
 
-def with_domain(site: Site, custom_domain: CustomDomain | None) -> Site:
+def with_domain(site: S, custom_domain: CustomDomain | None) -> S:
     """Return a site with the slug of its platform and, if it is verified, the platform's custom domain."""
     if custom_domain is None:
         return site
