@@ -111,9 +111,9 @@ class SiteTree(Entity):
 
     `moved` maps the ids of recently moved pages to the version of the tree (`kernel/storage/trees.py`). `home_page_id`
     is the page at `/`, and its children have paths of one segment. In the tree of published pages `home_revision_id` is
-    the published revision of that page, and `content_id` changes with every publication and with every change of a
-    redirect. `home_since` is the time since when the page has been the home page. `former_homes` maps page ids to the
-    intervals in which they were the home page.
+    the published revision of that page, and `content_id` changes with every publication, and with every change of a
+    redirect that can take precedence over a page. `home_since` is the time since when the page has been the home page.
+    `former_homes` maps page ids to the intervals in which they were the home page.
     """
 
     kind = "site.tree"

@@ -58,7 +58,7 @@ def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
         **{**fields, "to_path": target_without_own_host(ctx, site, fields["to_path"])},
     )
     RedirectChainCheck(ctx, redirect).reject_loop_now_and_at_commit()
-    ctx.changes.add_write(content_change_write(site.id, ctx.now))
+    _outdate_sitemap_if_affected(ctx, redirect)
     return ctx.changes.create(redirect)
 
 
@@ -77,7 +77,7 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
     if _routing_values(updated) != _routing_values(stored):
         RedirectChainCheck(ctx, updated, redirect).reject_loop_now_and_at_commit()
-    ctx.changes.add_write(content_change_write(site.id, ctx.now))
+    _outdate_sitemap_if_affected(ctx, stored, updated)
     return updated
 
 
@@ -85,8 +85,17 @@ def remove_redirect(ctx: Context, redirect: ResolvedRedirect) -> None:
     """Delete a redirect. One of a moved page is deleted with the former position of the page."""
     if redirect.origin == "page":
         remove_former_page_position(ctx, redirect)
-    ctx.changes.add_write(content_change_write(redirect.site_id, ctx.now))
+    _outdate_sitemap_if_affected(ctx, redirect)
     ctx.changes.delete(redirect)
+
+
+def _outdate_sitemap_if_affected(ctx: Context, *versions: Redirect) -> None:
+    """Outdate the sitemap if one of the versions of a changed redirect can take precedence over a page.
+
+    Of such a redirect every change counts: a later `updated_at` can give it precedence over the page at its path.
+    """
+    if any(each.enabled and each.origin == "manual" and not each.from_path.endswith(_WILDCARD) for each in versions):
+        ctx.changes.add_write(content_change_write(versions[0].site_id, ctx.now))
 
 
 def _routing_values(redirect: Redirect) -> tuple[object, ...]:
