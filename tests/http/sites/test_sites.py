@@ -49,8 +49,10 @@ class TestSitePlatform:
             set_domain_state(platform, state, "looms.example.com")
             assert api.get(site.path, caller=site.owner).json["host"] == host
             assert [each["host"] for each in api.get_items(f"{organization.path}/sites", caller=site.owner)] == [host]
-            record = api.get(site.path, caller=site.owner).json | {"name": f"Mills {state}"}
-            assert api.patch(site.path, caller=site.owner, json=record).expect(200).json["host"] == host
+            answer = api.get(site.path, caller=site.owner)
+            record, headers = answer.json | {"name": f"Mills {state}"}, {"If-Match": answer.etag}
+            answer = api.patch(site.path, caller=site.owner, json=record, headers=headers)
+            assert answer.expect(200).json["host"] == host
             assert [change["field"] for change in list_entries(api, organization)[0]["changes"]] == ["name"]
         answer = api.patch(site.path, caller=site.owner, json={"host": site.record["host"]})
         assert answer.errors == {"/host": "read_only"}

@@ -98,7 +98,7 @@ def build_redirect_target_for_path(
 ) -> RedirectTarget:
     """Return the target of a manual redirect for a path that it matches."""
     to_path = redirect.to_path or "/"
-    with suppress(ValueError):  # What is no path of a redirect cannot lead back to one.
+    with suppress(ValueError):  # A path that is not valid matches no redirect, so no loop contains it.
         to_path = without_own_host(to_path, own_hosts)
     segment_count = redirect.from_path.count("/")
     splat = "/".join(path.split("/")[segment_count:]) if redirect.from_path.endswith(_WILDCARD) else ""
