@@ -17,11 +17,12 @@ from chalice.deploy.appgraph import ChaliceBuildError
 from chalice.deploy.deployer import ChaliceDeploymentError
 from chalice.utils import UI
 
-from infrastructure import deployed_functions
+from infrastructure import configuration, deployed_functions
 from infrastructure.account import CommandError, translate_errors
 from infrastructure.configuration import PROJECT, write_json
 from infrastructure.gateway import openapi_gateway_responses
 from infrastructure.names import Stage
+from infrastructure.template import template_with_gateway_responses
 
 _FUNCTION_RESPONSE_TYPES: Final = ["ReportBatchItemFailures"]
 
@@ -57,8 +58,9 @@ def delete(stage: Stage) -> None:
 def package(stage: Stage, project: Path) -> Path:
     """Write a stage's CloudFormation template and package, and return their folder. Raises CommandError."""
     factory, config = _load_project(stage, project)
-    out = project / "out"
-    merged = str(PROJECT / "infrastructure/template.json")
+    out, merged_file = project / "out", project / "template.json"
+    write_json(merged_file, template_with_gateway_responses(configuration.api_path(stage.name)))
+    merged = str(merged_file)
     packager = factory.create_app_packager(config, factory.create_package_options(), "cloudformation", "json", merged)
     _run_chalice(partial(packager.package_app, config, str(out), stage.name))
     return out
@@ -95,7 +97,7 @@ def _add_partial_batch_responses(params: dict[str, Any], **_: object) -> dict[st
 def _add_gateway_responses(stage: Stage, params: dict[str, Any], **_: object) -> dict[str, Any]:
     document = json.loads(params["body"])
     document["info"]["description"] = deployed_functions.api_description(stage)
-    document["x-amazon-apigateway-gateway-responses"] = openapi_gateway_responses()
+    document["x-amazon-apigateway-gateway-responses"] = openapi_gateway_responses(configuration.api_path(stage.name))
     return params | {"body": json.dumps(document)}
 
 

@@ -42,6 +42,15 @@ def gateway_stage(stage: str) -> str:
     return str(_stages()[stage]["api_gateway_stage"])
 
 
+def api_path(stage: str) -> str:
+    """Return the path of the API's URL, such as `/prod`: that of PUBLIC_URL or, before it is known, of the default URL.
+
+    A domain of the API's own has no path.
+    """
+    public_url = environment_variables(stage).get("PUBLIC_URL")
+    return urlsplit(public_url).path.rstrip("/") if public_url else f"/{gateway_stage(stage)}"
+
+
 def update_variables(stage: str, values: Mapping[str, str], removed: Collection[str] = ()) -> bool:
     """Add, replace or remove environment variables of a stage. Return whether the file changed."""
     config = _read_config()

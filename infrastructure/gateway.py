@@ -43,7 +43,6 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
     "INTEGRATION_FAILURE": _TIMED_OUT,
     "INTEGRATION_TIMEOUT": _TIMED_OUT,
     "INVALID_API_KEY": _FORBIDDEN,
-    # For an unknown path, API Gateway treats any credential as an invalid IAM signature.
     "INVALID_SIGNATURE": no_such_route(),
     "MISSING_AUTHENTICATION_TOKEN": no_such_route(),
     "QUOTA_EXCEEDED": _THROTTLED,
@@ -54,15 +53,22 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
     "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),
     "WAF_FILTERED": _FORBIDDEN,
 }
-"""The problem for each gateway response type."""
+"""The problem for each gateway response type, of an API whose URL has no path."""
+
+_NO_SUCH_ROUTE_TYPES: Final = ("INVALID_SIGNATURE", "MISSING_AUTHENTICATION_TOKEN", "RESOURCE_NOT_FOUND")
+"""The response types for an unknown path. There, API Gateway treats any credential as an invalid IAM signature."""
 
 
-def sam_gateway_responses() -> dict[str, Any]:
-    """Return the problems as `GatewayResponses` of AWS SAM."""
-    return {kind: _response(problem) for kind, problem in PROBLEMS.items()}
+def sam_gateway_responses(api_path: str) -> dict[str, Any]:
+    """Return the problems as `GatewayResponses` of AWS SAM. `api_path`: the path of the API's URL, such as `/prod`.
+
+    API Gateway cannot put a variable into a header with other text, so the link to the documentation is a constant.
+    """
+    problems = {**PROBLEMS, **dict.fromkeys(_NO_SUCH_ROUTE_TYPES, no_such_route(base=api_path))}
+    return {kind: _response(problem) for kind, problem in problems.items()}
 
 
-def openapi_gateway_responses() -> dict[str, Any]:
+def openapi_gateway_responses(api_path: str) -> dict[str, Any]:
     """Return the problems as `x-amazon-apigateway-gateway-responses` of an OpenAPI document."""
     return {
         kind: {
@@ -73,7 +79,7 @@ def openapi_gateway_responses() -> dict[str, Any]:
             },
             "responseTemplates": response["ResponseTemplates"],
         }
-        for kind, response in sam_gateway_responses().items()
+        for kind, response in sam_gateway_responses(api_path).items()
     }
 
 

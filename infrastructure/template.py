@@ -1,8 +1,10 @@
 """The template that `chalice package` merges into its own (`--merge-template`), for what Chalice cannot express.
 
-One file serves every stage. The parameter `Stage` has no default, so a deployment without it fails at once.
+One file serves every stage. The parameter `Stage` has no default, so a deployment without it fails at once. `make
+template` adds the gateway responses, which depend on the URL of the stage.
 """
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -11,9 +13,12 @@ from chalice.utils import to_cfn_resource_name
 
 from infrastructure import access_log
 from infrastructure.cfn import TEMPLATE_STAGE, sub
+from infrastructure.configuration import PROJECT
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import THROTTLE, sam_gateway_responses
 from infrastructure.names import STAGE_NAME_PATTERN
+
+TEMPLATE_FILE: Final = PROJECT / "infrastructure/template.json"
 
 _STAGE: Final = {
     "Type": "String",
@@ -37,12 +42,18 @@ def build_template(app: Chalice) -> dict[str, Any]:
     }
 
 
+def template_with_gateway_responses(api_path: str) -> dict[str, Any]:
+    """Return the template in `TEMPLATE_FILE` with the gateway responses of an API whose URL has a path or none."""
+    template: dict[str, Any] = json.loads(TEMPLATE_FILE.read_text())
+    template["Resources"]["RestAPI"]["Properties"]["GatewayResponses"] = sam_gateway_responses(api_path)
+    return template
+
+
 def _api() -> dict[str, Any]:
     every_method = {"ResourcePath": "/*", "HttpMethod": "*"}
     destination = sub(TEMPLATE_STAGE.arn("logs", f"log-group:{TEMPLATE_STAGE.access_log_group}"))
     return {
         "Properties": {
-            "GatewayResponses": sam_gateway_responses(),
             "MethodSettings": [every_method | THROTTLE],
             "AccessLogSetting": {"DestinationArn": destination, "Format": access_log.FORMAT},
             "OpenApiVersion": "2.0",  # Otherwise AWS SAM creates an additional stage named Stage.

@@ -34,19 +34,24 @@ _UNKNOWN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - a placeholder, no address to
 
 
 def create_blueprints() -> Iterable[Blueprint]:
-    """Return a Blueprint for each route group, and one for guessed routes, with views for CORS preflight requests."""
+    """Return a Blueprint for each route group, and one for guessed routes, with views for CORS preflight requests.
+
+    A browser only sends the methods that the preflight response allows, so it includes the guessed ones.
+    """
     groups: dict[str, Blueprint] = {}
     methods: dict[str, list[str]] = {}
+    hints_by_path = route_hints.hints_by_path()
     for group, method, path, target in ROUTES:
         blueprint = groups.setdefault(group, Blueprint(f"chalicelib.entrypoints.http.{group}"))
         accepted = [method, "HEAD"] if method == "GET" and path in _PATHS_WITH_HEAD else [method]
         blueprint.route(path, methods=accepted, content_types=["*/*"], name=target.rpartition(":")[2])(
             _build_view_function(blueprint, target)
         )
-        methods.setdefault(path, []).append(method)
-        if len(methods[path]) == 1:
+        if path not in methods:
+            methods[path] = [hint.method for hint in hints_by_path.get(path, ())]
             preflight = _build_preflight_view_function(blueprint, methods[path])
             blueprint.route(path, methods=["OPTIONS"], content_types=["*/*"], name="preflight")(preflight)
+        methods[path].append(method)
     return [*groups.values(), _create_hint_blueprint(known_paths=methods)]
 
 
@@ -78,7 +83,7 @@ def _build_view_function(blueprint: Blueprint, function_path: str) -> Callable[.
 
 def _build_hint_view_function(blueprint: Blueprint, path: str) -> Callable[..., ChaliceResponse]:
     def raise_problem(request: Request) -> Response:
-        raise route_hints.build_problem(request.method, path)
+        raise route_hints.build_problem(request.method, path, request.base)
 
     def view(**_: str) -> ChaliceResponse:
         return _handle_request(_from_chalice_request(blueprint.current_request), "route_hint", raise_problem)
@@ -191,15 +196,15 @@ def convert_chalice_errors(event: Any, get_response: Callable[[Any], ChaliceResp
     request = _from_chalice_request(event)
     if response.status_code == Problem("method_not_allowed", "").status:
         allowed = [method.strip() for method in str(response.headers.get("Allow", "")).split(",")]
-        problem = _method_not_allowed(request.method, event.path, [method for method in allowed if method != "OPTIONS"])
+        problem = _method_not_allowed(request, event.path, [method for method in allowed if method != "OPTIONS"])
     else:
         problem = internal_error()
     return _to_chalice_response(request, _build_problem_response(request, problem))
 
 
-def _method_not_allowed(method: str, path: str, chalice_methods: Sequence[str]) -> Problem:
+def _method_not_allowed(request: Request, path: str, chalice_methods: Sequence[str]) -> Problem:
     """Return the problem of a method that a path does not have. `chalice_methods` include those of guessed routes."""
     if path in route_hints.hints_by_path():
-        return route_hints.build_problem(method, path)
+        return route_hints.build_problem(request.method, path, request.base)
     allow = ", ".join(chalice_methods)
     return Problem("method_not_allowed", f"Allowed methods: {allow}.", headers={"Allow": allow})

@@ -74,16 +74,17 @@ def hints_by_path() -> Mapping[str, Sequence[RouteHint]]:
     return {path: [*hints] for path, hints in groupby(ROUTE_HINTS, attrgetter("path"))}
 
 
-def build_problem(method: str, path: str) -> Problem:
+def build_problem(method: str, path: str, base: str) -> Problem:
     """Return the problem of a request to the path of a guess: 405 if the path has operations, else 404.
 
     It names the operation that the method means. At a path without operations, an unexpected method gets all of them.
+    `base`: the path of the API, such as `/prod`.
     """
     at_path = hints_by_path()[path]
     hints = [hint for hint in at_path if hint.method == method]
     allowed = ", ".join(known_method for _, known_method, known_path, _ in ROUTES if known_path == path)
     if not allowed:
-        return no_such_route(_meant_routes(hints or at_path))
+        return no_such_route(_meant_routes(hints or at_path), base=base)
     routes = _meant_routes(hints)
     return Problem(
         "method_not_allowed",

@@ -21,9 +21,11 @@ from tests.harness import memory_aws, research_records
 from tests.harness.callers import Caller
 from tests.harness.domains import set_domain_state
 from tests.harness.invitations import create_invitation
+from tests.harness.organizations import set_role
 from tests.harness.platforms import create_platform
 from tests.harness.sites import create_site
 from tests.harness.stored_records import committed_changes
+from tests.harness.webhooks import create_webhook, rename_organization
 from tests.stored_forms import forms as stored_forms
 
 RESEARCHER_ID = "0000-0002-1825-0097"
@@ -39,7 +41,17 @@ def test_the_committed_file_equals_the_generated_one(file):
 
 
 @pytest.fixture
-def items(api, organization, ada, configure, userinfo_profile, issuer):
+def attempt_and_notice(api, workers, organization, edith, configure, receiver, mailbox):
+    """An attempt of a webhook, which is counted, and a notice that is not sent yet."""
+    configure(webhook_allow_private="true")
+    create_webhook(api, organization, receiver)
+    rename_organization(api, organization, "Looms")
+    workers.run_until_idle()
+    set_role(api, organization, edith, "member").expect(200)
+
+
+@pytest.fixture
+def items(api, organization, ada, configure, userinfo_profile, issuer, attempt_and_notice):
     """Items of every kind: those of the recorded walk through the API, and those of what it leaves out."""
     platform = create_platform(api, organization)
     set_domain_state(platform, "verified", next_check_at=now())

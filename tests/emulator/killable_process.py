@@ -20,6 +20,7 @@ from chalice.test import Client
 
 import app
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core import aws, clock
 from chalicelib.kernel.core.settings import settings
@@ -44,6 +45,7 @@ def main(prefix: str) -> None:
     clients = [aws.client("dynamodb"), aws.client("sqs"), event_source_emulator.sqs()]
     catalogue.all_operations()
     catalogue.register_tasks()
+    email_hmac_bytes("")  # Creates the key, which takes further calls in the first process that hashes an address.
     for line in sys.stdin:
         task = json.loads(line)
         if task.get("in_parent"):

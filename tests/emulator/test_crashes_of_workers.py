@@ -135,6 +135,8 @@ def has_owner(all_items, key):
             return rest in all_items[item["record_pk"], item["record_sk"]]["digests"]
         case "A":
             return (f"Q#{rest.removesuffix('#S')}", "!") in all_items
+        case "ADDRESS-HASH-KEY":
+            return True
     # The outbox has no pending entries, and organizations are counted by their owners.
     allowed_sort_keys = {"Q": "!", "USER": "COUNT#", "I": ""}
     return letter in allowed_sort_keys and key[1].startswith(allowed_sort_keys[letter])

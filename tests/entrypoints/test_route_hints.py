@@ -43,14 +43,19 @@ def test_a_guessed_route_names_the_operation_to_everybody(api, ada, hint):
         answer.expect_problem(code, f"Do you mean {ROUTES[hint.operation_id]} {hint.usage}".rstrip() + "?")
         assert answer.json["nearestRoutes"] == [ROUTES[hint.operation_id]]
         assert {name for name in answer.headers.get("Allow", "").split(", ") if name} == (allowed or set())
-        assert ("Link" in answer.headers) == (allowed is None)
+        # The fixture `api` sends requests to an API with the path `/api`.
+        assert answer.headers.get("Link") == (None if allowed else '</api/docs>; rel="service-doc"')
 
 
 @pytest.mark.parametrize("path", [path for path in hints_by_path() if path not in METHODS_BY_PATH])
 def test_other_methods_of_a_guessed_path_get_all_its_hints(api, path):
     answer = api.delete(to_url(path)).expect_problem("404 no_such_route")
     assert answer.json["nearestRoutes"] == [ROUTES[hint.operation_id] for hint in hints_by_path()[path]]
-    methods = {hint.method for hint in hints_by_path()[path]} | {"OPTIONS"}
+
+
+@pytest.mark.parametrize("path", hints_by_path())
+def test_browsers_may_send_the_guessed_methods_and_those_of_the_operations(api, path):
+    methods = {hint.method for hint in hints_by_path()[path]} | METHODS_BY_PATH.get(path, set()) | {"OPTIONS"}
     allowed = api.request("OPTIONS", to_url(path)).expect(204).headers["Access-Control-Allow-Methods"]
     assert {*allowed.split(", ")} == methods
 

@@ -203,6 +203,8 @@ def test_the_api_has_gateway_responses_a_throttle_and_an_access_log(deployed):
     responses = gateway.get_gateway_responses(restApiId=api)["items"]
     statuses = {response["responseType"]: int(response["statusCode"]) for response in responses}
     assert statuses == {kind: problem.status for kind, problem in PROBLEMS.items()}
+    (link,) = {r["responseParameters"]["gatewayresponse.header.Link"] for r in responses if r["statusCode"] == "404"}
+    assert link == "'</prod/docs>; rel=\"service-doc\"'"
     stage = gateway.get_stage(restApiId=api, stageName="prod")
     assert stage["methodSettings"]["*/*"]["throttlingRateLimit"] == THROTTLE["ThrottlingRateLimit"]
     assert stage["accessLogSettings"]["destinationArn"] == PROD.arn("logs", "log-group:/atrium/prod/access")

@@ -17,11 +17,13 @@ from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import PROBLEMS, openapi_gateway_responses
 from infrastructure.resources import QUEUES
+from infrastructure.template import template_with_gateway_responses
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies
 from tests.harness.configured_stages import STAGE
 
 PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
+API_PATH = "/dev"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,8 @@ def package(tmp_path_factory):
     configured_stages.configure_stage(project)
     (project / "requirements.txt").touch()  # Libraries would be downloaded, and change only the archive.
     command = [program("chalice"), "package", "--stage", "dev"]
-    command += ["--merge-template", "infrastructure/template.json", "out"]
+    (project / "template.json").write_text(json.dumps(template_with_gateway_responses(API_PATH)))
+    command += ["--merge-template", "template.json", "out"]
     project_copies.run_in_copy(command, project, AWS_DEFAULT_REGION="eu-central-1")
     return project / "out"
 
@@ -83,7 +86,7 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     assert stage["MethodSettings"][0]["ThrottlingRateLimit"] == 10_000
     (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
     # Both ways of deployment set the same gateway responses.
-    assert api["Body"]["x-amazon-apigateway-gateway-responses"] == openapi_gateway_responses()
+    assert api["Body"]["x-amazon-apigateway-gateway-responses"] == openapi_gateway_responses(API_PATH)
 
     mappings = properties_by_name(transformed, "Lambda::EventSourceMapping").values()
     sources = {mapping["EventSourceArn"]["Fn::Sub"].rpartition(":")[2] for mapping in mappings}
@@ -121,6 +124,9 @@ def test_a_gateway_response_is_a_problem_with_the_headers_of_the_service(respons
         503: {"Retry-After"},
     }
     assert set(PROBLEMS[response_type].headers) == required.get(status, set())
+    if status == 404:
+        assert headers["Link"] == "'</dev/docs>; rel=\"service-doc\"'"
+        assert "at /dev/docs lists" in document["detail"]
 
 
 def test_gateway_responses_have_the_codes_that_the_service_uses_for_the_errors():

@@ -1,19 +1,30 @@
 """The platform of a site, and the domain that the site takes from it."""
 
 from collections.abc import Iterable
+from typing import Self, TypeVar
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.kernel.authorization.memberships import membership_view, membership_view_keys
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
-from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
-from chalicelib.kernel.storage.entity import Container
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
+
+S = TypeVar("S", bound=Site)
+
+
+class SiteWithDomain(Site):
+    """A site with the verified domain of its platform, and so with the `host` that callers see."""
+
+    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - nothing prefetches the domain
+        """Return the site with the domain, which takes a read if it has a platform."""
+        item = table.get(CustomDomain.make_item_key(platform_id=self.platform_id)) if self.platform_id else None
+        return with_domain(self, CustomDomain.from_item(item)) if item else self
 
 
 def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
@@ -28,25 +39,15 @@ def load_sites_with_domains(ctx: Context, sites: Iterable[Site]) -> list[Site]:
         if keys
         else {}
     )
-    return [site.replace(domain=domain_name_if_verified(domains.get(site.platform_id or ""))) for site in site_list]
+    return [with_domain(site, domains.get(site.platform_id or "")) for site in site_list]
 
 
-def load_hosts(ctx: Context, site: Site) -> set[str]:
-    """Return the hosts of a site: that of its slug, the subdomain of its platform and the verified domain.
-
-    Takes one read if the site has a platform.
-    """
-    if site.platform_id is None:
-        return {site.host}
-    records = ctx.load_collections_and_keyed_records(keys=[CustomDomain.make_item_key(platform_id=site.platform_id)])
-    domains = records.instances_of(CustomDomain)
-    subdomains = {f"{each.platform_slug}.{section(PlatformSettings).platforms_domain}" for each in domains}
-    return {site.host, *subdomains, *filter(None, map(domain_name_if_verified, domains))}
-
-
-def domain_name_if_verified(custom_domain: CustomDomain | None) -> str | None:
-    """Return the domain of a custom domain, or None if it is not verified."""
-    return custom_domain.domain if custom_domain and custom_domain.status == "verified" else None
+def with_domain(site: S, custom_domain: CustomDomain | None) -> S:
+    """Return a site with the slug of its platform and, if it is verified, the platform's custom domain."""
+    if custom_domain is None:
+        return site
+    domain = custom_domain.domain if custom_domain.status == "verified" else None
+    return site.replace(domain=domain, platform_slug=custom_domain.platform_slug)
 
 
 def reject_unassignable_platform(ctx: Context, organization: Container, platform_id: str | None) -> None:

@@ -7,7 +7,7 @@ from chalicelib.features.sites.entities.sites import (
     SiteTree,
     require_site_organization_role,
 )
-from chalicelib.features.sites.logic import load_sites_with_domains, reject_unassignable_platform
+from chalicelib.features.sites.logic import SiteWithDomain, load_sites_with_domains, reject_unassignable_platform
 from chalicelib.features.sites.models.schemas import SiteCreate, SiteOut, SitePatch
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
@@ -76,7 +76,7 @@ def get_site(ctx: Context, site: Site) -> SiteOut:
     scope="sites:write",
     emits=("site.updated", "site.published", "site.unpublished"),
 )
-def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
+def update_site(ctx: Context, site: SiteWithDomain, body: SitePatch) -> SiteOut:
     """Change a site. `status` = `published` publishes it, and `draft` unpublishes it.
 
     Assigning it to another platform requires the role `admin` on that platform.
@@ -88,7 +88,10 @@ def update_site(ctx: Context, site: Site, body: SitePatch) -> SiteOut:
         ctx.changes.event = "site.published" if body.status == "published" else "site.unpublished"
         fields["published_at"] = ctx.now if body.status == "published" else None
         fields["first_published_at"] = site.first_published_at or site.published_at or ctx.now
-    return _site_response(ctx, ctx.changes.update(site, **fields))
+    updated = ctx.changes.update(site.replace(domain=None, platform_slug=None), **fields)
+    if updated.platform_id == site.platform_id:
+        return SiteOut.of(updated.replace(domain=site.domain))
+    return _site_response(ctx, updated)
 
 
 @routes.delete(

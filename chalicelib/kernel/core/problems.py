@@ -130,16 +130,17 @@ def invalid_token(advice: str) -> Problem:
     return Problem("not_found", f"The token in the link is not valid. {advice}")
 
 
-def no_such_route(nearest_routes: Mapping[str, str] = MappingProxyType({})) -> Problem:
+def no_such_route(nearest_routes: Mapping[str, str] = MappingProxyType({}), *, base: str = "") -> Problem:
     """Return 404 for a method and path that no operation has. It discloses nothing, because the routes are public.
 
-    `nearest_routes`: what the caller may mean, if known, as in `describe_nearest_routes`.
+    `nearest_routes`: what the caller may mean, if known, as in `describe_nearest_routes`. `base`: the path of the API,
+    such as `/prod`.
     """
-    advice = describe_nearest_routes(nearest_routes) or "The documentation at /docs lists all operations."
+    advice = describe_nearest_routes(nearest_routes) or f"The documentation at {base}/docs lists all operations."
     return Problem(
         "no_such_route",
         f"No operation has this method and path. {advice}",
-        headers={"Link": '</docs>; rel="service-doc"'},  # RFC 8631
+        headers={"Link": f'<{base}/docs>; rel="service-doc"'},  # RFC 8631
         extensions={"nearestRoutes": [*nearest_routes]} if nearest_routes else {},
     )
 

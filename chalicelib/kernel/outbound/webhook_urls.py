@@ -17,6 +17,11 @@ MASK: Final = "…"
 """Placeholder for the hidden part of a URL. It is not ASCII, so no target URL contains it."""
 
 
+_VISIBLE_CHARACTERS: Final = 4
+_MIN_HIDDEN_CHARACTERS: Final = 12
+"""Minimum number of characters that stay hidden. A shorter secret is hidden completely."""
+
+
 def _normalize_target_url(text: str) -> str:
     """Return a URL with scheme and host in lower case, the host as ASCII. Raises ValueError with the reason."""
     url = parse_http_url(text)
@@ -52,6 +57,14 @@ def mask_query_values(url: str) -> str:
     address, separator, query = url.partition("?")
     masked = [f"{name}={MASK}" if equals else MASK for name, equals, _ in (p.partition("=") for p in query.split("&"))]
     return f"{address}?{'&'.join(masked)}" if separator else url
+
+
+def mask_path_and_query(url: str) -> str:
+    """Return a target URL with a masked path and query. If enough characters stay hidden, the last four are shown."""
+    parts = urlsplit(url)
+    secret = url.partition("://")[2].removeprefix(parts.netloc)
+    visible_end = secret[-_VISIBLE_CHARACTERS:] if len(secret) >= _VISIBLE_CHARACTERS + _MIN_HIDDEN_CHARACTERS else ""
+    return f"{parts.scheme}://{parts.netloc}/{MASK}{visible_end}"
 
 
 TargetUrl = Annotated[

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chalicelib.features.notifications.channels.entities import mask_url
 from chalicelib.features.notifications.channels.logic.provider_rules import url_mismatch_reason
 from chalicelib.features.notifications.channels.models import Provider
 from chalicelib.features.notifications.logic.log_consumer import ConsumerOffset
@@ -18,6 +17,7 @@ from chalicelib.features.notifications.webhooks.models.standard_webhooks import 
 )
 from chalicelib.kernel.audit_log.ledger import append_pending_and_return_longest_wait_ms, head_key
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.outbound.webhook_urls import mask_path_and_query
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.table import TransactionCancelled
 from tests.harness.sample_entity import LOG_ID, create_logged_parcel
@@ -137,7 +137,7 @@ def test_another_url_is_rejected_with_an_example(provider, url):
     ],
 )
 def test_a_masked_url_shows_the_host_and_the_end_of_a_long_secret(url, masked_url):
-    assert mask_url(url) == masked_url
+    assert mask_path_and_query(url) == masked_url
 
 
 VECTOR = VECTORS["webhook"]

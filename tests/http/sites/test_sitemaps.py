@@ -91,6 +91,21 @@ class TestSitemap:
         delete_redirect(api, redirect)
         assert "/looms" in list_paths(api, site)
 
+    def test_is_only_outdated_by_redirects_that_can_take_precedence_over_a_page(self, api, site, pages):
+        state_key = page_tree_partition(site.id, PUBLISHED_TREE).state_key
+        pages.publish("Machines", "Machines/Looms")
+        redirect = create_redirect(api, site, "/tools/looms", "https://example.com/")
+        pages.move(Machines="tools")
+        assert list_paths(api, site) == ["/", "/tools", "/tools/looms"]
+        before = memory_aws.get_item(*state_key)
+        for path, enabled in (("/old/*", True), ("/cards", False)):
+            other = create_redirect(api, site, path, "/", enabled=enabled)
+            patch_redirect(api, other, statusCode=302).expect(200)
+            delete_redirect(api, other).expect(204)
+        assert memory_aws.get_item(*state_key) == before
+        patch_redirect(api, redirect, statusCode=302).expect(200)  # Now it is newer than the page at its path.
+        assert list_paths(api, site) == ["/", "/tools"]
+
     def test_includes_pages_whose_redirect_leads_back_to_them(self, api, site, pages):
         pages.publish("Looms")
         pages.move(Looms="mills")

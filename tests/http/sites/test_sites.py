@@ -49,6 +49,16 @@ class TestSitePlatform:
             set_domain_state(platform, state, "looms.example.com")
             assert api.get(site.path, caller=site.owner).json["host"] == host
             assert [each["host"] for each in api.get_items(f"{organization.path}/sites", caller=site.owner)] == [host]
+            answer = api.get(site.path, caller=site.owner)
+            record, headers = answer.json | {"name": f"Mills {state}"}, {"If-Match": answer.etag}
+            answer = api.patch(site.path, caller=site.owner, json=record, headers=headers)
+            assert answer.expect(200).json["host"] == host
+            assert [change["field"] for change in list_entries(api, organization)[0]["changes"]] == ["name"]
+        answer = api.patch(site.path, caller=site.owner, json={"host": site.record["host"]})
+        assert answer.errors == {"/host": "read_only"}
+        for platform_id, host in ((None, site.record["host"]), (platform.id, "looms.example.com")):
+            answer = api.patch(site.path, caller=site.owner, json={"platformId": platform_id})
+            assert answer.expect(200).json["host"] == host
 
 
 class TestChangeSite:

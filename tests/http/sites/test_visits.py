@@ -20,8 +20,13 @@ def request_document(api, host, path="/", *, headers=None, page=None):
     query = {"host": host, "path": path} | ({"page": page} if page else {})
     answer = api.get("/sites/resolve", query=query, headers=HTML_HEADERS | (headers or {}))
     seconds = 300 if path in ("/robots.txt", "/sitemap.xml") and answer.status in (200, 304) else 60
-    assert (answer.headers["Cache-Control"], answer.headers["Vary"]) == (f"public, max-age={seconds}", "Accept")
+    assert (answer.headers["Cache-Control"], answer.headers["Vary"]) == (f"public, max-age={seconds}", "Accept, Prefer")
     return answer
+
+
+def count_calls(api, host, accept):
+    """Return the number of AWS calls of a request for a host without a published site."""
+    return len(api.get("/sites/resolve", query={"host": host}, headers={"Accept": accept}).expect(404).calls.call_list)
 
 
 def resolve(api, host, path="/"):
@@ -131,6 +136,8 @@ class TestResolveSite:
         assert request_resolution(api, "bücher.example.com").status_and_code == "404 not_found"
         set_domain_state(platform, "verified", "xn--bcher-kva.example.com")
         assert resolve(api, "BÜCHER.example.com:443") == ("page", home.id)
+        reads = request_document(api, "bücher.example.com").expect(200).calls.call_list
+        assert [str(call.parameters).count("'C#D'") for call in reads if "'C#D'" in str(call.parameters)] == [1]
         api.patch(site.path, caller=site.owner, json={"platformId": None})
         assert request_resolution(api, "bücher.example.com").status_and_code == "404 not_found"
 
@@ -153,6 +160,14 @@ class TestResolveSite:
         for host in (site.record["host"], "nobody.sites.atrium.example", "example.com", "", "[::1]", "a b", "x" * 900):
             assert api.get("/sites/resolve", query={"host": host}).status_and_code == "404 not_found", host
         assert api.get("/sites/resolve").errors == {"query/host": "required"}
+
+    @pytest.mark.parametrize("accept", ["application/json", "text/html"])
+    def test_an_unknown_host_costs_at_most_two_aws_calls(self, api, organization, platform, accept):
+        draft = create_site(api, organization, publish=False)
+        for host, count in (("nobody.sites.atrium.example", 1), ("nobody.atrium.example", 1), ("a.example", 1)):
+            assert count_calls(api, host, accept) == count, host
+        assert count_calls(api, f"{platform.record['slug']}.atrium.example", accept) == 2
+        assert [count_calls(api, draft.record["host"], accept) for _ in range(2)] == [2, 1]
 
     def test_by_its_former_slug_for_90_days(self, api, organization, clock):
         site = create_site(api, organization, slug="looms")
@@ -217,6 +232,26 @@ class TestHostsOfOneSite:
             by_path = api.get(f"{site.path}/pages/by-path", query={"path": "/looms"}, headers=HTML_HEADERS)
             for page in (by_path, request_document(api, host, "/looms")):
                 assert f'<link rel="canonical" href="{url}/looms">' in page.text
+
+    def test_a_web_address_that_became_a_host_of_the_site_is_a_path(self, api, pages, platform):
+        site, future_host = pages.site, "mills.sites.atrium.example"
+        set_domain_state(platform, "pending", "shop.example.com")
+        create_redirect(api, site, "/looms", "https://shop.example.com/looms")
+        create_redirect(api, site, "/a", f"https://{future_host}/b?c=d")
+        create_redirect(api, site, "/b", "https://shop.example.com/A")
+        create_redirect(api, site, "/e/*", "https://shop.example.com/:splat")
+        for slug in ("mills", "weavers"):
+            api.patch(site.path, caller=site.owner, json={"slug": slug}).expect(200)
+        set_domain_state(platform, "verified", "shop.example.com")
+        subdomain, url = f"{platform.record['slug']}.atrium.example", "http://shop.example.com:8000"
+        assert resolve(api, "shop.example.com", "/looms") == ("page", pages["Looms"].id)
+        assert resolve(api, "shop.example.com", "/a") == ("none", None)
+        assert resolve(api, "shop.example.com", "/e/looms") == ("redirect", ("/looms", 301))
+        for host in (future_host, subdomain):
+            assert resolve(api, host, "/looms") == ("redirect", (f"{url}/looms", 308))
+            assert resolve(api, host, "/a") == ("redirect", (f"{url}/a", 308))
+            assert resolve(api, host, "/e/looms") == ("redirect", (f"{url}/looms", 301))
+        assert f"<loc>{url}/looms</loc>" in request_document(api, "shop.example.com", "/sitemap.xml").text
 
     def test_have_https_urls_if_the_service_has(self, api, pages, platform, configure):
         configure(public_url="https://api.example.org:8443/v1")

@@ -119,6 +119,24 @@ class TestPendingInvitations:
         stranger_again = issuer.create_person("stranger", "Sophie")
         assert get_me(stranger_again)["pendingInvitations"] == []
 
+    def test_invitations_that_cannot_be_accepted_do_not_hide_older_ones(
+        self, api, organization, ada, stranger, get_me, monkeypatch
+    ):
+        monkeypatch.setattr(logic, "MAX_INVITATIONS", 2)
+        monkeypatch.setattr(logic, "MAX_CHECKED_INVITATIONS", 6)
+        oldest, *older = [create_invitation(api, create_organization(api, ada), stranger) for _ in range(3)]
+        deleted = [create_organization(api, ada) for _ in range(3)]
+        for each in deleted:
+            create_invitation(api, each, stranger)
+            api.delete(each.path, caller=ada).expect(204)
+        me = get_me(stranger)
+        assert invitation_ids(me) == [each.id for each in reversed(older)]
+        assert me["hasMorePendingInvitations"]
+        api.delete(older[0].path, caller=ada).expect(204)
+        me = get_me(stranger)
+        assert invitation_ids(me) == [older[1].id, oldest.id]
+        assert not me["hasMorePendingInvitations"]
+
     def test_invitations_of_earlier_releases_are_listed_by_a_migration(
         self, api, organization, ada, stranger, workers, get_me, monkeypatch
     ):

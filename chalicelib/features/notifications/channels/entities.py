@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from chalicelib.features.notifications.channels.models import ChannelOut, ChannelStatus, Provider
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
-from chalicelib.kernel.outbound.webhook_urls import MASK
+from chalicelib.kernel.outbound.webhook_urls import mask_path_and_query
 from chalicelib.kernel.storage.entity import Collection
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
@@ -20,9 +20,6 @@ _ERASED_URL_FIELDS: Final = {
     "status": "needs_attention",
     "last_error": "Its URL named a person who was erased. Give it another.",
 }
-_VISIBLE_CHARACTERS: Final = 4
-_MIN_HIDDEN_CHARACTERS: Final = 12
-"""Minimum number of characters that stay hidden. A shorter secret is hidden completely."""
 
 
 class ChannelMessage(Delivery):
@@ -96,16 +93,8 @@ def encrypted_url_fields(channel_id: str, url: str) -> dict[str, Any]:
     """Return the fields of a channel that store its URL, encrypted and masked."""
     return {
         "sealed_url": encryption.encrypt_bytes(url.encode(), _encryption_context_text(channel_id)),
-        "masked_url": mask_url(url),
+        "masked_url": mask_path_and_query(url),
     }
-
-
-def mask_url(url: str) -> str:
-    """Return the public form of a URL: scheme, host and, if enough characters stay hidden, the last four."""
-    parts = urlsplit(url)
-    secret = url.partition("://")[2].removeprefix(parts.netloc)
-    visible_end = secret[-_VISIBLE_CHARACTERS:] if len(secret) >= _VISIBLE_CHARACTERS + _MIN_HIDDEN_CHARACTERS else ""
-    return f"{parts.scheme}://{parts.netloc}/{MASK}{visible_end}"
 
 
 def _encryption_context_text(channel_id: str) -> str:

@@ -33,7 +33,8 @@ TreeName = Literal["D", "L"]
 class Site(Container, LinkTarget):
     """A site of an organization: pages below one host.
 
-    `domain` is the verified domain of the site's platform, once it is loaded.
+    `domain` is the verified domain of the site's platform, and `platform_slug` the slug of the platform, once they are
+    loaded.
     """
 
     kind, parameter, parent_type, scope_area = SITE_KIND, "site_id", Organization, "sites"
@@ -60,7 +61,7 @@ class Site(Container, LinkTarget):
     output_model = SiteOut
     log_rules = LogRules(ended_by=("site.deleted",))
     unauthenticated_fields: ClassVar = {"home_page_id": "It follows from the tree of drafts."}
-    computed_fields = frozenset({"domain"})
+    computed_fields = frozenset({"domain", "platform_slug"})
 
     name: str
     slug: str
@@ -76,6 +77,7 @@ class Site(Container, LinkTarget):
     former_slugs: list[FormerName] = field(default_factory=list)
     home_page_id: str | None = None
     domain: str | None = None
+    platform_slug: str | None = None
 
     @property
     def is_published(self) -> bool:
@@ -90,6 +92,12 @@ class Site(Container, LinkTarget):
     def host(self) -> str:
         """The host name: the verified domain of the platform or, without one, a host of the service."""
         return self.domain or f"{self.slug}.{sites_domain()}"
+
+    def all_hosts(self, now: str) -> frozenset[str]:
+        """Return all host names that lead to the site: those of its current and former slugs and of its platform."""
+        slugs = [self.slug, *(former["name"] for former in self.former_slugs if former["until"] > now)]
+        subdomain = f"{self.platform_slug}.{section(PlatformSettings).platforms_domain}" if self.platform_slug else None
+        return frozenset(filter(None, (*(f"{slug}.{sites_domain()}" for slug in slugs), subdomain, self.domain)))
 
     @property
     def url(self) -> str:
@@ -106,9 +114,9 @@ class SiteTree(Entity):
 
     `moved` maps the ids of recently moved pages to the version of the tree (`kernel/storage/trees.py`). `home_page_id`
     is the page at `/`, and its children have paths of one segment. In the tree of published pages `home_revision_id` is
-    the published revision of that page, and `content_id` changes with every publication and with every change of a
-    redirect. `home_since` is the time since when the page has been the home page. `former_homes` maps page ids to the
-    intervals in which they were the home page.
+    the published revision of that page, and `content_id` changes with every publication, and with every change of a
+    redirect that can take precedence over a page. `home_since` is the time since when the page has been the home page.
+    `former_homes` maps page ids to the intervals in which they were the home page.
     """
 
     kind, log_rules = "site.tree", LogRules(has_entries=False)

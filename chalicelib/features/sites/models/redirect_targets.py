@@ -2,12 +2,14 @@
 
 import re
 import unicodedata
+from collections.abc import Container
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from pydantic_core import Url
 
 from chalicelib.features.sites.models.url_paths import decode_path_without_query, to_comparable_path
+from chalicelib.kernel.outbound.domain_names import host_name_from_header
 
 SPLAT: Final = ":splat"
 MAX_SOURCE_BYTES: Final = 1000
@@ -79,6 +81,14 @@ def _is_web_address(text: str) -> bool:
 def is_site_path(to_path: str) -> bool:
     """Return whether a target is a path of the same site."""
     return to_path.startswith("/")
+
+
+def without_own_host(to_path: str, own_hosts: Container[str]) -> str:
+    """Return a target as a path if it is a URL of one of the site's hosts, else unchanged. Raises ValueError."""
+    parts = urlsplit(to_path)
+    if is_site_path(to_path) or host_name_from_header(parts.netloc) not in own_hosts:
+        return to_path
+    return checked_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
 
 
 def expand_splat(to_path: str, splat: str) -> str:

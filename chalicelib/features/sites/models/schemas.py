@@ -113,7 +113,10 @@ class SiteOut(RecordOutput):
         description="When the site was published. Null while it is a draft.", examples=[None]
     )
     host: str = Field(
-        description="The verified custom domain of the platform or, without one, a host of the service.",
+        description=(
+            "The verified custom domain of the platform or, without one, a host of the service. Events and log entries"
+            " contain the host of the service, since they describe the stored site and not its platform's domain."
+        ),
         examples=["engines.sites.atrium.localhost"],
     )
     home_page_id: Uuid | None = Field(description="The page at `/`. Null if there is none.")

@@ -10,6 +10,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.entities import Invitation, address_partition
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import is_inviter_valid
 from chalicelib.features.tenancy.invitations.logic.token_resolution import (
+    ResolvedInvitation,
     deciding_item_keys,
     resolved_invitation_or_none,
 )
@@ -35,6 +36,8 @@ from chalicelib.kernel.storage.table import QueryResult
 
 MAX_ORGANIZATIONS: Final = 25
 MAX_INVITATIONS: Final = 10
+MAX_CHECKED_INVITATIONS: Final = 50
+"""Maximum number of invitations of which it is checked whether they can be accepted."""
 
 _NONE: Final = QueryResult([], None)
 
@@ -42,7 +45,8 @@ _NONE: Final = QueryResult([], None)
 def describe_user(ctx: Context, user: User) -> Me:
     """Return a user with their first organizations and latest invitations.
 
-    It takes two queries in parallel, a read of what they find, and with invitations a read of what decides about them.
+    It takes two queries in parallel, a read of what they find, and with invitations a read of what decides about them:
+    one for each ten, until there are enough that can be accepted.
     """
     claims = read_verified_claims(bearer_credential_or_none(ctx.request) or "")
     memberships, pointers = _query_memberships_and_invitation_pointers(user)
@@ -52,6 +56,7 @@ def describe_user(ctx: Context, user: User) -> Me:
     ]
     membership_keys = [membership_key(key, user.id) for key in organization_keys]
     items = table.get_all([*organization_keys, *membership_keys, *invitation_keys])
+    invitations, has_more = _load_pending_invitations([items[key] for key in invitation_keys if key in items])
     return Me(
         id=user.id,
         id_derivation=IdDerivation(
@@ -79,8 +84,8 @@ def describe_user(ctx: Context, user: User) -> Me:
             for each in _organization_with_role(items[organization], Role(items[member]["role"]))
         ],
         has_more_organizations=memberships.last_evaluated_key is not None,
-        pending_invitations=[*_iter_pending_invitations(items[key] for key in invitation_keys if key in items)],
-        has_more_pending_invitations=pointers.last_evaluated_key is not None,
+        pending_invitations=invitations,
+        has_more_pending_invitations=has_more or pointers.last_evaluated_key is not None,
     )
 
 
@@ -117,7 +122,9 @@ def _query_memberships_and_invitation_pointers(user: User) -> tuple[QueryResult,
         partial(table.query, Member.of_user.partition(user_id=user.id, list_name="active"), limit=MAX_ORGANIZATIONS)
     ]
     if user.email and user.email_verified:
-        queries.append(partial(table.query, address_partition(user.email), limit=MAX_INVITATIONS, newest_first=True))
+        queries.append(
+            partial(table.query, address_partition(user.email), limit=MAX_CHECKED_INVITATIONS, newest_first=True)
+        )
     memberships, *pointers = table.gather(lambda run: run(), queries)
     return memberships, next(iter(pointers), _NONE)
 
@@ -129,26 +136,34 @@ def _organization_with_role(item: Item, role: Role) -> Iterator[OrganizationOfCa
         yield OrganizationOfCaller(id=organization.id, name=organization.name, slug=organization.slug, role=role)
 
 
-def _iter_pending_invitations(items: Iterable[Item]) -> Iterator[InvitationOfCaller]:
-    """Yield the invitations that can be accepted now. Their inviters must still be able to grant the role."""
+def _load_pending_invitations(items: Iterable[Item]) -> tuple[list[InvitationOfCaller], bool]:
+    """Return the first invitations that can be accepted now, and whether there may be more of them.
+
+    Their inviters must still be able to grant the role.
+    """
     pending = [each for each in map(Invitation.from_item, items) if each.status == "pending"]
-    if not pending:
-        return
-    deciding_items = table.get_all(key for each in pending for key in deciding_item_keys(each))
-    for invitation in pending:
-        resolved = resolved_invitation_or_none(invitation, deciding_items)
-        if resolved is None or not is_inviter_valid(invitation, resolved.inviter_memberships):
-            continue
-        place = PlaceOffered.of(resolved.container)
-        yield InvitationOfCaller(
-            id=invitation.id,
-            organization=PlaceOffered.of(resolved.organization),
-            platform=place if invitation.platform_id else None,
-            role=invitation.role,
-            invited_by=invitation.invited_by,
-            inviter_name=resolved.inviter_name,
-            expires_at=invitation.expires_at,
-        )
+    found: list[InvitationOfCaller] = []
+    while pending and len(found) < MAX_INVITATIONS:
+        batch, pending = pending[:MAX_INVITATIONS], pending[MAX_INVITATIONS:]
+        deciding_items = table.get_all(key for each in batch for key in deciding_item_keys(each))
+        for invitation in batch:
+            resolved = resolved_invitation_or_none(invitation, deciding_items)
+            if resolved and is_inviter_valid(invitation, resolved.inviter_memberships):
+                found.append(_describe_invitation(resolved))
+    return found[:MAX_INVITATIONS], bool(pending or found[MAX_INVITATIONS:])
+
+
+def _describe_invitation(resolved: ResolvedInvitation) -> InvitationOfCaller:
+    invitation = resolved.invitation
+    return InvitationOfCaller(
+        id=invitation.id,
+        organization=PlaceOffered.of(resolved.organization),
+        platform=PlaceOffered.of(resolved.container) if invitation.platform_id else None,
+        role=invitation.role,
+        invited_by=invitation.invited_by,
+        inviter_name=resolved.inviter_name,
+        expires_at=invitation.expires_at,
+    )
 
 
 def _timestamp_or_none(seconds: float) -> str | None:

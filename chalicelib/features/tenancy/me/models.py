@@ -107,8 +107,14 @@ class Me(Output):
         description="Whether the user has further organizations. `GET /organizations` lists all.", examples=[False]
     )
     pending_invitations: list[InvitationOfCaller] = Field(
-        description="The latest 10 pending invitations to the user's verified address, without their tokens."
+        description=(
+            "The latest 10 invitations to the user's verified address that can be accepted now, without their tokens."
+        )
     )
     has_more_pending_invitations: bool = Field(
-        description="Whether there may be further invitations to the address.", examples=[False]
+        description=(
+            "Whether there may be further invitations to the address. They are listed once some of these are accepted"
+            " or declined, and the links in their mails work in any case."
+        ),
+        examples=[False],
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 from chalicelib.features.sites.entities.redirects import (
     Redirect,
@@ -12,8 +11,8 @@ from chalicelib.features.sites.entities.redirects import (
     wildcard_to_splat,
 )
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, content_change_write, page_tree_partition
-from chalicelib.features.sites.logic import load_hosts
-from chalicelib.features.sites.models.redirect_targets import checked_target, expand_splat, is_site_path
+from chalicelib.features.sites.logic import load_sites_with_domains
+from chalicelib.features.sites.models.redirect_targets import expand_splat, is_site_path, without_own_host
 from chalicelib.features.sites.models.redirects import RedirectPatch
 from chalicelib.features.sites.models.url_paths import to_comparable_path
 from chalicelib.features.sites.pages.entities.slug_index import SlugIndexWriter
@@ -29,7 +28,6 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.outbound.domain_names import host_name_from_header
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
@@ -60,7 +58,7 @@ def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
         **{**fields, "to_path": target_without_own_host(ctx, site, fields["to_path"])},
     )
     RedirectChainCheck(ctx, redirect).reject_loop_now_and_at_commit()
-    ctx.changes.add_write(content_change_write(site.id, ctx.now))
+    _outdate_sitemap_if_affected(ctx, redirect)
     return ctx.changes.create(redirect)
 
 
@@ -79,7 +77,7 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
     if _routing_values(updated) != _routing_values(stored):
         RedirectChainCheck(ctx, updated, redirect).reject_loop_now_and_at_commit()
-    ctx.changes.add_write(content_change_write(site.id, ctx.now))
+    _outdate_sitemap_if_affected(ctx, stored, updated)
     return updated
 
 
@@ -87,8 +85,17 @@ def remove_redirect(ctx: Context, redirect: ResolvedRedirect) -> None:
     """Delete a redirect. One of a moved page is deleted with the former position of the page."""
     if redirect.origin == "page":
         remove_former_page_position(ctx, redirect)
-    ctx.changes.add_write(content_change_write(redirect.site_id, ctx.now))
+    _outdate_sitemap_if_affected(ctx, redirect)
     ctx.changes.delete(redirect)
+
+
+def _outdate_sitemap_if_affected(ctx: Context, *versions: Redirect) -> None:
+    """Outdate the sitemap if one of the versions of a changed redirect can take precedence over a page.
+
+    Of such a redirect every change counts: a later `updated_at` can give it precedence over the page at its path.
+    """
+    if any(each.enabled and each.origin == "manual" and not each.from_path.endswith(_WILDCARD) for each in versions):
+        ctx.changes.add_write(content_change_write(versions[0].site_id, ctx.now))
 
 
 def _routing_values(redirect: Redirect) -> tuple[object, ...]:
@@ -107,11 +114,11 @@ def remove_former_page_position(ctx: Context, redirect: ResolvedRedirect) -> Res
 
 def target_without_own_host(ctx: Context, site: Site, to_path: str) -> str:
     """Return a target in its stored form: only the path if it is a URL of the site itself, whose host can change."""
-    parts = urlsplit(to_path)
-    if is_site_path(to_path) or host_name_from_header(parts.netloc) not in load_hosts(ctx, site):
+    if is_site_path(to_path):
         return to_path
+    (site_with_domain,) = load_sites_with_domains(ctx, [site])
     try:
-        return checked_target(urlunsplit(("", "", f"/{parts.path.lstrip('/')}", parts.query, parts.fragment)))
+        return without_own_host(to_path, site_with_domain.all_hosts(ctx.now))
     except ValueError as error:
         raise ValidationProblem([FieldError("/toPath", "malformed", str(error))]) from None
 

@@ -1,12 +1,13 @@
 """Resolve hosts to sites. A process caches the results, and each request verifies them with the items that it reads."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.platforms.models.settings import PlatformSettings
 from chalicelib.features.sites.entities.sites import Site, sites_domain
-from chalicelib.features.sites.logic import domain_name_if_verified
+from chalicelib.features.sites.logic import with_domain
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.core.settings import section
@@ -53,14 +54,19 @@ class SiteHost:
             ancestor_cache.store(self._cache_key, ids)
         return ids[Site.parameter]
 
-    def is_host_of_else_evict(self, site: Site, prefetched: dict[ItemKey, Item]) -> bool:
-        """Return whether the host still belongs to the site. `prefetched` contains the item at `reservation_key`."""
-        owner_id = site.platform_id if self.is_of_platform else site.id
+    def verified_site_id_or_evict(self, prefetched: Mapping[ItemKey, Item]) -> str | None:
+        """Return the cached id of the site with this host; None if the host does not belong to that site any more.
+
+        `prefetched` contains the items of the site and at `reservation_key`. An outdated id is evicted from the cache.
+        """
+        site_id = ancestor_cache.cached_ancestor_ids_or_empty(self._cache_key).get(Site.parameter)
+        site_item = prefetched.get(Site.make_item_key(id=site_id), {}) if site_id else {}
+        owner_id = site_item.get("platform_id") if self.is_of_platform else site_id
         guard = prefetched.get(self.reservation_key, {})
-        is_owner = owner_id is not None and guard.get("ref") == owner_id and not table.is_expired(guard)
-        if not is_owner:
-            ancestor_cache.evict(self._cache_key)
-        return is_owner
+        if owner_id is not None and guard.get("ref") == owner_id and not table.is_expired(guard):
+            return site_id
+        ancestor_cache.evict(self._cache_key)
+        return None
 
     @property
     def _cache_key(self) -> ItemKey:
@@ -99,7 +105,7 @@ def load_public_site_or_none(site_id: str, prefetched: dict[ItemKey, Item]) -> S
     if organization_key not in prefetched or Organization.from_item(prefetched[organization_key]).is_deleted:
         return None
     domain_item = prefetched.get(keys[-1]) if site.platform_id else None
-    return site.replace(domain=domain_name_if_verified(CustomDomain.from_item(domain_item) if domain_item else None))
+    return with_domain(site, CustomDomain.from_item(domain_item) if domain_item else None)
 
 
 def _platform_cache_key(site_id: str) -> ItemKey:

@@ -6,7 +6,7 @@ from typing import Final
 from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.entities import Platform
 from chalicelib.features.sites.entities.sites import Site
-from chalicelib.features.sites.logic import domain_name_if_verified
+from chalicelib.features.sites.logic import with_domain
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.logic.menu_entries import MenuEntry, load_public_menu_entries
 from chalicelib.features.sites.pages.entities.pages import RENDER_TASK, Content, Page
@@ -38,15 +38,13 @@ def render_page(
 ) -> RawResponse:
     """Return a revision of a page as HTML, with the response headers of the context. `page` needs no blocks.
 
-    One read loads the stored rendering, the menu and the platform of the site. One or two reads load the paths of the
-    pages in the menu.
+    One read loads the stored rendering, the menu, the platform of the site and, unless `site` has it, its domain. One
+    or two reads load the paths of the pages in the menu.
     """
     platform_id = str(site.platform_id)
-    platform_keys = (
-        [Platform.make_item_key(id=platform_id), CustomDomain.make_item_key(platform_id=platform_id)]
-        if site.platform_id
-        else []
-    )
+    platform_keys = [Platform.make_item_key(id=platform_id)] if site.platform_id else []
+    if site.platform_id and not site.platform_slug:
+        platform_keys.append(CustomDomain.make_item_key(platform_id=platform_id))
     ids = {"page_id": page.id, "id": str(revision_id)}
     records = ctx.load_collections_and_keyed_records(
         keys=[
@@ -57,9 +55,7 @@ def render_page(
     )
     theme = next((platform.theme for platform in records.instances_of(Platform)), None)
     menu = next((load_public_menu_entries(each, ctx.access.prefetched) for each in records.instances_of(Menu)), [])
-    site_with_domain = site.replace(
-        domain=domain_name_if_verified(next(iter(records.instances_of(CustomDomain)), None))
-    )
+    site_with_domain = with_domain(site, next(iter(records.instances_of(CustomDomain)), None))
     seo = page.seo
     view = View(
         lang=site.default_locale,

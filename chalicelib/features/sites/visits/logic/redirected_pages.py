@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chalicelib.features.sites.entities.redirects import redirect_by_path_key
+from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.sites.pages.logic.page_queries import PageLocation
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
     leads_back_to_path,
     redirect_before_page_or_none,
 )
+from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
@@ -17,20 +19,21 @@ MAX_FOLLOWED_REDIRECTS: Final = 200
 """Maximum number of redirects that are followed to find out whether they lead back, and so have no effect."""
 
 
-def load_ids_of_redirected_pages(site_id: str, pages: Sequence[PageLocation]) -> set[str]:
+def load_ids_of_redirected_pages(site: Site, pages: Sequence[PageLocation]) -> set[str]:
     """Return the ids of the pages at whose paths visitors are redirected.
 
     It takes one Query for all redirects if they fit in a megabyte, and else a read for each 100 pages. Redirects at
     these paths are followed. Beyond the maximum, none is assumed to lead back.
     """
+    site_id, own_hosts = site.id, site.all_hosts(now())
     items = _load_redirect_items(site_id, pages)
-    targets = [(page, redirect_before_page_or_none(items.get(_key(site_id, page)), page)) for page in pages]
+    targets = [(page, redirect_before_page_or_none(items.get(_key(site_id, page)), page, own_hosts)) for page in pages]
     redirected = [(page, target) for page, target in targets if target]
     following, others = redirected[:MAX_FOLLOWED_REDIRECTS], redirected[MAX_FOLLOWED_REDIRECTS:]
 
     def leads_elsewhere(page_and_target: tuple[PageLocation, RedirectTarget]) -> bool:
         page, target = page_and_target
-        return not leads_back_to_path(site_id, page.path, target)
+        return not leads_back_to_path(site_id, page.path, target, own_hosts)
 
     has_effect = table.gather(leads_elsewhere, following)
     effective = [page for (page, _), is_effective in zip(following, has_effect, strict=True) if is_effective]

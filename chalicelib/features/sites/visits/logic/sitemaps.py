@@ -105,7 +105,7 @@ def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
         and _comparable_url(position.get("canonical") or site_url + location.path)
         == _comparable_url(site_url + location.path)
     ]
-    redirected_ids = load_ids_of_redirected_pages(site.id, [location for location, _ in indexable_pages])
+    redirected_ids = load_ids_of_redirected_pages(site, [location for location, _ in indexable_pages])
     for location, position in indexable_pages:
         if location.page_id not in redirected_ids:
             yield SitemapEntry(site_url + location.path, position["published_at"])

@@ -26,6 +26,7 @@ from chalicelib.features.sites.visits.logic.host_resolution import (
 from chalicelib.features.sites.visits.logic.robots import ROBOTS_PATH
 from chalicelib.features.sites.visits.logic.sitemaps import SITEMAP_PATH, sitemap_keys
 from chalicelib.features.sites.visits.models import RedirectedOut, ResolveQuery
+from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -72,32 +73,32 @@ def resolve_visit_or_none(
 ) -> Visit | None:
     """Return what a host and path lead to, or None if no public site has the host.
 
-    `prefetched` are at `visit_prefetch_keys`. If the cached site of the host is outdated, everything is read again and
-    replaces them. With `generates_documents`, redirects of the paths of generated documents have no effect.
+    `prefetched` are at `visit_prefetch_keys`; there are none if the host is unknown. If the cached site of the host is
+    outdated, everything is read again and replaces them. With `generates_documents`, redirects of the paths of
+    generated documents have no effect.
     """
     host, path = SiteHost.parse(query.host), to_comparable_path(query.path)
-    site = _load_public_site_of_host_or_none(host, prefetched) if host else None
-    if host and site is None:
+    if host is None or not prefetched:
+        return None
+    site_id = host.verified_site_id_or_evict(prefetched)
+    if site_id is None:
         prefetched.clear()
         prefetched |= table.get_all(_prefetch_keys(host, path, str(query.page or "")))
-        site = _load_public_site_of_host_or_none(host, prefetched)
-    if host is None or site is None:
+        site_id = host.verified_site_id_or_evict(prefetched)
+    site = load_public_site_or_none(site_id, prefetched) if site_id else None
+    if site is None:
         return None
     state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
     site = site.replace(home_page_id=state.get("home") if state.get("home_revision_id") else None)
     resolved = (
-        resolve_to_page_or_redirect(site.id, path, prefetched, to_decoded_clean_path(query.path))
+        resolve_to_page_or_redirect(
+            site.id, path, prefetched, to_decoded_clean_path(query.path), {host.name, *site.all_hosts(now())}
+        )
         if path and not (generates_documents and path in _GENERATED_PATHS)
         else None
     )
     redirect = _redirect_or_none(site, host, query, resolved)
     return Visit(site, resolved if isinstance(resolved, PageLocation) else None, redirect)
-
-
-def _load_public_site_of_host_or_none(host: SiteHost, prefetched: dict[ItemKey, Item]) -> Site | None:
-    site_id = host.load_site_id_or_none()
-    site = load_public_site_or_none(site_id, prefetched) if site_id else None
-    return site if site and host.is_host_of_else_evict(site, prefetched) else None
 
 
 def _redirect_or_none(site: Site, host: SiteHost, query: ResolveQuery, resolved: Resolution) -> RedirectedOut | None:
