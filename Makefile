@@ -180,6 +180,10 @@ edge: .venv/installed ## create or update CloudFront in front of a stage's API, 
 edge-secret: .venv/installed ## print the secret that an edge of your own sends to a stage's API (STAGE=prod)
 	@$(BIN)/python -m infrastructure edge-secret $(STAGED)
 
+.PHONY: audit-records
+audit-records: .venv/installed ## compare all records with the logs (STAGE=prod, default: a local run; RENEW=1 adds missing MACs)
+	@$(BIN)/python -m local audit-records $(if $(STAGE),$(STAGED)) $(if $(RENEW),--renew)
+
 .PHONY: renew-seals
 renew-seals: .venv/installed ## replace the seals of log entries after a rotation of SEAL_KEY (STAGE=prod)
 	@$(BIN)/python -m local renew-seals $(STAGED)

@@ -18,6 +18,10 @@ from infrastructure.names import Stage
 from infrastructure.package import build_package
 
 _UNAUTHENTICATED_ENTRIES_SETTING: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+_UNAUTHENTICATED_RECORDS_SETTING: Final = "UNAUTHENTICATED_RECORDS_UNTIL"
+_RECORD_RENEWAL_DAYS: Final = 30
+"""Time after an upgrade to add MACs to the existing records, by `make audit-records STAGE=… RENEW=1`."""
+
 _SEAL_KEY: Final = "SEAL_KEY"
 _LOG_WRITING_FUNCTIONS: Final = ("api_handler", "jobs", "events")
 """Functions that commit log entries, or create or verify entry MACs."""
@@ -41,6 +45,7 @@ def deploy(name: str) -> None:
     with translate_errors():
         present = _deployed_variables(stage)
     _limit_unauthenticated_entries(stage, present)
+    _limit_unauthenticated_records(stage, present)
     _limit_former_seals(stage, present)
     resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
@@ -94,6 +99,21 @@ def _limit_unauthenticated_entries(stage: Stage, deployed: Sequence[Mapping[str,
     else:
         until = after(now(), seconds=_MAX_FUNCTION_SECONDS if deployed else 0)
     configuration.update_variables(stage.name, {_UNAUTHENTICATED_ENTRIES_SETTING: until})
+
+
+def _limit_unauthenticated_records(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
+    """Accept records without a MAC for 30 days if this deployment replaces functions that store them.
+
+    Functions that are already deployed keep their time. A stage without functions has no such records.
+    """
+    if any(_UNAUTHENTICATED_RECORDS_SETTING not in variables for variables in deployed):
+        until = after(now(), days=_RECORD_RENEWAL_DAYS)
+    else:
+        times = [variables[_UNAUTHENTICATED_RECORDS_SETTING] for variables in deployed]
+        until = configuration.environment_variables(stage.name).get(
+            _UNAUTHENTICATED_RECORDS_SETTING, min(times, default=now())
+        )
+    configuration.update_variables(stage.name, {_UNAUTHENTICATED_RECORDS_SETTING: until})
 
 
 def _limit_former_seals(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:

@@ -25,12 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local", description="The local stage of Atrium.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run everything until Ctrl-C")
-    run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
-    run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
-    run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
-    run.add_argument("--revive", action="store_true", help="restart the processes of requests and queues when they end")
-    run.set_defaults(command=_run)
+    _add_run(commands.add_parser("run", help="run everything until Ctrl-C"))
 
     seed = commands.add_parser("seed", help="add the sample company to a run; existing data stays")
     seed.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
@@ -79,6 +74,11 @@ def _parser() -> argparse.ArgumentParser:
         _add_stage_or_run(renewing)
         renewing.set_defaults(command=command)
 
+    audit = commands.add_parser("audit-records", help="compare the records of all organizations with their logs")
+    _add_stage_or_run(audit)
+    audit.add_argument("--renew", action="store_true", help="first add MACs to records of releases without them")
+    audit.set_defaults(command=_audit_records)
+
     provision = commands.add_parser("provision", help="create table, queues and buckets in a running emulator")
     provision.add_argument(
         "--endpoint", default="http://127.0.0.1:4566", help="URL of the emulator (default: %(default)s)"
@@ -93,6 +93,14 @@ def _parser() -> argparse.ArgumentParser:
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
     routes.set_defaults(command=_routes)
     return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--port", type=_port, default=8000, help="port of the service (default: 8000)")
+    run.add_argument("--fresh", action="store_true", help="delete the stored data of earlier runs on this port")
+    run.add_argument("--seed", action="store_true", help="add the sample company, and receive its webhooks")
+    run.add_argument("--revive", action="store_true", help="restart the processes of requests and queues when they end")
+    run.set_defaults(command=_run)
 
 
 def _add_dns(dns: argparse.ArgumentParser) -> None:
@@ -273,6 +281,12 @@ def _reanchor(chosen: argparse.Namespace) -> int:
     from local.tools.schedule_anchors import ReanchorFailed, schedule_first_anchors
 
     return _run_resumable(chosen, schedule_first_anchors, ReanchorFailed)
+
+
+def _audit_records(chosen: argparse.Namespace) -> int:
+    from local.tools.audit_records import AuditFailed, audit_records
+
+    return _run_resumable(chosen, lambda: audit_records(renews_macs=chosen.renew), AuditFailed)
 
 
 def _run_resumable(chosen: argparse.Namespace, work: Callable[[], None], refused: type[Exception]) -> int:

@@ -28,6 +28,7 @@ FEATURES: Final = (
     "tenancy.me",
     "audit.log",
     "audit.exports",
+    "audit.reconciliations",
     "privacy.erasures",
     "notifications",
     "notifications.webhooks",

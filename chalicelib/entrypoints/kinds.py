@@ -20,6 +20,7 @@ KINDS: dict[str, str] = {
     "organization.invitation_mail": "chalicelib.features.tenancy.invitations.entities:InvitationMail",
     "organization.member": "chalicelib.features.tenancy.entities.memberships:Member",
     "organization.membership_notice": "chalicelib.features.tenancy.members.entities:MembershipNotice",
+    "organization.reconciliation": "chalicelib.features.audit.reconciliations.entities:Reconciliation",
     "organization.webhook": "chalicelib.features.notifications.webhooks.entities:Webhook",
     "organization.webhook.delivery": "chalicelib.features.notifications.webhooks.entities:WebhookDelivery",
     "organization.webhook.disabled_notice": "chalicelib.features.notifications.webhooks.entities:DisabledNotice",

@@ -181,6 +181,18 @@ ROUTES: tuple[tuple[str, str, str, str], ...] = (
     (
         "organizations",
         "POST",
+        "/organizations/{organization_id}/audit-log/reconciliations",
+        "chalicelib.features.audit.reconciliations.operations:start_reconciliation",
+    ),
+    (
+        "organizations",
+        "GET",
+        "/organizations/{organization_id}/audit-log/reconciliations/{reconciliation_id}",
+        "chalicelib.features.audit.reconciliations.operations:get_reconciliation",
+    ),
+    (
+        "organizations",
+        "POST",
         "/organizations/{organization_id}/erasures",
         "chalicelib.features.privacy.erasures.operations:erase_person",
     ),

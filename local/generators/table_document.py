@@ -36,7 +36,8 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.identity import auth, userinfo
 from chalicelib.kernel.permissions.access_epochs import organization_partition
 from chalicelib.kernel.rate_limits import request_quota
-from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey, Quota
+from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, ItemKey
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FORMER_NAME_DAYS, MAX_FORMER_NAMES, Unique

@@ -31,6 +31,7 @@ from infrastructure.account import CommandError, translate_errors
 from infrastructure.configuration import FORMER_SEALS_SETTING
 from infrastructure.names import Stage, primary_stage_name
 from infrastructure.secrets import SECRETS, awaits_data_replacement, read_settings, record_data_replaced
+from local.tools.record_macs import RecordsKeepChanging, renew_record_macs
 from local.tools.verify_logs import iter_log_positions
 
 _CONCURRENT_LOGS: Final = 8
@@ -77,10 +78,13 @@ def renew_entry_macs(stage: str | None) -> None:
                     f"SEAL_KEY: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`."
                 )
             seal_count, failed_count = _renew_all()
+            mac_count, invalid_count = renew_record_macs()
             if not failed_count and deployed_stage:
                 _record_completion(deployed_stage)
-    except (CommandError, Problem, ClientError, BotoCoreError) as error:
+    except (CommandError, Problem, ClientError, BotoCoreError, RecordsKeepChanging) as error:
         raise RenewalFailed(f"{error} {_RESUME_HINT}") from error
+    if mac_count or invalid_count:
+        print(f"{mac_count} MACs of records were replaced. {invalid_count} records have no valid one.")
     print(f"{seal_count} seals were replaced.")
     if failed_count:
         raise RenewalFailed(

@@ -27,6 +27,8 @@ EXTRA_OPERATIONS: Final[Mapping[str, str]] = {
     "unsubscribe": "Lets people who do not want invitations unsubscribe with one click (RFC 8058).",
     "rotate_api_key": "Keeps the old key valid for a while, so that programs run on while their key is replaced.",
     "erase_person": "Implements the right to erasure. The log must stay verifiable.",
+    "start_reconciliation": "Finds records that somebody changed in the table without a log entry.",
+    "get_reconciliation": "Shows the caller who requested a reconciliation what it found.",
     "test_webhook": "Lets the creator of a webhook test it before an event occurs.",
     "rotate_webhook_secret": "Replaces a leaked secret without losing events.",
     "retry_webhook_delivery": "Lets a repaired receiver get an event without waiting for the next attempt.",

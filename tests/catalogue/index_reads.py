@@ -31,6 +31,7 @@ _MOVED_PAGE: Final = DecisionRead(
 _DELETED_PLATFORM: Final = DecisionRead(f"{_LAGGING}::TestContainers::test_no_item_of_a_deleted_platform_remains")
 _DELETED_BRANCH: Final = DecisionRead(f"{_LAGGING}::TestContainers::test_no_item_of_a_deleted_branch_remains")
 _ERASURE: Final = DecisionRead(f"{_LAGGING}::test_an_erasure_covers_records_created_just_before")
+_RECONCILIATION: Final = DecisionRead(f"{_LAGGING}::test_a_reconciliation_has_no_finding")
 _REMOVED_MEMBER: Final = DecisionRead(f"{_LAGGING}::TestMembers::test_a_removed_member_sees_no_platforms")
 _MEMBER_ROLES: Final = DecisionRead(f"{_LAGGING}::test_members_are_listed_with_their_current_role")
 _DEPARTED_MEMBER: Final = DecisionRead(
@@ -68,7 +69,11 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     ),
     "features.platforms.domains.operations.list_domain_inventory by_status": _LIST_FILTER,
     "features.privacy.erasures.logic in_organization": _ERASURE,
-    "features.privacy.erasures.logic.container_scan_ranges sibling_index": _ERASURE,
+    "kernel.storage.record_types.container_content_ranges sibling_index": _ERASURE,
+    "features.audit.reconciliations.logic.log_reader.LogReader.list_newest_about by_target": _RECONCILIATION,
+    "features.audit.reconciliations.logic.log_reader.LogReader.list_of_types_until by_type": _RECONCILIATION,
+    "features.audit.reconciliations.logic.log_reader.LogReader.list_of_types_after by_type": _RECONCILIATION,
+    "features.audit.reconciliations.logic.walk.Walk._check_record_page index": _RECONCILIATION,
     "features.privacy.erasures.tasks._redact_record_page index": _ERASURE,
     "kernel.authorization.descendants._load_membership_rows of_user": DecisionRead(
         f"{_LAGGING}::TestInvitations::test_a_platforms_new_admin_sees_its_invitations"

@@ -68,6 +68,7 @@ class PopulatedOrganization(CreatedOrganization):
     invitation: CreatedInvitation
     erasure_id: str
     export_id: str
+    reconciliation_id: str
     webhook_id: str
     delivery_id: str
     replay_id: str
@@ -113,6 +114,7 @@ class PopulatedOrganization(CreatedOrganization):
             invitation,
             erasure.json["id"],
             create_export(api, created).id,
+            api.post(f"{created.path}/audit-log/reconciliations", caller=owner).expect(202).json["id"],
             webhook.id,
             delivery["id"],
             replay.json["id"],
@@ -174,6 +176,7 @@ class PopulatedOrganization(CreatedOrganization):
             "invitation_id": self.invitation.id,
             "erasure_id": self.erasure_id,
             "export_id": self.export_id,
+            "reconciliation_id": self.reconciliation_id,
             "webhook_id": self.webhook_id,
             "delivery_id": self.delivery_id,
             "replay_id": self.replay_id,

@@ -34,7 +34,7 @@ from tests.harness.parametrize_operations import (
 )
 from tests.harness.platforms import add_platform_member, add_space_member
 
-AREAS: Final = tuple(area.name for area in scope_areas())
+SCOPES_BY_AREA: Final = {area.name: area.scopes for area in scope_areas()}
 ROLES: Final = list(Role)
 GENERAL_SCOPES: Final = ("read", "write", "admin")
 GENERAL_SCOPES_BY_ROLE: Final = {"member": {"read", "write", "admin"}, "editor": {"write", "admin"}, "admin": {"admin"}}
@@ -257,9 +257,10 @@ def scope_allows(operation: Operation, scope: str) -> bool:
 def keys_of_every_kind(tenant: TenantFixture) -> dict[str, callers.Caller]:
     """Return keys of the organization by their single scope or the reason of their rejection, and two of the rivals."""
     keys = {scope: tenant.create_api_key(scope) for scope in GENERAL_SCOPES}
-    for area in AREAS:
-        keys |= {scope: tenant.create_api_key(scope, name="Robot") for scope in (f"{area}:read", f"{area}:write")}
-        keys[f"all but {area}"] = tenant.create_api_key(*(f"{other}:write" for other in AREAS if other != area))
+    for area, scopes in SCOPES_BY_AREA.items():
+        keys |= {scope: tenant.create_api_key(scope, name="Robot") for scope in scopes}
+        others = [of_other[-1] for other, of_other in SCOPES_BY_AREA.items() if other != area]
+        keys[f"all but {area}"] = tenant.create_api_key(*others)
     keys["revoked"], keys["rotated"] = tenant.create_api_key("admin"), tenant.create_api_key("admin")
     keys["expired"] = tenant.create_api_key("admin", expiresAt=after(now(), days=1))
     keys["elsewhere"] = tenant.create_api_key("admin", allowedIps=["198.51.100.0/24"])
@@ -298,7 +299,7 @@ def test_an_api_key_needs_the_scope_of_the_operation_and_is_named_in_the_log(ope
 class TestAnApiKey:
     def test_may_call_what_its_scope_allows(self, operation, tenant, restore_tenant):
         area = get_area(operation)
-        for scope in (*GENERAL_SCOPES, *((f"{area}:read", f"{area}:write", f"all but {area}") if area else ())):
+        for scope in (*GENERAL_SCOPES, *((*SCOPES_BY_AREA[area], f"all but {area}") if area else ())):
             key = restore_tenant(keys_of_every_kind)[scope]
             assert outcome_of_call(operation, tenant, key) == expected_for_scope(operation, tenant, scope), scope
 

@@ -182,13 +182,13 @@ class TestCommand:
             main([*self.arguments(folder), "--public-key", key])
         assert "not 32 bytes in base64" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("option", ["--checkpoint", "--public-key"])
-    def test_a_missing_option_ends_with_2(self, folder, option, capsys):
+    @pytest.mark.parametrize(("option", "error"), [("--checkpoint", "no checkpoint"), ("--public-key", "--public-key")])
+    def test_a_missing_option_ends_with_2(self, folder, option, error, capsys):
         arguments = self.arguments(folder)
         position = arguments.index(option)
         with pytest.raises(SystemExit, match="2"):
             main([*arguments[:position], *arguments[position + 2 :]])
-        assert f"required: {option}" in capsys.readouterr().err
+        assert error in capsys.readouterr().err.partition("error: ")[2]
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,15 @@ def test_a_filtered_async_export_is_proven_by_its_record(verifier):
     assert verifier.run_successfully("--checkpoint", str(folder / "record.json")) == output
     assert f": {record['entryCount']} of " in output
     assert output.endswith(f" {record['entryCount']} unaltered, 0 erased.\n")
+
+
+def test_a_filtered_inline_export_with_evidence_is_proven_alone(verifier):
+    filters = {"type": "organization.member.*", "evidence": "true"}
+    export = verifier.log.get("/export", **filters).text
+    (verifier.folder / "export").write_text(export)
+    assert main([str(verifier.folder / "export"), "--public-key", PUBLIC_KEY]) == 0
+    assert f": {export.count(chr(10)) - 1} of " in verifier.capsys.readouterr().out
+    assert verifier.log.get("/export", format="csv", evidence="true").status == 422
 
 
 def test_only_erased_entries_have_an_erasure_signature_which_csv_does_not_contain(verifier, erased_count):

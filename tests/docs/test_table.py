@@ -45,6 +45,7 @@ def items(api, organization, ada, configure, userinfo_profile, issuer):
     set_domain_state(platform, "verified", next_check_at=now())
     create_site(api, organization, platformId=platform.id)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
+    api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
     email_hashes.reset()
     create_invitation(api, organization, "friend@example.com")
     research_import = {"researcherId": RESEARCHER_ID, "organizationId": organization.id}

@@ -147,6 +147,8 @@ SERVICE_EVENTS: Final = {
     "organization.audit_export.failed": "AuditExport",
     "organization.invitation.expired": "Invitation",
     "organization.purged": "Organization",
+    "organization.reconciliation.completed": "Reconciliation",
+    "organization.reconciliation.failed": "Reconciliation",
     "organization.webhook.delivery_exhausted": "Delivery",
     "organization.webhook.disabled": "Webhook",
     "platform.custom_domain.failed": "CustomDomain",

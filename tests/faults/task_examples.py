@@ -164,6 +164,13 @@ def grow_log(tenant: TenantFixture) -> ItemKey:
     return head_key(tenant.id)
 
 
+def start_reconciliation(tenant: TenantFixture) -> ItemKey:
+    """Request a reconciliation."""
+    path = f"{tenant.organization.path}/audit-log/reconciliations"
+    started = tenant.api.post(path, caller=tenant.people.owner).expect(202)
+    return f"O#{tenant.id}", f"RECONCILIATION#{started.json['id']}"
+
+
 def create_pending_channel_delivery(tenant: TenantFixture) -> ItemKey:
     """Create a delivery to a channel whose first attempt the provider rejected."""
     channel = create_channel(tenant.api, tenant.organization, _CHANNEL_URL, events=["organization.updated"])
@@ -366,6 +373,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "pages.render": TaskExample(remove_stored_rendering, run_schedule=request_page),
     "pages.turn": TaskExample(schedule_page_publication, {"days": 2}),
     "purges.purge": TaskExample(delete_platform),
+    "reconciliations.run": TaskExample(start_reconciliation),
     "replays.run": TaskExample(create_replay),
     "research.work": TaskExample(create_research_job),
     "taxonomy.remove": TaskExample(delete_taxonomy_subtree),

@@ -21,9 +21,10 @@ from tests.harness.api import Json
 from tests.harness.audit_logs import expected_changes
 from tests.harness.clock import Clock
 from tests.harness.faults import run_before_call
+from tests.harness.reconciliations import find_disagreements
 
 DELAYED_TASKS: Final = sorted(name for name, example in EXAMPLES.items() if example.due_after)
-TASKS_WITH_MANY_CALLS: Final = ("erasures.run", "organizations.purge")
+TASKS_WITH_MANY_CALLS: Final = ("erasures.run", "organizations.purge", "reconciliations.run")
 for_each_task = pytest.mark.parametrize("name", task_examples.list_task_names())
 
 _expected_summaries: dict[str, TableSummary] = {}
@@ -71,6 +72,11 @@ class TestTask:
             items = run_until_done(tenant, clock, EXAMPLES[name].run_schedule, expected_summary)
             assert summarize(items) == expected_summary
         log_proof.assert_logs_are_proven()
+
+    def test_the_log_explains_what_it_stores(self, name, record, tenant, clock):
+        before = find_disagreements(tenant.id)
+        run_task(name, record, tenant, clock)
+        assert [each for each in find_disagreements(tenant.id) if each not in before] == []
 
     def test_emits_its_declared_events_as_documented(self, name, record, tenant, clock):
         run_task(name, record, tenant, clock)

@@ -66,7 +66,7 @@ _full_cache: Final[list[memory.DatasetCache]] = []
 def load_full_dataset() -> None:
     """Load the complete reference data into the cache of the process, from the table only at the first call."""
     if not _full_cache:
-        assert [outcome.state for outcome in apply_migrations_yielding_outcomes()] == ["applied"]
+        assert {outcome.state for outcome in apply_migrations_yielding_outcomes()} == {"applied"}
         _full_cache.append(memory.load_current_dataset_cache())
         for name in DATASET_NAMES:
             memory.load_current_dataset_cache().get_or_load_set(name)

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.http.models import RecordOutput
-from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import KINDS, Collection, Entity, Item, ScheduledTask
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work.outbox import commit

@@ -23,6 +23,7 @@ BOOTSTRAP = (
     *("--set", "AUTH_OPERATOR_GROUP=staff", "--set", "AUTH_CLAIM_EMAIL=https://x.example/email,email"),
 )
 ENTRIES_UNTIL = "UNAUTHENTICATED_ENTRIES_UNTIL"
+RECORDS_UNTIL = "UNAUTHENTICATED_RECORDS_UNTIL"
 SEALS_UNTIL = "SIGNING_KEY_SEALS_UNTIL"
 
 pytestmark = pytest.mark.xdist_group("deploy")
@@ -120,7 +121,7 @@ def test_bootstrap_can_be_repeated_without_options_or_in_a_fresh_checkout(bootst
     assert configuration_files() == before
     other = Account(copy_project(tmp_path), bootstrapped.endpoint)
     other.run_checked(*BOOTSTRAP)
-    changing = ("PUBLIC_URL", ENTRIES_UNTIL, SEALS_UNTIL)
+    changing = ("PUBLIC_URL", ENTRIES_UNTIL, RECORDS_UNTIL, SEALS_UNTIL)
     first, second = ({k: v for k, v in a.variables().items() if k not in changing} for a in (bootstrapped, other))
     assert first == second
 
@@ -161,8 +162,8 @@ def test_a_deployment_follows_the_configuration(deployed):
         assert function["Environment"]["Variables"] == stage["environment_variables"]
         concurrency = deployed.client("lambda").get_function_concurrency(FunctionName=PROD.function_name(name))
         assert concurrency["ReservedConcurrentExecutions"] == stage["lambda_functions"][name]["reserved_concurrency"]
-    # The first deployment has no entries without a MAC, and no seals of the signing key.
-    assert deployed.variables()[ENTRIES_UNTIL] <= now()
+    # The first deployment has no entries or records without a MAC, and no seals of the signing key.
+    assert max(deployed.variables()[name] for name in (ENTRIES_UNTIL, RECORDS_UNTIL)) <= now()
     assert SEALS_UNTIL not in deployed.variables()
 
 
@@ -218,13 +219,17 @@ def test_former_entries_and_seals_are_valid_until_15_minutes_after_their_functio
     assert deployed.variables() == variables | {SEALS_UNTIL: seals_until}
     assert seals_until > start  # Otherwise `verify` would report entries as altered until the deployment.
 
-    without = {name: {k: v for k, v in variables.items() if k != name} for name in (ENTRIES_UNTIL, "SEAL_KEY")}
+    seconds = {ENTRIES_UNTIL: 900, SEALS_UNTIL: 900, RECORDS_UNTIL: 30 * 86_400}
+    without = {
+        name: {k: v for k, v in variables.items() if k not in (name, RECORDS_UNTIL)}
+        for name in (ENTRIES_UNTIL, "SEAL_KEY")
+    }
     deployed.set_function_variables("jobs", without[ENTRIES_UNTIL])
     deployed.set_function_variables("api_handler", without["SEAL_KEY"])
     deployed.deploy()
-    introduced = {name: deployed.variables()[name] for name in (ENTRIES_UNTIL, SEALS_UNTIL)}
-    for until in introduced.values():
-        assert after(start, seconds=900) <= until <= after(now(), seconds=900)
+    introduced = {name: deployed.variables()[name] for name in seconds}
+    for name, until in introduced.items():
+        assert after(start, seconds=seconds[name]) <= until <= after(now(), seconds=seconds[name])
 
     before = deployed.deployed_resources()
     assert "No migrations are pending." in deployed.deploy()

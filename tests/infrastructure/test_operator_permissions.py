@@ -8,6 +8,7 @@ import pytest
 from botocore.client import BaseClient
 
 from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues
@@ -18,7 +19,7 @@ from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, publi
 from local.__main__ import main as local
 from local.paths import ROOT
 from local.tools import redrive as redriving
-from tests.harness import webhooks
+from tests.harness import memory_aws, webhooks
 from tests.harness.anchors import run_anchoring
 from tests.harness.aws_calls import allow_scans
 from tests.harness.channels import create_channel
@@ -161,6 +162,20 @@ def test_renewing_entry_macs_uses_the_documented_actions(used_actions, configure
     apply_secrets(configure)
     assert run_local(used_actions, "renew-seals") == documented_actions("renew-seals")
     assert rotate(used_actions, "seal-key", "finish") == documented_actions("rotate … finish")
+
+
+@pytest.mark.usefixtures("organization_with_data")
+def test_auditing_records_uses_the_documented_actions(used_actions, configure):
+    documented = documented_actions("audit-records")
+    reset_key_cache()
+    assert run_local(used_actions, "audit-records") == documented
+    for item in memory_aws.all_items():
+        memory_aws.put_item({name: value for name, value in item.items() if name != "record_mac"})
+    configure(unauthenticated_records_until=after(now(), seconds=60))
+    reset_key_cache()
+    assert run_local(used_actions, "audit-records", "--renew") == documented | documented_actions(
+        "audit-records --renew"
+    )
 
 
 @pytest.mark.usefixtures("organization_with_data")

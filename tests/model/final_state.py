@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.catalogue import log_proof
 from tests.harness.api import Json
+from tests.harness.reconciliations import find_disagreements
 from tests.model.action_groups.faults import apply_elapsed_time, run_until_idle
 from tests.model.action_groups.organizations import restore
 from tests.model.action_groups.pages import visit
@@ -51,6 +52,8 @@ def check_final_state(run: ModelRun) -> None:
         _check_records_and_lists(run, organization)
         _check_trees(run, organization)
         entries = _check_log(run, organization)
+        found = find_disagreements(organization.id)
+        assert found == [], found
         _check_deliveries(run, organization, entries)
     # No event of an organization may arrive at the subscribers of another.
     subscribers = run.model.list_all("webhook") + run.model.list_all("channel")

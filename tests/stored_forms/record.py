@@ -46,6 +46,7 @@ class Recorder:
     tenant: TenantFixture
     initial_state: State
     prepared: dict[str, Difference] = field(default_factory=dict)
+    crowds: dict[str, State] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
 
     def record(self) -> Recording:
@@ -87,11 +88,13 @@ class Recorder:
     def _record_pages(self, operation: Operation) -> None:
         """Record two consecutive pages of a list."""
         name, crowd = operation.id, f"crowd of {get_feature(operation)}"
-        with open_stage(self.api, self.workers, self.people, crowd, _PREPARED_AT):
-            self.initial_state.restore()
-            add_feature_neighbours(get_feature(operation), self.tenant, _NEIGHBOUR_COUNT)
-            state_with_neighbours = State.capture()
-        self.prepared[crowd] = self.initial_state.difference_to(state_with_neighbours)
+        if crowd not in self.crowds:  # Another call would create neighbours with other ids.
+            with open_stage(self.api, self.workers, self.people, crowd, _PREPARED_AT):
+                self.initial_state.restore()
+                add_feature_neighbours(get_feature(operation), self.tenant, _NEIGHBOUR_COUNT)
+                self.crowds[crowd] = State.capture()
+            self.prepared[crowd] = self.initial_state.difference_to(self.crowds[crowd])
+        state_with_neighbours = self.crowds[crowd]
         trigger, state, before = self._build_request(operation, state_with_neighbours, [crowd], limit=1)
         page, _ = self._record_case(f"{name}:page", name, state, before, trigger, _RUN_AT)
         cursor = json.loads(page.body or "")["nextCursor"]

@@ -6,6 +6,7 @@ from typing import Any, Final, Self
 from chalicelib.features.leads.models import LeadOut, LeadStatusCode, PublicLeadOut
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 from chalicelib.kernel.storage.unique_values import Unique
 
 StoredSubmission = dict[str, Any]
@@ -21,6 +22,7 @@ class Lead(Entity):
     """
 
     kind, parameter = "lead", "lead_id"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
     pk, sk = "L#{id}", "{id}"
     all_leads = Collection("L#{shard}", "{id}", index="index1", newest_first=True, shards=_SHARDS)
     by_status = Facet("L#S#{status}", "facet1", newest_first=True)
@@ -102,6 +104,7 @@ class LeadSubmission(Entity):
     """
 
     kind, parameter = "lead.submission", "lead_id"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
     pk, sk = "L#{id}", "S#"
     version_fields = ("lead_id",)
     computed_fields = frozenset({"loaded_lead"})

@@ -10,6 +10,7 @@ from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work.jobs import Job
@@ -65,6 +66,8 @@ class Delivery(Entity):
     """
 
     gives_access = True
+    log_rules = LogRules(exemption="It follows from the log and from its subscriber, and is removed after 90 days.")
+    mac_exemption = "The functions that send it cannot use the key."
     subscriber_field: ClassVar[str]
     """The name of the field with the subscriber's id."""
 

@@ -10,6 +10,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, Entity
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.schema_versions import Upcasters
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
@@ -41,6 +42,12 @@ class Platform(Container):
     """A platform of an organization. `theme`, `navigation` and `home` are stored as the caller sent them."""
 
     kind, parameter, parent_type, scope_area = "platform", "platform_id", Organization, "platforms"
+    log_rules = LogRules(
+        ended_by=("platform.deleted",),
+        changed_by=entries_about_others(
+            "platform.modules.updated", "platform.project_blocks.updated", "taxonomy.system_tags.created"
+        ),
+    )
     pk, sk = "P#{id}", "#"
     sibling_index = Collection("O#{organization_id}#P", "{id}", index="index1")
     by_status = Collection("O#{organization_id}#P#{status}", "{id}", index="index2")

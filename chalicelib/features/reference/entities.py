@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from chalicelib.features.reference.models.dataset_file import Dataset
 from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 
 
 def version_day_start_timestamp(version: str) -> str:
@@ -15,6 +16,7 @@ class ReferenceData(Entity):
     """The current version of the reference data. `sets` maps the name of each set of records to its number of parts."""
 
     kind, pk, sk = "reference_data", "DATA", "#"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
 
     sources: list[Any]
     years: list[int]
@@ -44,6 +46,7 @@ class ReferencePart(Entity):
     """A part of a set of reference data, in a partition of its own so that parts are read in parallel."""
 
     kind, pk, sk = "reference_data.part", "DATA#{id}", "#"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
 
     content: bytes
 

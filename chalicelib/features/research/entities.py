@@ -14,6 +14,7 @@ from chalicelib.features.research.models.schemas import (
     WorkOut,
 )
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
@@ -39,10 +40,14 @@ EDITION_COUNTS_PARTITION: Final = "RL#{library_id}#V"
 """Partition of the items that count the outputs of each edition."""
 
 
+COPIES_OF_SOURCES: Final = LogRules(exemption="Imports write it without entries, from public data of research sources.")
+
+
 class Artefact(Entity):
     """A source's record of a work, as it was fetched. It is stale until its output contains it in this state."""
 
     kind, parameter = "research-artefact", "artefact_id"
+    log_rules, mac_exemption = COPIES_OF_SOURCES, COPIES_OF_SOURCES.exemption
     pk, sk = "RA#{id}", "{id}"
     in_library = Collection(f"{_LIBRARY_PARTITION}#A", "{id}", index="index1")
     by_source = Collection(f"{_LIBRARY_PARTITION}#A#S#{{source}}", "{id}", index="index2")
@@ -98,6 +103,7 @@ class ResearchOutput(Entity):
     """
 
     kind, parameter = "research-output", "output_id"
+    log_rules, mac_exemption = COPIES_OF_SOURCES, COPIES_OF_SOURCES.exemption
     pk, sk = "RO#{id}", "{id}"
     in_library = Collection(f"{_LIBRARY_PARTITION}#O#{{list_name}}", "{id}", index="index1")
     by_venue = Facet(f"{_LIBRARY_PARTITION}#O#V#{{venue_id}}", "facet1")

@@ -27,6 +27,7 @@ from chalicelib.kernel.storage.entity import (
     organization_id_from_log,
     schedule_attributes,
 )
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.writes import Write, put_if_absent_write
 
 APPEND_TASK: Final = "ledger.wake"
@@ -59,7 +60,8 @@ class EntryItem(Entity):
     actor, target or seal; `erased` is the service's signature of what remains.
     """
 
-    kind = "entry"
+    kind, log_rules = "entry", LogRules(exemption="It is an entry of the log itself.")
+    mac_exemption = "Entries have MACs of their own."
     pk, sk = "A#{log_id}", "{id}"
     by_target = Facet("A#{log_id}#T#{target}", "facet1")
     by_actor = Facet("A#{log_id}#A#{actor}", "facet2")
@@ -119,7 +121,7 @@ class Event:
                 "target": self.target,
                 "context": self.context,
                 "changes": self.changes,
-                "data": self.data and {name: _value_or_digest_if_long(value) for name, value in self.data.items()},
+                "data": self.data and {name: value_or_digest_if_long(value) for name, value in self.data.items()},
             }
         )
 
@@ -159,8 +161,8 @@ def list_field_changes(
     return [
         {
             "field": name,
-            "from": _value_or_digest_if_long(before.get(name)),
-            "to": _value_or_digest_if_long(after.get(name)),
+            "from": value_or_digest_if_long(before.get(name)),
+            "to": value_or_digest_if_long(after.get(name)),
         }
         for name in {**after, **before}
         if name not in untracked_fields and not json_equal(before.get(name), after.get(name))
@@ -185,7 +187,8 @@ def _with_unsafe_integers_as_doubles(value: Any) -> Any:
     return value
 
 
-def _value_or_digest_if_long(value: Any) -> Any:
+def value_or_digest_if_long(value: Any) -> Any:
+    """Return a public value as entries contain it: a long one as its digest and size."""
     if value is None or isinstance(value, bool | int | float):
         return value
     data = canonical_json(value)

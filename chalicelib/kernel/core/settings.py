@@ -201,6 +201,13 @@ class Settings(SettingsSection):
             " commit them during an upgrade. Empty: never."
         ),
     )
+    unauthenticated_records_until: str = Field(
+        "",
+        description=(
+            "Time (RFC 3339) until which stored records need no valid MAC, because releases before record MACs wrote"
+            " them. Run `make audit-records` with `RENEW=1` before that time. Empty: never."
+        ),
+    )
     data_key: str = Field(..., description="AES-256 key that encrypts stored secrets.")
     token_key: str = Field(..., description="Key that authenticates cursors and signed tokens.")
 
@@ -257,7 +264,7 @@ class Settings(SettingsSection):
             raise ValueError("must be as many as AUDIT_SIGNING_KEY lists, in their order")
         return ",".join(keys)
 
-    @field_validator("signing_key_seals_until", "unauthenticated_entries_until")
+    @field_validator("signing_key_seals_until", "unauthenticated_entries_until", "unauthenticated_records_until")
     @classmethod
     def _normalize_timestamp(cls, value: str) -> str:
         return timestamp(timestamp_ms(value)) if value else ""

@@ -13,16 +13,17 @@ and the record is not in that index. The letter at the start of each key identif
 `docs/reference/table.md`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 from zlib import crc32
 
-from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
 from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
@@ -88,30 +89,6 @@ class Facet:
 
 
 @dataclass(frozen=True)
-class Quota:
-    """The maximum number of records that may exist in `partition`.
-
-    `limit`: the number, or the name of the setting with it. `counts`: whether a record counts towards the quota.
-    `advice`: what a caller can do to make room.
-    """
-
-    name: str
-    partition: str
-    limit: int | str
-    counts: Callable[[Any], bool]
-    advice: str = "Remove one first."
-
-    @property
-    def maximum(self) -> int:
-        """Maximum number of records."""
-        return self.limit if isinstance(self.limit, int) else int(getattr(settings(), self.limit))
-
-    def counter_partition_key(self, record: "Entity") -> str:
-        """Return the partition key in which a record is counted: `partition` with the record's values."""
-        return self.partition.format_map({name: getattr(record, name) for name in fields_of(self.partition)})
-
-
-@dataclass(frozen=True)
 class ScheduledTask:
     """A task that the scheduler starts for a record at a timestamp."""
 
@@ -152,16 +129,25 @@ class Entity:
     """Whether creating or changing such a record revokes the access of several principals."""
     gives_access: ClassVar[bool] = False
     """Whether creating such a record grants access, or sends data to somebody, beyond the current request."""
+    log_rules: ClassVar[LogRules] = LogRules()
+    """Which entries of the audit log explain the records."""
+    mac_exemption: ClassVar[str] = ""
+    """Why records have no MAC (`kernel/transactions/record_macs.py`); empty if they have one."""
+    unauthenticated_fields: ClassVar[Mapping[str, str]] = {}
+    """Fields that the MAC does not cover, with the reason. Subclasses inherit the entries."""
     schema_version: ClassVar[int] = 1
     """Version of the fields' schema, stored if above 1. `upcasters` migrate from each version to the next."""
     upcasters: ClassVar[schema_versions.Upcasters] = {}
     legacy_item: ClassVar[Item | None] = None
     """The item that the record was read from, if its schema version is older than `schema_version`."""
+    foreign_attributes: ClassVar[Item] = {}
+    """Attributes of the item that the record was read from, which only a newer release knows."""
 
     id: str
     created_at: str
     updated_at: str
     version: int = 1
+    record_mac: bytes | None = field(default=None, compare=False, repr=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Make the subclass a dataclass and collect its declarations."""
@@ -171,9 +157,9 @@ class Entity:
         cls.collections = {n: c for n, c in declared.items() if isinstance(c, Collection)}
         cls.facets = {n: f for n, f in declared.items() if isinstance(f, Facet)}
         cls.uniques = {n: u for n, u in declared.items() if isinstance(u, Unique)}
-        inherited = [vars(base).get("attribute_names", {}) for base in reversed(cls.__mro__)]
-        cls.attribute_names = {field_name: name for names in inherited for field_name, name in names.items()}
-        cls._stored_fields = tuple(f.name for f in fields(cls) if f.name not in cls.computed_fields)
+        cls.attribute_names = _merge_declarations(cls, "attribute_names")
+        cls.unauthenticated_fields = _merge_declarations(cls, "unauthenticated_fields")
+        cls.stored_fields = tuple(f.name for f in fields(cls) if f.name not in cls.computed_fields)
         schema_versions.require_complete_upcasters(cls.__name__, cls.schema_version, cls.upcasters)
         if "kind" in vars(cls):
             KINDS[cls.kind] = cls
@@ -181,7 +167,7 @@ class Entity:
     collections: ClassVar[Mapping[str, Collection]] = {}
     facets: ClassVar[Mapping[str, Facet]] = {}
     uniques: ClassVar[Mapping[str, Unique]] = {}
-    _stored_fields: ClassVar[tuple[str, ...]] = ()
+    stored_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def stored_name(cls, field_name: str) -> str:
@@ -191,13 +177,19 @@ class Entity:
     @property
     def domain_fields(self) -> dict[str, Any]:
         """Stored fields of the record, without those that every record has."""
-        return {name: getattr(self, name) for name in self._stored_fields if name not in RECORD_FIELDS}
+        return {name: getattr(self, name) for name in self.stored_fields if name not in (*RECORD_FIELDS, "record_mac")}
+
+    @classmethod
+    def authenticated_fields(cls) -> list[str]:
+        """Return the stored fields that the record's MAC covers, without those that every record has."""
+        exempt = {*cls.stored_fields} if cls.mac_exemption else {*cls.unauthenticated_fields}
+        return [name for name in cls.stored_fields if name not in {*exempt, *RECORD_FIELDS, "record_mac"}]
 
     @classmethod
     def listed_attributes(cls) -> tuple[str, ...]:
         """Return the attributes that a list reads of each item. They suffice for `from_item`."""
         return (
-            *(cls.stored_name(name) for name in cls._stored_fields if name not in cls.fields_omitted_from_lists),
+            *(cls.stored_name(name) for name in cls.stored_fields if name not in cls.fields_omitted_from_lists),
             "pk",
             "sk",
             "kind",
@@ -255,7 +247,7 @@ class Entity:
 
     def item(self) -> Item:
         """Return the record as it is stored, with its index keys and without fields that are None."""
-        values: Item = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
+        values: Item = {name: value for name in self.stored_fields if (value := getattr(self, name)) is not None}
         json_fields = self.json_fields & values.keys()
         values |= {name: json_documents.to_json_or_compressed(values[name]) for name in json_fields}
         stored = {self.stored_name(name): value for name, value in values.items()}
@@ -290,11 +282,11 @@ class Entity:
 
     @classmethod
     def _from_current_item(cls, item: Item) -> Self:
-        attributes = {name: cls.stored_name(name) for name in cls._stored_fields}
+        attributes = {name: cls.stored_name(name) for name in cls.stored_fields}
         values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
         json_fields = cls.json_fields & values.keys()
         values |= {name: json_documents.from_json_or_compressed(values[name]) for name in json_fields}
-        return cls(**values)
+        return schema_versions.attach_foreign_attributes_if_any(cls(**values), item, attributes.values())
 
     @property
     def owned_item_attribute_values(self) -> Item:
@@ -320,6 +312,11 @@ class Entity:
     def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if it counts as missing. It can add to `prefetched`."""
         return self
+
+
+def _merge_declarations(cls: type, name: str) -> dict[str, str]:
+    """Return the entries of a mapping that a class and its base classes declare."""
+    return {key: value for base in reversed(cls.__mro__) for key, value in vars(base).get(name, {}).items()}
 
 
 class Container(Entity):

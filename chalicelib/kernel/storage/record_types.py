@@ -7,7 +7,7 @@ change a webhook. These functions import the class, so that no request depends o
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.storage.entity import KINDS, Container, Entity, Item
 
@@ -60,6 +60,22 @@ def all_record_types() -> list[type[Entity]]:
 def child_container_types(container_type: type[Container]) -> list[type[Container]]:
     """Return the types of the containers in a container of this type."""
     return [kind for kind in all_record_types() if issubclass(kind, Container) and kind.parent_type is container_type]
+
+
+def container_content_ranges(container_type: type[Container], container_id: str) -> list[dict[str, Any]]:
+    """Return the partitions with everything in a container, as `pk` and, for a partition of an index, `index`.
+
+    They are its own partitions, then the indexes of its child containers.
+    """
+    own = (container_type.pk, *container_type.extra_partitions)
+    siblings = [child_type.sibling_index for child_type in child_container_types(container_type)]
+    return [
+        *({"pk": template.format(id=container_id)} for template in own),
+        *(
+            {"pk": each.pk.format_map({container_type.parameter: container_id}), "index": each.index}
+            for each in siblings
+        ),
+    ]
 
 
 def record_from_item(item: Item) -> Entity:

@@ -1,7 +1,8 @@
 """Counters of quotas, updated in the transaction that changes the number of records."""
 
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage.entity import Entity, Quota
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 Counts = dict[tuple[Quota, str], int]

@@ -1,11 +1,15 @@
 """Writes of existing records: only changed attributes, on condition that the record is unchanged."""
 
-from collections.abc import Container
-from typing import Any, Literal
+from collections.abc import Container, Mapping
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 from chalicelib.kernel.core.json_equality import json_equal
+from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
+
+NO_VALUES: Final[Mapping[str, Any]] = {}
 
 
 def update_if_unchanged_write(before: Entity, after: Entity, unchecked_version_fields: Container[str]) -> Write:
@@ -16,7 +20,9 @@ def update_if_unchanged_write(before: Entity, after: Entity, unchecked_version_f
     old, new = before.owned_item_attribute_values, after.item()
     changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     removed = [name for name in old if name not in new]
-    condition, old_values = _unchanged_condition_and_values(before, unchecked_version_fields)
+    # A new MAC covers all fields as they were read, so none of them may have changed since.
+    mac_guard = {"record_mac": before.record_mac} if after.record_mac != before.record_mac else {}
+    condition, old_values = _unchanged_condition_and_values(before, unchecked_version_fields, mac_guard)
     return ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values)
 
 
@@ -41,9 +47,9 @@ def _version_attribute_values(record: Entity, unchecked_version_fields: Containe
 
 
 def _unchanged_condition_and_values(
-    record: Entity, unchecked_version_fields: Container[str] = ()
+    record: Entity, unchecked_version_fields: Container[str] = (), further_values: Mapping[str, Any] = NO_VALUES
 ) -> tuple[str, dict[str, Any]]:
-    old_values = _version_attribute_values(record, unchecked_version_fields)
+    old_values = {**_version_attribute_values(record, unchecked_version_fields), **further_values}
     terms = [
         f"attribute_not_exists(#{name})" if value is None else f"#{name} = :was_{name}"
         for name, value in old_values.items()
@@ -57,3 +63,23 @@ def derived_item_writes(before: Entity | None, after: Entity | None) -> list[Wri
     new = {(item["pk"], item["sk"]): item for item in after.derived_items} if after else {}
     puts = [Write("Put", key, item=item) for key, item in new.items() if old.get(key) != item]
     return puts + [Write("Delete", key) for key in old if key not in new]
+
+
+def merge_delete_put_pairs(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
+    """Merge the deletion of an item by one record and its creation by another.
+
+    A transaction can write an item only once.
+    """
+    deleted = {write.key: write for write, _ in writes if write.kind == "Delete"}
+    transferred = {write.key for write, _ in writes if write.kind == "Put" and write.key in deleted}
+    if not transferred:
+        return writes
+    remaining = [
+        (write, problem) for write, problem in writes if write.kind != "Delete" or write.key not in transferred
+    ]
+    return [
+        (replace(deleted[write.key], kind="Put", item=write.item), problem)
+        if write.kind == "Put" and write.key in transferred
+        else (write, problem)
+        for write, problem in remaining
+    ]

@@ -86,6 +86,12 @@ def problem_naming_existing_record(problem: Problem | None, existing_item: Item 
     return problem
 
 
+def reserved_guards(record: Entity, timestamp: str) -> dict[ItemKey, Item]:
+    """Return the attributes that the items which reserve a record's unique values must have, by their keys."""
+    reserved = [unique for unique in record.uniques.values() if _reserves_value_at(unique, record, timestamp)]
+    return {guard_key(unique, record): {"ref": getattr(record, unique.ref_field)} for unique in reserved}
+
+
 def unexpired_reservation_record_id(guard_item: Item | None) -> str | None:
     """Return the id of the record that reserves a value, currently or formerly; None if the reservation has expired."""
     return None if guard_item is None or table.is_expired(guard_item) else str(guard_item["ref"])

@@ -19,9 +19,11 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
 from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_change, counter_write_with_problem
+from chalicelib.kernel.transactions.record_macs import with_current_mac
 from chalicelib.kernel.transactions.record_writes import (
     delete_or_check_if_unchanged_write,
     derived_item_writes,
+    merge_delete_put_pairs,
     update_if_unchanged_write,
 )
 
@@ -232,7 +234,7 @@ class UnitOfWork:
     @property
     def write_count_without_pipeline_writes(self) -> int:
         """Return the number of writes, without the log entry and the other writes of the pipeline."""
-        return len(self._writes_with_problems_except_extra()) + len(self._extra_writes)
+        return len(self._writes_with_problems_except_extra(has_entry=None)) + len(self._extra_writes)
 
     @property
     def event_subject_before_and_after(self) -> tuple[Entity | None, Entity | None]:
@@ -244,6 +246,13 @@ class UnitOfWork:
         change = self._records[self._event_subject]
         before = None if change.replaces_expired else change.before
         return self._diff_base or before, change.after
+
+    def undeclared_kinds_changed_with_event(self, event: str) -> set[str]:
+        """Return the kinds of other records that change with the event, although their rules do not declare it."""
+        subject = None if self._record_sets else self._event_subject
+        others = [change for key, change in self._records.items() if key != subject]
+        records = [record for c in others if _has_new_version(c) and (record := c.after or c.before)]
+        return {each.kind for each in records if not each.log_rules.may_change_with(event)}
 
     @property
     def latest_change_at(self) -> str:
@@ -284,7 +293,7 @@ class UnitOfWork:
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
         """
         planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
-        planned += [*self._writes_with_problems_except_extra(), *self._extra_writes]
+        planned += [*self._writes_with_problems_except_extra(has_entry=event is not None), *self._extra_writes]
         entry = event.outbox_writes(self._chains_or_raise) if event else []
         planned += [(write, None) for write in entry]
         try:
@@ -327,12 +336,14 @@ class UnitOfWork:
             *([failed[chain_write_position]] if chain_write_position in failed else [])
         )
 
-    def _writes_with_problems_except_extra(self) -> list[tuple[Write, Problem | None]]:
+    def _writes_with_problems_except_extra(self, *, has_entry: bool | None) -> list[tuple[Write, Problem | None]]:
+        # Without `has_entry` the writes are only counted, and need no MACs.
         writes: list[tuple[Write, Problem | None]] = []
         counts: Counts = {}
-        for change in self._records.values():
-            if change.before is change.after:
+        for declared in self._records.values():
+            if declared.before is declared.after:
                 continue
+            change = declared if has_entry is None else _with_record_mac(declared, has_entry=has_entry)
             writes.append((_to_record_write(change), change.on_conflict))
             writes += unique_items.unique_item_writes_with_problems(change.before, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
@@ -347,7 +358,7 @@ class UnitOfWork:
             (write, None)
             for write in access_epochs.epoch_check_and_renewal_writes(self._epochs, self.epoch_subjects_losing_access)
         ]
-        return _with_merged_delete_put_pairs(writes)
+        return merge_delete_put_pairs(writes)
 
     def _is_record_unwritten(self, key: ItemKey) -> bool:
         change = self._records.get(key)
@@ -365,6 +376,17 @@ def _has_existing_item(cancelled: TransactionCancelled, position: int) -> bool:
     return cancelled.failed_items.get(position) is not None
 
 
+def _has_new_version(change: _PendingWrite) -> bool:
+    return change.before is None or change.after is None or change.before.version != change.after.version
+
+
+def _with_record_mac(change: _PendingWrite, *, has_entry: bool) -> _PendingWrite:
+    if change.after is None:
+        return change
+    before = None if change.replaces_expired else change.before
+    return replace(change, after=with_current_mac(before, change.after, has_entry=has_entry))
+
+
 def _to_record_write(change: _PendingWrite) -> Write:
     before, after = change.before, change.after
     if before is None and after is not None:
@@ -377,23 +399,3 @@ def _to_record_write(change: _PendingWrite) -> Write:
         return delete_or_check_if_unchanged_write("Delete", before)
     assert before is not None and after is not None  # noqa: S101, PT018 - `_writes_with_problems_except_extra` omits unchanged records
     return update_if_unchanged_write(before, after, change.unchecked_version_fields)
-
-
-def _with_merged_delete_put_pairs(writes: list[tuple[Write, Problem | None]]) -> list[tuple[Write, Problem | None]]:
-    """Merge the deletion of an item by one record and its creation by another.
-
-    A transaction can write an item only once.
-    """
-    deleted = {write.key: write for write, _ in writes if write.kind == "Delete"}
-    transferred = {write.key for write, _ in writes if write.kind == "Put" and write.key in deleted}
-    if not transferred:
-        return writes
-    remaining = [
-        (write, problem) for write, problem in writes if write.kind != "Delete" or write.key not in transferred
-    ]
-    return [
-        (replace(deleted[write.key], kind="Put", item=write.item), problem)
-        if write.kind == "Put" and write.key in transferred
-        else (write, problem)
-        for write, problem in remaining
-    ]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, TypeVar
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
+from chalicelib.kernel.storage.log_rules import EXEMPT_WORK
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 
@@ -38,6 +39,9 @@ class Job(Entity):
     """
 
     task: ClassVar[str]
+    log_rules = EXEMPT_WORK
+    mac_exemption = "Its progress is stored often, also by functions that cannot use the key."
+    unauthenticated_fields: ClassVar[Mapping[str, str]] = dict.fromkeys(("lease_until", "failures"), "Progress.")
     attribute_names: ClassVar[Mapping[str, str]] = {"lease_until": "turn_at"}
     version_fields: ClassVar[tuple[str, ...]] = ("version", "lease_until")
 

@@ -47,12 +47,15 @@ class Origin:
 def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_write: Write | None = None) -> None:
     """Commit changes and their log entry in one transaction. Raises as `UnitOfWork.commit` does.
 
-    Raises ValueError if the origin does not declare the event.
+    Raises ValueError if the origin does not declare the event, or if the changes include records of types whose
+    `log_rules` do not declare it.
 
     After the commit nothing fails: if the ledger cannot be triggered, the sweep finds the entry and the tasks to start.
     """
     if event_type not in origin.emits:
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
+    if kinds := changes.undeclared_kinds_changed_with_event(event_type):
+        raise ValueError(f"{event_type} changes {sorted(kinds)}: add it to `changed_by` in their `log_rules`")
     event = _build_log_event(changes, event_type, origin)
     if changes.chains is None or changes.chains.log != event.log:
         changes.chains = Chains(event.log) if changes.is_new_log(event.log) else Chains.read(event.log)

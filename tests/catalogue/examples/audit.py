@@ -3,17 +3,23 @@
 from typing import Final
 
 from chalicelib.features.audit.exports.entities import AuditExport
+from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from tests.catalogue.examples.example import ExampleFactories, Neighbours, example, new_fields
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness.pending_entries import build_event
 
 EXAMPLES: Final[ExampleFactories] = {
-    "start_audit_export": lambda _: example({"format": "csv", "filters": {"type": "organization.member.*"}})
+    "start_audit_export": lambda _: example({"format": "csv", "filters": {"type": "organization.member.*"}}),
+    "start_reconciliation": lambda _: example(),
 }
 
 
 def build_exports(tenant: TenantFixture, _n: int) -> Neighbours:
     yield AuditExport(**new_fields(), organization_id=tenant.id, format="ndjson", filters={}, status="expired")
+
+
+def build_reconciliations(tenant: TenantFixture, _n: int) -> Neighbours:
+    yield Reconciliation(**new_fields(), organization_id=tenant.id, status="completed")
 
 
 def build_log(tenant: TenantFixture, n: int) -> Neighbours:

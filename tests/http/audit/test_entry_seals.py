@@ -67,6 +67,7 @@ def test_only_signing_decrypts_the_signing_key(api, ada, workers, configure):
     configure(**create_wrapped_key_settings())
     reset_key_cache()
     log = StoredLog(api, workers, create_organization(api, ada))
+    reset_key_cache()
 
     def get_decrypted_purposes(calls: Any) -> set[str]:
         reset_key_cache()

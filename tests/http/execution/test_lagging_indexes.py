@@ -7,7 +7,7 @@ from tests.harness import memory_aws
 from tests.harness.api import Json
 from tests.harness.erasures import complete_erasure, keys_of_items_containing
 from tests.harness.invitations import create_invitation, list_invitation_ids, post_invitation
-from tests.harness.organizations import add_organization_member, leave_organization, remove_member
+from tests.harness.organizations import add_organization_member, create_api_key, leave_organization, remove_member
 from tests.harness.platforms import (
     add_platform_member,
     add_space_member,
@@ -16,6 +16,7 @@ from tests.harness.platforms import (
     publish_platform,
     set_member_role,
 )
+from tests.harness.reconciliations import find_disagreements
 from tests.harness.redirects import get_page_redirect, list_redirects, patch_redirect
 from tests.harness.research_sources import ResearchClient, build_works
 from tests.harness.sites import SitePages, create_site
@@ -285,3 +286,14 @@ def test_a_departure_ends_memberships_and_invitations_created_just_before(
     assert [record for record in records if record["user_id"] == mary.id] == []
     invitations = api.get_items(f"{organization.path}/invitations", caller=organization.owner)
     assert [invitation["status"] for invitation in invitations] == ["revoked"]
+
+
+def test_a_reconciliation_has_no_finding(api, organization, platform, space, workers):
+    key, owner = create_api_key(api, organization, "read"), organization.owner
+    create_space(api, platform, name="Looms")
+    api.delete(f"{organization.path}/api-keys/{key.id}", caller=owner).expect(204)
+    for container in (space, platform):
+        api.delete(container.path, caller=owner).expect(204)
+        assert find_disagreements(organization.id) == []
+        workers.deliver()
+        assert find_disagreements(organization.id) == []

@@ -26,7 +26,13 @@ pytestmark = pytest.mark.usefixtures("private_targets_allowed")
 
 UNSCOPED_EVENTS: Final = {
     *("organization.created", "organization.deleted", "organization.ownership_transferred", "organization.purged"),
-    *("organization.person_erased", "lead.created", "lead.status_changed", "mail.suppression.created"),
+    *(
+        "organization.person_erased",
+        "organization.reconciliation.requested",
+        "lead.created",
+        "lead.status_changed",
+        "mail.suppression.created",
+    ),
     *("research.backfill.requested", "research.reconcile.requested"),
 }
 PATHS: Final = {"webhooks": "webhooks", "channels": "integration-channels"}

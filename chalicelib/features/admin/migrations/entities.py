@@ -4,6 +4,7 @@ from typing import ClassVar, Final
 
 from chalicelib.features.admin.migrations.models import MigrationOut, MigrationState
 from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 
 PARTITION: Final = "MIGRATIONS"
 
@@ -16,6 +17,7 @@ class MigrationRecord(Entity):
     """
 
     kind, pk, sk = "migration", PARTITION, "M#{id}"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
     all = Collection(PARTITION, "M#{id}")
     output_model = MigrationOut
 
@@ -32,6 +34,7 @@ class MigrationLease(Entity):
     """The lease of the runner that applies migrations. `holder` is None if no runner holds it."""
 
     kind, pk, sk = "migration.lease", PARTITION, "#"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
     attribute_names: ClassVar = {"expires_at": "until"}
 
     holder: str | None = None

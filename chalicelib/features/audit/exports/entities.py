@@ -6,8 +6,10 @@ from typing import Any, ClassVar, Final
 
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.clock import after, now
-from chalicelib.kernel.storage.entity import Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Item, ScheduledTask
+from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
 
 MAX_RUNNING_EXPORTS: Final = 10
@@ -33,7 +35,10 @@ class AuditExport(Job):
         lambda export: export.lease_until is not None,
         "Wait until one has ended.",
     )
-    output_model = AuditExportOut
+    output_model, log_rules = AuditExportOut, PUBLIC_WORK
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        ("status", "evidence", "expires_at"), "They change without an entry when the file is deleted."
+    )
     version_fields = ("version", "lease_until", "issued_urls_at")
     attribute_names: ClassVar[Mapping[str, str]] = {
         "delete_files_at": "clear_at",

@@ -25,6 +25,11 @@ class ExportQuery(EntryFilters, Query):
     """Filters for the entries, and the output format."""
 
     format: ExportFormat = Field("ndjson", description=_FORMAT_DESCRIPTION)
+    evidence: bool = Field(
+        default=False,
+        description="Begin with a line that holds the checkpoint of the log and the hashes of the entries that the "
+        "filters omit. `verify.py` then needs nothing else but the public key. Only for NDJSON.",
+    )
 
 
 class EntrySelection(EntryFilters, Input):

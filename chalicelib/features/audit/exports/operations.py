@@ -6,10 +6,11 @@ from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.features.audit.exports.logic import async_export
 from chalicelib.features.audit.exports.logic.entry_formats import MEDIA_TYPES
 from chalicelib.features.audit.exports.logic.inline_export import ExportTooLarge, build_inline_export_text
+from chalicelib.features.audit.exports.logic.verifiable_export import build_verifiable_export_text
 from chalicelib.features.audit.exports.models import AuditExportCreate, AuditExportOut, EntrySelection, ExportQuery
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.results import RawResponse
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -37,10 +38,14 @@ def export_audit_log(
 
     Entries without a sequence come last. The export never lags behind the log, because recent entries are read from the
     log itself. If the result has more than 10,000 entries or 5 MB, or takes too long to find, the problem is
-    `export_too_large`. Start a background export in that case.
+    `export_too_large`. Start a background export in that case. With `evidence=true` the export is limited to logs of
+    10,000 entries, and has only entries with a sequence.
     """
+    if query.evidence and query.format != "ndjson":
+        raise ValidationProblem([FieldError("query/evidence", "unsupported", "Only an NDJSON export has evidence.")])
+    build_text = build_verifiable_export_text if query.evidence else build_inline_export_text
     try:
-        text = build_inline_export_text(organization.audit_log_id, query, query.format)
+        text = build_text(organization.audit_log_id, query, query.format)
     except ExportTooLarge as error:
         async_path = f"POST /organizations/{organization.id}/audit-log/export-async"
         raise Problem("export_too_large", f"{error} Narrow it down, or use {async_path}.") from error

@@ -13,10 +13,12 @@ _EVENT_TYPE_PATTERN: Final = r"^[a-z_]+(\.[a-z_]+)*(\.\*)?$"
 
 
 def _decode_note(text: str) -> str:
+    if "\n" in text:  # It is the text itself. Surrounding white space was removed, and a note ends with a newline.
+        return f"{text}\n"
     try:
         return from_base64url(text.rstrip("=")).decode()
     except ValueError:
-        raise ValueError("must be a checkpoint in base64url") from None
+        raise ValueError("must be a checkpoint, as text or in base64url") from None
 
 
 EventTypeFilter = Annotated[
@@ -51,8 +53,9 @@ class IntegrityQuery(CursorQuery):
 
     checkpoint: CheckpointNote | None = Field(
         None,
-        description="A checkpoint that you stored earlier, in base64url. The log must still begin with it. If no key "
-        "of this service signed it, the report has the failure `bad_signature`. That is not a problem (4xx).",
+        description="A checkpoint that you stored earlier, as text (URL-encoded) or in base64url. The log must still "
+        "begin with it. If no key of this service signed it, the report has the failure `bad_signature`. That is not "
+        "a problem (4xx).",
     )
 
 

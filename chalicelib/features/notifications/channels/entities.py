@@ -1,15 +1,17 @@
 """Stored records of integration channels and their messages."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
 from chalicelib.features.notifications.channels.models import ChannelOut, ChannelStatus, Provider
 from chalicelib.features.notifications.entities import Delivery, Subscriber
 from chalicelib.kernel.crypto import encryption
 from chalicelib.kernel.outbound.webhook_urls import MASK
-from chalicelib.kernel.storage.entity import Collection, Quota
+from chalicelib.kernel.storage.entity import Collection
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 
 MAX_CHANNELS: Final = 50
 SEND_TASK: Final = "channels.send"
@@ -47,6 +49,12 @@ class IntegrationChannel(Subscriber):
     output_model = ChannelOut
     send_task, delivery_type, min_interval_seconds = SEND_TASK, ChannelMessage, 1
     child_partition = "N#{id}"
+    log_rules = LogRules(
+        ended_by=("organization.integration_channel.deleted",), unlogged_changes="Deliveries store the status."
+    )
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        ("status", "last_error", "free_at"), "The functions that send messages store it. They cannot use the key."
+    )
 
     provider: Provider
     name: str

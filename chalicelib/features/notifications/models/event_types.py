@@ -97,6 +97,18 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "organization.purged": EventType(
         "The organization was purged; all of its data is deleted.", "The organization {target} was purged."
     ),
+    "organization.reconciliation.completed": EventType(
+        "The records of the organization were compared with the log. `findings` lists those that do not agree.",
+        "The records of the organization were compared with the audit log.",
+    ),
+    "organization.reconciliation.failed": EventType(
+        "The comparison of the records with the log could not be finished.",
+        "The comparison of the records with the audit log could not be finished.",
+    ),
+    "organization.reconciliation.requested": EventType(
+        "A comparison of the organization's records with the log was requested.",
+        "{actor} asked for a comparison of the records with the audit log.",
+    ),
     "organization.restored": EventType(
         "The organization was restored before its purge.", "{actor} restored the organization {target}."
     ),
@@ -325,6 +337,7 @@ _AREA_BY_PREFIX: Final = {
     "organization.person_erased": "members",
     "organization.api_key": "api-keys",
     "organization.audit_export": "audit-log",
+    "organization.reconciliation": "audit-log",
     "organization.webhook": "webhooks",
     "organization.integration_channel": "channels",
     "platform": "platforms",

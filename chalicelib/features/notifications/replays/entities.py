@@ -5,7 +5,9 @@ from typing import Final
 
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.features.notifications.replays.models import ReplayOut, ReplayStatus
-from chalicelib.kernel.storage.entity import Collection, Item, Quota
+from chalicelib.kernel.storage.entity import Collection, Item
+from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_REPLAYS: Final = 10
@@ -21,6 +23,7 @@ class Replay(Job):
 
     gives_access = True
     kind, parameter, task = "organization.webhook.replay", "replay_id", "replays.run"
+    log_rules = PUBLIC_WORK
     pk, sk = "O#{organization_id}", "R#{webhook_id}#{id}"
     of_webhook = Collection("O#{organization_id}", "R#{webhook_id}#{id}", newest_first=True)
     quota = Quota(

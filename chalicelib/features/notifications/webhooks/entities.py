@@ -10,8 +10,10 @@ from chalicelib.features.notifications.webhooks.models.attempt_counts import bui
 from chalicelib.features.notifications.webhooks.models.schemas import WebhookOut, WebhookStatus
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
-from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey, ScheduledTask
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work.jobs import Job
 
@@ -74,6 +76,21 @@ class Webhook(Subscriber):
         "pending_disable_reason": "disabling",
     }
     send_task, delivery_type = SEND_TASK, WebhookDelivery
+    log_rules = LogRules(
+        ended_by=("organization.webhook.deleted",), unlogged_changes="Deliveries store when they began to fail."
+    )
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        (
+            "failing_since",
+            "misconfigured_since",
+            "responsive",
+            "consecutive_timeouts",
+            "backlog_drained",
+            "probe_at",
+            "pending_disable_reason",
+        ),
+        "The functions that send deliveries store it. They cannot use the key.",
+    )
 
     url: str
     description: str | None = None

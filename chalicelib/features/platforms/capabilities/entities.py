@@ -7,6 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.capabilities.models import CapabilityOut, CapabilitySetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -15,6 +16,16 @@ class Capability(Entity):
     """A capability of a space. The service stores it, and does not interpret its key or settings."""
 
     kind, parameter, id_field = "space.capability", "capability_key", "capability_key"
+    log_rules = LogRules(
+        ended_by=("space.capability.removed",),
+        changed_by={
+            "space.capabilities.replaced": lambda entry: [
+                Capability.make_item_key(space_id=each["spaceId"], capability_key=each["capabilityKey"])
+                for each in entry["data"]["items"]
+            ]
+        },
+        removed_by=("space.capabilities.replaced",),
+    )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "C#{capability_key}"
     in_space = Collection("S#{space_id}", "C#{capability_key}")

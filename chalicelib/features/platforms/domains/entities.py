@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from chalicelib.features.platforms.domains.models import CustomDomainOut, PlatformDomainOut
 from chalicelib.features.platforms.models.domain_errors import describe_domain_error
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
+from chalicelib.kernel.storage.log_rules import DERIVED, LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -25,6 +26,7 @@ class PlatformDomain(Entity):
     """
 
     kind = "platform.domain"
+    log_rules, mac_exemption = DERIVED, DERIVED.exemption
     pk, sk = "O#{organization_id}", "D#{platform_id}"
     in_organization = Collection("O#{organization_id}", "D#{platform_id}")
     by_status = Facet("O#{organization_id}#D#{verification_status}", "facet1")
@@ -89,6 +91,16 @@ class CustomDomain(Entity):
         *("records", "lastCheckedAt", "lastError", "lastErrorDetail", "nextCheckAt", "failsAt")
     }
     version_fields = ("version", "next_check_at", "platform_slug", "platform_name")
+    log_rules = LogRules(
+        changed_by={
+            "platform.created": lambda entry: [CustomDomain.make_item_key(platform_id=entry["target"]["id"])],
+            **entries_about_others("platform.updated"),
+        },
+        removed_by=("platform.deleted",),
+    )
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        ("records", "last_checked_at", "last_error", "next_check_at"), "Observations of DNS, which change often."
+    )
 
     platform_id: str
     organization_id: str

@@ -12,6 +12,7 @@ from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -50,6 +51,16 @@ class PlatformMember(ContainerMember, DescendantMembership):
         field="username",
         applies_to=lambda member: member.username is not None,
         ref_field="user_id",
+    )
+
+    log_rules = LogRules(
+        ended_by=("platform.member.removed",),
+        changed_by={
+            "platform.invitation.accepted": lambda entry: [
+                PlatformMember.make_item_key(platform_id=entry["data"]["platformId"], user_id=entry["actor"]["id"])
+            ]
+        },
+        removed_by=("organization.member.removed",),
     )
 
     platform_id: str

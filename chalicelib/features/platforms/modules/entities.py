@@ -7,6 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.modules.models.schemas import ModuleSetOut, OverrideOut, OverrideSetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -18,6 +19,7 @@ class PlatformModule(Entity):
     """
 
     kind = "platform.module"
+    log_rules = LogRules(has_entries=False, changed_by=entries_about_others("platform.modules.updated"))
     pk, sk = "P#{platform_id}", "C#M#{module_id}"
     in_platform = Collection("P#{platform_id}", "C#M#{module_id}")
 
@@ -48,6 +50,16 @@ class ModuleOverride(Entity):
     """The override of a module by a space."""
 
     kind, parameter, id_field = "space.module_override", "module_id", "module_id"
+    log_rules = LogRules(
+        ended_by=("space.module_override.removed",),
+        changed_by={
+            "space.module_overrides.replaced": lambda entry: [
+                ModuleOverride.make_item_key(space_id=each["spaceId"], module_id=each["moduleId"])
+                for each in entry["data"]["items"]
+            ]
+        },
+        removed_by=("space.module_overrides.replaced",),
+    )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "V#{module_id}"
     in_space = Collection("S#{space_id}", "V#{module_id}")

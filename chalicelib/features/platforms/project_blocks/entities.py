@@ -7,6 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockSetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -15,6 +16,16 @@ class ProjectBlock(Entity):
     """A project block of a platform. Positions start at 0."""
 
     kind, parameter, id_field = "platform.project_block", "project_block_id", "project_block_id"
+    log_rules = LogRules(
+        has_entries=False,
+        changed_by={
+            "platform.project_blocks.updated": lambda entry: [
+                ProjectBlock.make_item_key(platform_id=entry["target"]["id"], project_block_id=each["projectBlockId"])
+                for each in entry["data"]["items"]
+            ]
+        },
+        removed_by=("platform.project_blocks.updated",),
+    )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "P#{platform_id}", "C#B#{project_block_id}"
     in_platform = Collection("P#{platform_id}", "C#B#{project_block_id}")

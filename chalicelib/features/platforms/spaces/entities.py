@@ -10,15 +10,34 @@ from chalicelib.features.platforms.spaces.models import SpaceOut
 from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Collection, Container
+from chalicelib.kernel.storage.entity import Collection, Container, ItemKey
+from chalicelib.kernel.storage.log_rules import EntryContent, LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
+
+
+def _creator_keys(entry: EntryContent) -> list[ItemKey]:
+    """Return the key of the membership of the user who created a space."""
+    user_id = entry["actor"]["id"]
+    is_user = entry["actor"]["type"] == "user"
+    return [SpaceMember.make_item_key(space_id=entry["target"]["id"], user_id=user_id)] if is_user else []
 
 
 class Space(Container):
     """A space of a platform. Spaces are listed by position, then by time of creation."""
 
     kind, parameter, parent_type, scope_area = "space", "space_id", Platform, "spaces"
+    log_rules = LogRules(
+        ended_by=("space.deleted",),
+        changed_by=entries_about_others(
+            "space.capability.added",
+            "space.capability.removed",
+            "space.capabilities.replaced",
+            "space.module_override.set",
+            "space.module_override.removed",
+            "space.module_overrides.replaced",
+        ),
+    )
     pk, sk = "S#{id}", "#"
     sibling_index = Collection("P#{platform_id}#S", "{position:09d}#{id}", index="index1")
     by_visibility = Collection("P#{platform_id}#S#{visibility}", "{position:09d}#{id}", index="index2")
@@ -55,6 +74,11 @@ class SpaceMember(ContainerMember):
     """A user's membership of a space."""
 
     kind, parameter, id_field = "space.member", "user_id", "user_id"
+    log_rules = LogRules(
+        ended_by=("space.member.removed",),
+        changed_by={"space.created": _creator_keys},
+        removed_by=("organization.member.removed", "platform.member.removed"),
+    )
     pk, sk = "S#{space_id}", "M#{user_id}"
     of_user = Collection("US#{user_id}#{platform_id}", "{space_id}", index="index1")
     in_space = Collection("S#{space_id}#M", "{id}", index="index2")

@@ -5,8 +5,10 @@ from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 from chalicelib.features.privacy.erasures.models import ErasureOut, ErasureStatus
-from chalicelib.kernel.storage.entity import Item, Quota
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_ERASURES = 10
@@ -43,7 +45,7 @@ class Erasure(Job):
         lambda erasure: erasure.status in ("queued", "running"),
         "Wait until one is completed.",
     )
-    output_model = ErasureOut
+    output_model, log_rules = ErasureOut, PUBLIC_WORK
     attribute_names: ClassVar = {
         "identities": "accounts",
         "pending_ranges": "rooms",

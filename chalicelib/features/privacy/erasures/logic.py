@@ -14,7 +14,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.storage.entity import Container, Entity
 from chalicelib.kernel.storage.pii import PersonIdentifiers
-from chalicelib.kernel.storage.record_types import child_container_types
+from chalicelib.kernel.storage.record_types import container_content_ranges
 
 _RESPONSE_EVENTS: Final = tuple(
     f"{container_kind}.invitation.{outcome}"
@@ -45,19 +45,9 @@ def reject_api_key_or_member_with_other_email(records: Iterable[Entity], email: 
 
 def container_scan_ranges(container_type: type[Container], container_id: str) -> list[ScanRange]:
     """Return the key ranges with everything in a container: its partitions, its child containers and other records."""
-    partitions = [
-        container_type.make_item_key(id=container_id)[0],
-        *(template.format(id=container_id) for template in container_type.extra_partitions),
-    ]
-    collections = [child_type.sibling_index for child_type in child_container_types(container_type)] + [
-        collection for owner_type, collection in _EXTRA_COLLECTIONS if owner_type is container_type
-    ]
-    return [
-        *({"pk": pk} for pk in partitions),
-        *(
-            {"pk": each.pk.format_map({container_type.parameter: container_id}), "index": each.index}
-            for each in collections
-        ),
+    lists = [each for owner_type, each in _EXTRA_COLLECTIONS if owner_type is container_type]
+    return container_content_ranges(container_type, container_id) + [
+        {"pk": each.pk.format_map({container_type.parameter: container_id}), "index": each.index} for each in lists
     ]
 
 

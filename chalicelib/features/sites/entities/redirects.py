@@ -8,6 +8,7 @@ from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGME
 from chalicelib.features.sites.models.redirects import RedirectOut
 from chalicelib.features.sites.models.url_paths import ancestor_paths, to_comparable_path
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -21,6 +22,11 @@ class Redirect(Entity):
     """
 
     kind, parameter = "site.redirect", "redirect_id"
+    log_rules = LogRules(
+        ended_by=("site.redirect.deleted",),
+        changed_by=entries_about_others("page.published"),
+        removed_by=("page.published", "page.unpublished", "page.updated", "page.deleted"),
+    )
     pk, sk = "W#{site_id}#F", "D#{id}"
     in_site = Collection("W#{site_id}#F", "D#{id}")
     of_page = Facet("W#{site_id}#F#P#{page_id}", "facet1")
@@ -52,7 +58,7 @@ class Redirect(Entity):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """A copy with a key made of the path and, for a target on the site, an item with a key made of the target."""
-        copy = {name: value for name in self._stored_fields if (value := getattr(self, name)) is not None}
+        copy = {name: value for name in self.stored_fields if (value := getattr(self, name)) is not None}
         pk, sk = redirect_by_path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
         if self.origin == "page" or not self.enabled or not self.to_path or not is_site_path(self.to_path):

@@ -16,6 +16,7 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, ItemKey
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
@@ -57,6 +58,8 @@ class Site(Container, LinkTarget):
     )
     extra_partitions = ("W#{id}#D", "W#{id}#L", "W#{id}#F", "W#{id}#Q", "W#{id}#S")
     output_model = SiteOut
+    log_rules = LogRules(ended_by=("site.deleted",))
+    unauthenticated_fields: ClassVar = {"home_page_id": "It follows from the tree of drafts."}
     computed_fields = frozenset({"domain"})
 
     name: str
@@ -108,7 +111,8 @@ class SiteTree(Entity):
     intervals in which they were the home page.
     """
 
-    kind = "site.tree"
+    kind, log_rules = "site.tree", LogRules(has_entries=False)
+    unauthenticated_fields: ClassVar = {"content_id": "Concurrent publications set it without a new version."}
     pk, sk = TREE_PARTITION, trees.STATE_SORT_KEY
 
     attribute_names: ClassVar = {"home_page_id": "home", "content_id": "mark"}

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Final, Self
 
 from chalicelib.features.platforms.models.nested_items import iter_pointers_and_items
 from chalicelib.features.sites.menus.models import MenuOut
-from chalicelib.kernel.storage.entity import Collection, Entity, Quota
+from chalicelib.kernel.storage.entity import Collection, Entity
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 
 MENU_ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
 MAX_MENUS: Final = 100

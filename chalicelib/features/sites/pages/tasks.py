@@ -57,7 +57,7 @@ def run_schedule(message: dict[str, Any]) -> None:
         event, updated = _apply_schedule_and_name_event(PagePublisher(trees, page, changes.now), page)
         trees.add_changes_to_unit_of_work()
         if updated is page:  # It is published or unpublished already.
-            changes.update_untracked(page, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
+            changes.bump_version(page, **_cleared_due_schedule_fields(page, page.scheduled_task.at))
             changes.commit()
         else:
             outbox.commit(changes, event, Origin.system(SCHEDULE_TASK))

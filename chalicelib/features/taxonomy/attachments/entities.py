@@ -5,6 +5,7 @@ from typing import Final
 from chalicelib.features.taxonomy.attachments.models import AttachmentOut
 from chalicelib.features.taxonomy.entities.slug_index import TAXONOMY_PARTITION
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MAX_ATTACHMENTS_PER_ENTITY: Final = 50
@@ -18,6 +19,13 @@ class TaxonomyAttachment(Entity):
     """
 
     kind, parameter = "taxonomy.attachment", "attachment_id"
+    log_rules = LogRules(
+        ended_by=("taxonomy.attachment.deleted",),
+        removed_by=("taxonomy.node.deleted", "page.deleted", "site.deleted", "space.deleted", "platform.deleted"),
+        depends_on=lambda entry: [
+            (TAXONOMY_PARTITION.format(platform_id=entry["data"]["platformId"]), f"N#{entry['data']['nodeId']}")
+        ],
+    )
     pk, sk = TAXONOMY_PARTITION, "A#{id}"
     in_platform = Collection(TAXONOMY_PARTITION, "A#{id}")
     of_entity = Collection("E#{entity_id}", "{platform_id}#{id}", index="index1")

@@ -30,8 +30,10 @@ from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSet
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage import trees
-from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, Quota
+from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
@@ -50,7 +52,10 @@ class Taxonomy(Entity):
     tree that the move created. `pending_removals` counts deleted nodes whose subtrees are still stored.
     """
 
-    kind = "taxonomy"
+    kind, log_rules = "taxonomy", LogRules(has_entries=False)
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        ("last_position", "pending_removals"), "Concurrent requests change it without a new version."
+    )
     pk, sk = TAXONOMY_PARTITION, trees.STATE_SORT_KEY
     version_fields = ("version", "pending_removals")
     attribute_names: ClassVar = {"pending_removals": "felled"}
@@ -78,6 +83,25 @@ class TaxonomyNode(Entity):
     """
 
     kind, parameter = "taxonomy.node", "taxonomy_node_id"
+    log_rules = LogRules(
+        ended_by=("taxonomy.node.deleted",),
+        changed_by={
+            "taxonomy.system_tags.created": lambda entry: [
+                TaxonomyNode.make_item_key(platform_id=each["platformId"], id=each["id"])
+                for each in entry["data"]["items"]
+            ],
+            **entries_about_others("taxonomy.node.deleted"),
+        },
+        removed_by=("taxonomy.node.deleted",),
+        depends_on=lambda entry: (
+            [TaxonomyNode.make_item_key(platform_id=entry["data"]["platformId"], id=entry["data"]["parentId"])]
+            if entry["data"]["parentId"]
+            else []
+        ),
+    )
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        ("child_count", "attachment_count", "height", "last_position"), "Requests that change other nodes count them."
+    )
     pk, sk = TAXONOMY_PARTITION, trees.NODE_SORT_KEY
     in_platform = Collection("P#{platform_id}#T#{listed}", "{position:010d}#{id}", index="index1")
     among_siblings = Collection("P#{platform_id}#T#C#{sibling_list}", "{position:010d}#{id}", index="index2")

@@ -8,8 +8,10 @@ from chalicelib.features.tenancy.api_keys.models import ApiKeyOut, RevocationRea
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.identity.auth import build_api_key_pointer
 from chalicelib.kernel.permissions.grants import Credential
-from chalicelib.kernel.storage.entity import Collection, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Item, ScheduledTask
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import Job
 
 MAX_LIVE_API_KEYS = 100
@@ -36,6 +38,16 @@ class ApiKey(Credential):
     attribute_names: ClassVar = {"is_live": "live", "grantor_ids": "lineage", "last_key_issuance_id": "keys_mark"}
     version_fields = ("version", "is_live", "last_key_issuance_id")
     computed_fields = frozenset({"revoked_keys"})
+    log_rules = LogRules(
+        changed_by=entries_about_others(
+            "organization.api_key.revoked", "organization.member.removed", "organization.member.updated"
+        )
+    )
+    unauthenticated_fields: ClassVar = {
+        "last_used_at": "It is written in the background.",
+        "is_live": "It counts the key and follows from its other fields.",
+        "last_key_issuance_id": "It only makes concurrent requests conflict.",
+    }
 
     hint: str
     created_by: str | None = None

@@ -2,12 +2,14 @@
 
 from chalicelib.features.tenancy.email_suppressions.models import SuppressionOut
 from chalicelib.kernel.storage.entity import Entity, system_log_id
+from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 
 
 class EmailSuppression(Entity):
     """An e-mail address that receives no more mails about invitations and memberships."""
 
     kind, parameter = "mail.suppression", "suppression_id"
+    log_rules, mac_exemption = OUTSIDE_ORGANIZATIONS, OUTSIDE_ORGANIZATIONS.exemption
     pk, sk = "SUPPRESSED#{address_hash}", "#"
     output_model = SuppressionOut
 

@@ -8,7 +8,8 @@ from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Collection, Facet, Item
+from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import EntryContent, LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
@@ -34,6 +35,10 @@ class ContainerMember(Membership):
     output_model = MemberOut
     attribute_names: ClassVar[Mapping[str, str]] = {"descendant_joined_at": "below_at"}
     version_fields: ClassVar[tuple[str, ...]] = ("id", "version", "descendant_joined_at")
+
+    unauthenticated_fields: ClassVar[Mapping[str, str]] = {
+        "descendant_joined_at": "It only makes concurrent requests conflict."
+    }
 
     by_email: ClassVar[Facet]
     """Index of the members by e-mail address."""
@@ -109,6 +114,18 @@ class Member(ContainerMember):
     }
     version_fields = ("id", "version", "descendant_joined_at", "last_key_issuance_id")
     computed_fields = frozenset({"revoked_keys"})
+    log_rules = LogRules(
+        ended_by=("organization.member.removed",),
+        changed_by={
+            "organization.created": lambda entry: _member_keys(entry, entry["data"]["ownerId"]),
+            "organization.ownership_transferred": lambda entry: _member_keys(entry, entry["data"]["ownerId"]),
+            "organization.invitation.accepted": lambda entry: _member_keys(entry, entry["actor"]["id"]),
+        },
+    )
+    unauthenticated_fields: ClassVar = {
+        "list_name": "It selects the list in which the organization appears.",
+        "last_key_issuance_id": "It only makes concurrent requests conflict.",
+    }
 
     list_name: str = "active"
     last_key_issuance_id: str | None = None
@@ -137,6 +154,10 @@ class Member(ContainerMember):
         `record_fields`: the result of `Context.new_record_fields`.
         """
         return cls.create(record_fields, user, role.value, organization_id=organization_id)
+
+
+def _member_keys(entry: EntryContent, user_id: str) -> list[ItemKey]:
+    return [Member.make_item_key(organization_id=entry["organizationId"], user_id=user_id)]
 
 
 class RevocationMarker(Job):

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Final
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
 from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import Container, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Container, ScheduledTask
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import FormerName, Unique
 
 RESTORABLE_DAYS: Final = 30
@@ -43,6 +45,8 @@ class Organization(Container):
     output_model = OrganizationOut
     attribute_names: ClassVar = {"counts_toward_quota": "counted"}
     child_partition = "F#{id}"
+    log_rules = LogRules(ended_by=("organization.purged",))
+    unauthenticated_fields: ClassVar = {"invitation_accepted_at": "It raises a limit, and concurrent requests set it."}
 
     name: str
     slug: str

@@ -9,8 +9,10 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.invitations.models import InvitableRole, InvitationOut, InvitationStatus
 from chalicelib.features.tenancy.mails.entities import MailJob
 from chalicelib.kernel.core.clock import now, timestamp_ms
-from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, Quota, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ScheduledTask
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -47,6 +49,10 @@ class Invitation(Entity):
     )
     quota = Quota("pending invitations", "O#{organization_id}", MAX_PENDING_INVITATIONS, lambda i: i.outcome is None)
     output_model, gives_access = InvitationOut, True
+    log_rules = LogRules(
+        changed_by=entries_about_others("organization.member.removed", "platform.member.removed"),
+        removed_by=("platform.deleted",),
+    )
     attribute_names: ClassVar = {
         "send_count": "sending",
         "inviter_membership_id": "invited_as",

@@ -85,6 +85,8 @@ class MemberOut(RecordOutput):
     )
     role: Role = Field(examples=["editor"])
     joined_at: Timestamp
+    platform_id: Uuid | None = Field(None, description="The platform, or null in an organization.", examples=[None])
+    space_id: Uuid | None = Field(None, description="The space, or null outside of spaces.", examples=[None])
     revoked_keys: list[RevokedKeyOut] | None = Field(
         None,
         description="API keys that a change of the role revoked. Null except in its response and its log entry.",

@@ -13,7 +13,7 @@ from typing import Final
 from chalicelib.features.audit.exports.entities import AuditExport
 from chalicelib.features.audit.exports.logic.entry_formats import file_header_bytes, format_entry
 from chalicelib.features.audit.exports.logic.omitted_runs import OmittedRuns
-from chalicelib.features.audit.exports.models import EntrySelection
+from chalicelib.features.audit.exports.models import EntrySelection, ExportFormat
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic.entry_verification import StoredEntry, has_entry_display_attributes
 from chalicelib.kernel.audit_log.entries import EntryItem
@@ -89,11 +89,11 @@ class ExportWriter:
     def _add_matching_entries_to_part(self, entries: Iterable[StoredEntry]) -> None:
         formatted, skipped_leaves = list[bytes](), list[bytes]()
         for sequence, stored_entry in enumerate(entries, self._last_sequence + 1):
-            entry = _parse_readable_entry(self.export.organization_id, sequence, stored_entry)
+            entry = parse_readable_entry(self.export.organization_id, sequence, stored_entry)
             if logs.entry_matches(self._filters, entry):
                 self._omitted_runs.add_leaves(sequence - len(skipped_leaves), skipped_leaves)
                 skipped_leaves = []
-                formatted.append(_format_entry(self.export, sequence, entry, stored_entry.body))
+                formatted.append(format_stored_entry(self.export.format, sequence, entry, stored_entry.body))
             else:
                 skipped_leaves.append(entry.leaf)
             self._last_sequence = sequence
@@ -163,7 +163,7 @@ def _rest_file_key(export: AuditExport, number: int | None) -> str:
     return f"{export.file_key_prefix}rest/{number}"
 
 
-def _parse_readable_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
+def parse_readable_entry(log_id: str, sequence: int, stored_entry: StoredEntry) -> EntryItem:
     """Return the entry at a sequence. Raises UnreadableEntry if it is missing or was altered."""
     item = stored_entry.item
     _, sort_key = sequence_index_or_batch_key(log_id, sequence)
@@ -174,12 +174,12 @@ def _parse_readable_entry(log_id: str, sequence: int, stored_entry: StoredEntry)
     return EntryItem.from_item(item)
 
 
-def _format_entry(export: AuditExport, sequence: int, entry: EntryItem, body: object) -> bytes:
-    """Return an entry in the file's format. Raises UnreadableEntry if its body is missing or was altered."""
+def format_stored_entry(export_format: ExportFormat, sequence: int, entry: EntryItem, body: object) -> bytes:
+    """Return an entry in a format. Raises UnreadableEntry if its body is missing or was altered."""
     if not isinstance(body, bytes) and not entry.erased:
         raise UnreadableEntry(sequence, may_be_index_lag=False)
     try:
-        return format_entry(export.format, logs.entry_to_json_bytes(entry, body if isinstance(body, bytes) else None))
+        return format_entry(export_format, logs.entry_to_json_bytes(entry, body if isinstance(body, bytes) else None))
     except ValueError as error:
         raise UnreadableEntry(sequence, may_be_index_lag=False) from error
 

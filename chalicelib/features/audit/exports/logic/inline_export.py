@@ -47,9 +47,14 @@ def build_inline_export_text(log_id: str, filters: EntryFilters, export_format: 
                 text += format_entry(export_format, line)
         if len(text) > MAX_BYTES:
             raise ExportTooLarge(f"The export has more than {MAX_BYTES:,} bytes.")
-    if not envelope.is_within_response_size_limit(Response(HTTPStatus.OK, bytes(text))):
+    return require_response_size(bytes(text)).decode()
+
+
+def require_response_size(text: bytes) -> bytes:
+    """Return a text that fits into one response. Raises ExportTooLarge."""
+    if not envelope.is_within_response_size_limit(Response(HTTPStatus.OK, text)):
         raise ExportTooLarge("The export is larger than a response can be.")
-    return text.decode()
+    return text
 
 
 def _load_matching_entries(log_id: str, filters: EntryFilters) -> list[EntryItem]:

@@ -1,14 +1,14 @@
 """Verify an export of an audit log against a signed checkpoint, without the service and without its code.
 
-    python verify.py export.ndjson.gz --checkpoint FILE --public-key BASE64 [--public-key …] [--evidence FILE]
+    python verify.py export.ndjson.gz --public-key BASE64 [--public-key …] [--checkpoint FILE] [--evidence FILE]
 
 This single file needs Python 3.11 and the package `cryptography`. It prints what is proven, or the first sequence that
 fails and the reason. The exit code is 0 if everything is proven, 1 if it is not, and 2 for unusable arguments.
 
 Each line of an export is the canonical JSON of an entry (RFC 8785), with `,"sequence":…,"integrity":{…}` in place of
 the last brace. The part before it is hashed byte for byte: it is a leaf of the log's Merkle tree (RFC 6962). The
-checkpoint (c2sp.org/tlog-checkpoint) is the signed root of that tree. Evidence holds the roots of omitted subtrees. The
-record of a background export holds both: `--checkpoint` accepts it, and also the response of verify-integrity.
+checkpoint (c2sp.org/tlog-checkpoint) is the signed root of that tree. Evidence holds the roots of omitted subtrees. An
+export with `evidence=true` begins with both. `--checkpoint` accepts records of exports and of verify-integrity, too.
 
 For an erased entry the service signed the remaining fields. If it used another key at that time, pass that key with
 another `--public-key`. Not proven: the `treeSize` of other entries, and that an export with filters is complete.
@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import reduce
 from hashlib import sha256
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -43,8 +43,7 @@ _CSV_HEADER: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
 _EVIDENCE_HINT: Final = "; if filters left it out, name the export's record by --evidence"
 _CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
 _NO_EVIDENCE: Final = "This is no evidence: it has to be a list of `from`, `to`, and `hashes` of the subtrees."
-_NO_SEQUENCE: Final = 10**15
-"""Placeholder for the sequence of an entry that has none yet; sorts after all real sequences."""
+_NO_SEQUENCE: Final = 10**15  # of an entry that has none yet; sorts after all real sequences
 
 _TREE_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 _SIGNATURE_LINE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
@@ -260,13 +259,12 @@ def _erasure_error(log: str, erased: re.Match[bytes], integrity: re.Match[bytes]
 
 
 def _describe_malformed_line(line: bytes) -> str:
-    if not line.strip():
-        return "it is empty"
     if line.endswith(b"\r"):
         return "it ends in CR LF, so another program has rewritten it"
-    if len(line) >= MAX_LINE_BYTES:
-        return "it is too long"
-    return "its end does not contain the sequence and integrity of the entry"
+    reason = "it is too long" if len(line) >= MAX_LINE_BYTES else ""
+    return reason or (
+        "its end does not contain the sequence and integrity of the entry" if line.strip() else "it is empty"
+    )
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
@@ -324,7 +322,7 @@ def parse_note_or_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
         return text, None
     record = _parse_json(text, "checkpoint")
     if not isinstance(note := record.get("checkpoint"), str):
-        raise UsageError("the record has no checkpoint: it has one once the export is running")
+        raise UsageError("the record has no checkpoint: it has one once the export is running; or use --checkpoint")
     evidence = record.get("evidence")
     return note.encode(errors="surrogatepass"), None if evidence is None else _omitted_runs_from_json(evidence)
 
@@ -375,7 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line: verify, print the result, and return the exit code."""
     parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
     parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="the log's checkpoint, or the export's record")
+    parser.add_argument("--checkpoint", type=Path, help="the log's checkpoint, or the export's record")
     parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status (repeat)")
     parser.add_argument("--evidence", type=Path, help="the record of an export with filters, or its list `evidence`")
     options = parser.parse_args(arguments)
@@ -383,9 +381,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(len(key) != HASH_BYTES for key in keys):
         parser.error("argument --public-key: it is not 32 bytes in base64")
     try:
-        note, evidence = parse_note_or_record(options.checkpoint.read_bytes())
+        first_line = next(read_lines(options.export), b"{}")
+        note, evidence = parse_note_or_record(options.checkpoint.read_bytes() if options.checkpoint else first_line)
+        lines = dropwhile(lambda line: line.startswith(b'{"checkpoint":'), read_lines(options.export))
         evidence = parse_omitted_runs(options.evidence.read_bytes()) if options.evidence else evidence
-        print(describe_proof(read_lines(options.export), verify_checkpoint_note(note, *keys), evidence))
+        print(describe_proof(lines, verify_checkpoint_note(note, *keys), evidence))
     except InvalidInput as broken:
         print(broken)
         return 1

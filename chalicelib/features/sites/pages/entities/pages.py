@@ -24,17 +24,10 @@ from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, P
 from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
-from chalicelib.kernel.storage.entity import (
-    RECORD_FIELDS,
-    Collection,
-    Entity,
-    Facet,
-    Item,
-    ItemKey,
-    Quota,
-    ScheduledTask,
-)
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Collection, Entity, Facet, Item, ItemKey, ScheduledTask
+from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
+from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
 from chalicelib.kernel.storage.trees import TreeReader
 from chalicelib.kernel.storage.unique_values import Unique
@@ -89,6 +82,19 @@ class Page(PageTarget):
     )
     quota = Quota("pages of one site", "W#{site_id}", MAX_PAGES_PER_SITE, lambda _page: True)
     output_model = PageOut
+    log_rules = LogRules(
+        ended_by=("page.deleted",),
+        removed_by=("page.deleted",),
+        unlogged_changes="A schedule that changes nothing is removed when it is due.",
+        depends_on=lambda entry: (
+            [Page.make_item_key(site_id=entry["data"]["siteId"], id=entry["data"]["parentId"])]
+            if entry["data"]["parentId"]
+            else []
+        ),
+    )
+    unauthenticated_fields: ClassVar = dict.fromkeys(
+        ("child_count", "published_child_count"), "Requests that change other pages count them."
+    )
     child_partition = "R#{id}"
     attribute_names: ClassVar = {
         "ancestor_ids": "lineage",
@@ -271,7 +277,7 @@ class Revision(Entity):
     kind, parameter = "page.revision", "revision_id"
     pk, sk = "R#{page_id}", "N#{id}"
     of_page = Collection("R#{page_id}", "N#{id}", newest_first=True)
-    output_model = RevisionOut
+    output_model, log_rules = RevisionOut, LogRules(has_entries=False)
     computed_fields = frozenset({"blocks"})
 
     organization_id: str
@@ -308,7 +314,8 @@ class Content(Entity):
     The blocks are rendered as HTML when a revision is written, and again when an erasure changes them.
     """
 
-    kind = "page.content"
+    kind, log_rules = "page.content", LogRules(has_entries=False)
+    unauthenticated_fields: ClassVar = {"repeats_title": "It follows from the text and the title."}
     pk, sk = "R#{page_id}", "B#{id}"
 
     attribute_names: ClassVar = {"repeats_title": "titled"}

@@ -14,6 +14,7 @@ from chalicelib.features.sites.rendering.models.renderer_version import RENDERER
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import DERIVED
 
 _MAX_PART_BYTES: Final = 350_000
 """Maximum size of the HTML in one item. An item holds at most 400 KB."""
@@ -35,7 +36,7 @@ class StoredRendering(Entity):
     items of their own.
     """
 
-    kind = "page.rendering"
+    kind, log_rules, mac_exemption = "page.rendering", DERIVED, DERIVED.exemption
     pk, sk = "R#{page_id}", "H#{id}"
 
     organization_id: str

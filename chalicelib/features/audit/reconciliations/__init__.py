@@ -1,0 +1,1 @@
+"""Reconciliations: comparisons of an organization's stored records with its audit log."""

@@ -1,0 +1,96 @@
+"""Comparison of a record with an entry about it. No I/O."""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any, Final
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel, to_snake
+
+from chalicelib.kernel.audit_log.entries import value_or_digest_if_long
+from chalicelib.kernel.core.json_equality import json_equal
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity, ItemKey
+from chalicelib.kernel.storage.key_templates import fields_of
+from chalicelib.kernel.storage.log_rules import EntryContent
+
+_SCOPE_OF_ALL: Final = "organizationId"
+"""A field of many records with the same value, which relates none of them."""
+
+_INVALID: Final = object()
+_CONTAINER_PARTITION: Final = re.compile(r"[OPSW]#[^#]+")
+_CONTAINER_SORT_KEY: Final = "#"
+
+
+def find_differing_fields(record: Entity, data: Mapping[str, Any]) -> list[str]:
+    """Return the public fields whose stored values differ from those in an entry, by their public names."""
+    names = [*_compared_field_names(type(record)), *(name for name in RECORD_FIELDS if to_camel(name) in data)]
+    return [
+        to_camel(name)
+        for name in names
+        if to_camel(name) in data and not json_equal(_public_value(record, name), data[to_camel(name)])
+    ]
+
+
+def list_hidden_fields(record_type: type[Entity]) -> list[str]:
+    """Return the authenticated fields that no entry contains, by their names in camel case."""
+    compared = _compared_field_names(record_type) if record_type.log_rules.has_entries else ()
+    return [to_camel(name) for name in record_type.authenticated_fields() if name not in compared]
+
+
+def list_related_ids(entry: EntryContent) -> set[str]:
+    """Return the ids that relate an entry to other records: of its target, and in its data."""
+    data: Mapping[str, Any] = entry["data"] or {}
+    named = {value for name, value in data.items() if name.endswith("Id") and name != _SCOPE_OF_ALL}
+    return {str(each) for each in (entry["target"]["id"], *named) if each}
+
+
+def record_key_or_none(record_type: type[Entity], entry: EntryContent) -> ItemKey | None:
+    """Return the item key of the record that an entry is about; None if the entry lacks a field of it."""
+    values = {to_snake(name): value for name, value in (entry["data"] or {}).items() if isinstance(value, str)}
+    values |= {"id": entry["target"]["id"], "organization_id": entry["organizationId"]}
+    if record_type.id_field != "id" or "id" not in fields_of(record_type.pk + record_type.sk):
+        values = {record_type.parameter: entry["target"]["id"], **values}
+    return record_type.make_item_key(**values) if record_type.has_key_fields(values) else None
+
+
+def id_in_key(record_type: type[Entity], key: ItemKey) -> str:
+    """Return the id of a record, as its key contains it: in the sort key or, if that is constant, in the partition."""
+    template, value = (record_type.sk, key[1]) if fields_of(record_type.sk) else (record_type.pk, key[0])
+    return value.removeprefix(template.partition("{")[0])
+
+
+def container_key_or_none(record_type: type[Entity], key: ItemKey, entry: EntryContent) -> ItemKey | None:
+    """Return the item key of the container of a record, or of the parent of a container. `entry` is about the record.
+
+    An organization has none.
+    """
+    if issubclass(record_type, Container):
+        parent_type = record_type.parent_type
+        parent_id = entry["data"].get(to_camel(parent_type.parameter)) if parent_type else None
+        return parent_type.make_item_key(id=parent_id) if parent_type and parent_id else None
+    match = _CONTAINER_PARTITION.match(key[0])
+    return (match[0], _CONTAINER_SORT_KEY) if match else None
+
+
+def _compared_field_names(record_type: type[Entity]) -> Iterable[str]:
+    """Return the stored fields that entries contain and that do not change without an entry."""
+    stored = {*record_type.stored_fields} - {*record_type.unauthenticated_fields, *RECORD_FIELDS}
+    return [name for name in getattr(record_type.output_model, "model_fields", ()) if name in stored]
+
+
+def _public_value(record: Entity, name: str) -> Any:
+    """Return a stored field as the entry contains it."""
+    adapter = _field_adapter(type(record).output_model, name)
+    try:
+        value = adapter.validate_python(getattr(record, name), from_attributes=True)
+    except ValidationError:  # Somebody stored a value that the service would not store.
+        return _INVALID
+    return value_or_digest_if_long(adapter.dump_python(value, mode="json", by_alias=True))
+
+
+@cache
+def _field_adapter(model: Any, name: str) -> TypeAdapter[Any]:
+    field = model.model_fields[name]
+    annotation: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    return TypeAdapter(annotation)

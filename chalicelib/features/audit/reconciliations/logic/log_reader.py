@@ -1,0 +1,128 @@
+"""Lookups of entries for a reconciliation, which count their reads.
+
+An entry is found by the time in its id: it equals the time of the change, or follows it by the difference of clocks.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from chalicelib.features.audit.log.logic import entry_queries as logs
+from chalicelib.features.audit.log.logic.entry_verification import (
+    StoredEntry,
+    has_entry_display_attributes,
+    is_valid_at_claimed_sequence,
+)
+from chalicelib.kernel.audit_log import redaction
+from chalicelib.kernel.audit_log.entries import EntryItem
+from chalicelib.kernel.core.clock import after
+from chalicelib.kernel.core.ids import id_range_query_arguments
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Facet, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import ERASURE_KIND, EntryContent
+from chalicelib.kernel.storage.record_types import get_record_type
+
+CLOCK_DIFFERENCE_SECONDS: Final = 60
+"""Time within which the entry of a change is expected after the time stored in the record."""
+
+_MAX_ENTRIES_ABOUT_RECORD: Final = 10
+_PAGE_SIZE: Final = 100
+
+
+class LogReader:
+    """Reads entries of a log and counts the reads. It ignores entries that the service did not write or has erased."""
+
+    def __init__(self, log_id: str) -> None:
+        self.log_id, self.read_count = log_id, 0
+
+    def get_items(self, keys: Collection[ItemKey]) -> dict[ItemKey, Item]:
+        """Return the items at some keys, read from the table."""
+        self.read_count += len(keys)
+        return table.get_all(keys)
+
+    def list_entries_at(self, timestamp: str, *, seconds_later: float = 0) -> list[EntryContent]:
+        """Return the entries of a time, or from then until some seconds later, read from the table, oldest first."""
+        until = after(timestamp, seconds=seconds_later)
+        return [entry for page in self.iter_pages_between(timestamp, until) for entry in page]
+
+    def has_erased_entry_at(self, timestamp: str, *, seconds_later: float = 0) -> bool:
+        """Return whether the service erased an entry of a time, or of the seconds after it, read from the table."""
+        partition = EntryItem.pk.format(log_id=self.log_id)
+        bounds: dict[str, Any] = {**id_range_query_arguments(timestamp, after(timestamp, seconds=seconds_later))}
+        items = [item for page in table.iter_item_pages(partition, **bounds) for item in page]
+        self.read_count += 1 + len(items)
+        return any(self._is_erased(item) for item in items if "erased" in item)
+
+    def iter_pages_between(self, since: str, until: str) -> Iterator[list[EntryContent]]:
+        """Yield the entries of a time range page by page, read from the table."""
+        partition = EntryItem.pk.format(log_id=self.log_id)
+        options: dict[str, Any] = {**id_range_query_arguments(since, until), "limit": _PAGE_SIZE}
+        for items in table.iter_item_pages(partition, **options):
+            yield [*self._authentic_contents(items)]
+
+    def list_newest_about(self, record_id: str) -> list[EntryContent]:
+        """Return the newest entries about an id, newest first, as the index shows them."""
+        return self._query_index(
+            EntryItem.by_target, target=record_id, newest_first=True, limit=_MAX_ENTRIES_ABOUT_RECORD
+        )
+
+    def list_of_types_until(self, event_types: Iterable[str], until: str) -> list[EntryContent]:
+        """Return the newest entry of each type until a time, as the index shows them."""
+        options = id_range_query_arguments(None, until)
+        return [
+            entry
+            for event_type in event_types
+            for entry in self._query_index(EntryItem.by_type, type=event_type, newest_first=True, limit=1, **options)
+        ]
+
+    def list_of_types_after(self, event_types: Iterable[str], entry_id: str) -> list[EntryContent]:
+        """Return the first entries of some types after an entry, as the index shows them."""
+        since = table.lower_bound_after(entry_id)
+        return [
+            entry
+            for event_type in event_types
+            for entry in self._query_index(EntryItem.by_type, type=event_type, since=since, limit=_PAGE_SIZE)
+        ]
+
+    def read_page(self, position: Item | None) -> tuple[list[EntryContent], Item | None]:
+        """Return a page of the whole log, by id, and the position of the next one. It is read from the table."""
+        page = table.query(EntryItem.pk.format(log_id=self.log_id), after=position, limit=_PAGE_SIZE)
+        return [*self._authentic_contents(page.items)], page.last_evaluated_key
+
+    def get_entry_or_none(self, entry_id: str) -> EntryContent | None:
+        """Return an entry by its id, read from the table."""
+        items = table.get_all([EntryItem.make_item_key(log_id=self.log_id, id=entry_id)])
+        return next(self._authentic_contents([*items.values()]), None)
+
+    def has_unfinished_erasure(self) -> bool:
+        """Return whether an erasure is in progress, or has failed before it reached all entries."""
+        erasure_type = get_record_type(ERASURE_KIND)
+        pk, prefix = erasure_type.make_item_key(organization_id=self.log_id, id="")
+        items = table.query_all(pk, prefix)
+        self.read_count += 1 + len(items)
+        return any(erasure_type.stored_name("lease_until") in item or "error" in item for item in items)
+
+    def _query_index(
+        self, facet: Facet, *, newest_first: bool = False, limit: int, **values: Any
+    ) -> list[EntryContent]:
+        bounds = {name: values.pop(name) for name in ("since", "until") if name in values}
+        partition = facet.partition(log_id=self.log_id, **values)
+        page = table.query(partition, newest_first=newest_first, limit=limit, **bounds)
+        return [*self._authentic_contents(page.items)]
+
+    def _authentic_contents(self, items: Sequence[Item]) -> Iterator[EntryContent]:
+        self.read_count += 1 + len(items)
+        for entry in logs.load_stored_entries(self.log_id, [*items]):
+            if isinstance(entry.body, bytes) and "erased" not in entry.item and self._is_authentic(entry):
+                yield from_json(entry.body)
+
+    def _is_erased(self, item: Item) -> bool:
+        sequence = item.get("sequence")
+        is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)
+        return is_complete and redaction.is_redacted_entry_intact(self.log_id, item["sequence"], item)
+
+    def _is_authentic(self, entry: StoredEntry) -> bool:
+        return is_valid_at_claimed_sequence(self.log_id, entry) or logs.is_authentic_pending_entry(
+            self.log_id, entry.item
+        )

@@ -1,0 +1,254 @@
+"""The checks of a single record: its MAC, the entry of its last change, and the items derived from it."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+from typing import Final
+
+from pydantic.alias_generators import to_camel
+
+from chalicelib.features.audit.reconciliations.entities import Suspect
+from chalicelib.features.audit.reconciliations.logic.comparison import (
+    find_differing_fields,
+    id_in_key,
+    list_hidden_fields,
+)
+from chalicelib.features.audit.reconciliations.logic.log_reader import CLOCK_DIFFERENCE_SECONDS, LogReader
+from chalicelib.features.audit.reconciliations.models import FindingKind
+from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.core.json_equality import json_equal
+from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
+from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys
+from chalicelib.kernel.storage.record_sets import RecordSet
+from chalicelib.kernel.storage.record_types import all_record_types, record_from_item
+from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, mac_version
+from chalicelib.kernel.transactions.unique_items import reserved_guards
+
+UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""Errors of code that reads an altered record, whose attributes can have any type."""
+
+_DERIVED_ITEMS: Final = "derivedItems"
+_INDEX_KEYS: Final = (
+    *(f"index{number}{part}" for number in (1, 2) for part in ("pk", "sk")),
+    *(f"facet{number}pk" for number in (1, 2, 3)),
+)
+"""Attributes that list a record in the indexes."""
+
+
+@dataclass(frozen=True)
+class RecordCheck:
+    """The check of one stored record.
+
+    `is_final`: whether it is the confirmation, which also reads what an index may not show yet.
+    """
+
+    reader: LogReader
+    record: Entity
+    item: Item
+    is_final: bool = False
+
+    def find_suspect_or_none(self) -> Suspect | None:
+        """Return what is wrong with the record, or None."""
+        rules = self.record.log_rules
+        if self.record.item_key != (self.item["pk"], self.item["sk"]):
+            return self._suspect("differing", self._all_fields)
+        is_authentic = bool(self.record.mac_exemption) or self._has_current_mac or accepts_unauthenticated_records()
+        hidden_fields = [] if is_authentic else list_hidden_fields(type(self.record))
+        if not rules.has_entries:
+            kind: FindingKind = "differing" if "record_mac" in self.item else "unlogged"
+            return None if is_authentic else self._suspect(kind, hidden_fields)
+        return self._find_suspect_in_log(hidden_fields, is_authentic=is_authentic)
+
+    @property
+    def _has_current_mac(self) -> bool:
+        """Return whether the MAC is valid and, where each version gets a new one, for the version of the record."""
+        if mac_state(self.record, self.item) != "valid":
+            return False
+        may_lag = not self.record.log_rules.has_entries or self.record.log_rules.unlogged_changes
+        return bool(may_lag) or mac_version(self.item["record_mac"]) == self.record.version
+
+    def _find_suspect_in_log(self, hidden_fields: list[str], *, is_authentic: bool) -> Suspect | None:
+        entries = self.reader.list_entries_at(
+            self.record.updated_at, seconds_later=CLOCK_DIFFERENCE_SECONDS if self.is_final else 0
+        )
+        own = [entry for entry in entries if self._is_about_record(entry)]
+        current = next((e for e in reversed(own) if e["data"].get("version") == self.record.version), None)
+        if current:
+            fields = find_differing_fields(self.record, current["data"]) or hidden_fields
+            return self._suspect("differing", fields) if fields else None
+        if is_authentic:
+            return None if self._is_explained_by_others(entries) else self._suspect("unlogged", [])
+        origin = own or self._list_entries_of_origin()
+        if not origin:
+            return self._suspect("unlogged", [])
+        compared = [entry for entry in origin if self._is_about_record(entry)]
+        fields = find_differing_fields(self.record, compared[0]["data"]) if compared else []
+        return self._suspect("differing", [*fields, *hidden_fields] if compared else self._all_fields)
+
+    @property
+    def _all_fields(self) -> list[str]:
+        """The fields of a record about which there is no entry yet."""
+        return [to_camel(name) for name in self.record.authenticated_fields()]
+
+    def _is_about_record(self, entry: EntryContent) -> bool:
+        return (entry["target"]["type"], entry["target"]["id"]) == (self.record.kind, self.record.id)
+
+    def _list_entries_of_origin(self) -> list[EntryContent]:
+        """Return entries that prove that the service created the record: about it, or after which it has to exist."""
+        about_record = [
+            entry for entry in self.reader.list_newest_about(self.record.id) if self._is_about_record(entry)
+        ]
+        at_creation = self.reader.list_entries_at(self.record.created_at)
+        keys_after = self.record.log_rules.changed_by
+        return about_record or [
+            entry
+            for entry in at_creation
+            if self._is_about_record(entry)
+            or (entry["type"] in keys_after and self.record.item_key in keys_after[entry["type"]](entry))
+        ]
+
+    def _is_explained_by_others(self, entries_of_change: Iterable[EntryContent]) -> bool:
+        """Return whether an authentic record may have changed without an entry of its own."""
+        rules, seconds = self.record.log_rules, CLOCK_DIFFERENCE_SECONDS if self.is_final else 0
+        if rules.unlogged_changes:
+            return not self.record.mac_exemption or self._has_origin
+        return (
+            any(map(self._explains_new_record, entries_of_change))
+            or self.reader.has_erased_entry_at(self.record.updated_at, seconds_later=seconds)
+            or (self.record.version > 1 and self._is_explained_by_earlier_entry())
+        )
+
+    @property
+    def _has_origin(self) -> bool:
+        return bool(self._list_entries_of_origin()) or self.reader.has_erased_entry_at(self.record.created_at)
+
+    def _is_explained_by_earlier_entry(self) -> bool:
+        """Return whether an earlier entry announced changes that follow without an entry of their own."""
+        events = {*self.record.log_rules.changed_by, ERASURE_EVENT}
+        until = after(self.record.updated_at, seconds=CLOCK_DIFFERENCE_SECONDS)
+        if self.reader.list_of_types_until(events, until):
+            return True
+        return self.is_final and any(
+            entry["type"] in events
+            for page in self.reader.iter_pages_between(self.record.created_at, until)
+            for entry in page
+        )
+
+    def _explains_new_record(self, entry: EntryContent) -> bool:
+        """Return whether the record may have been created or changed with an entry about another record."""
+        keys_after = self.record.log_rules.changed_by.get(entry["type"])
+        is_creation = self.record.version == 1
+        return keys_after is not None and (
+            keys_after is no_keys or not is_creation or self.record.item_key in keys_after(entry)
+        )
+
+    def _suspect(self, kind: FindingKind, fields: Sequence[str]) -> Suspect:
+        return build_suspect(kind, self.record, self.item, fields)
+
+
+def build_suspect(
+    kind: FindingKind, record: Entity, item: Item, fields: Sequence[str], entry_id: str | None = None
+) -> Suspect:
+    """Return a suspect for a record that is stored as `item`."""
+    return Suspect(
+        kind=kind,
+        type=record.kind,
+        id=record.id,
+        pk=item["pk"],
+        sk=item["sk"],
+        entry_id=entry_id,
+        fields=[*dict.fromkeys(fields)],
+    )
+
+
+def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = False) -> list[Suspect]:
+    """Return what is wrong with the records among some items, with one suspect for each."""
+    suspects: list[Suspect] = []
+    derived: list[tuple[Entity, Item, dict[ItemKey, Item]]] = []
+    for item in items:
+        record = _read_record_or_suspect(item)
+        if not isinstance(record, Entity):
+            suspects += [record] if record else []
+            continue
+        try:
+            suspect = RecordCheck(reader, record, item, is_final).find_suspect_or_none()
+            expected = _expected_items(record)
+        except UNREADABLE_ERRORS:
+            suspect = _unreadable_suspect("differing", type(record), item)
+        if suspect:
+            suspects.append(suspect)
+        else:
+            derived.append((record, item, expected))
+    stored = reader.get_items([key for *_, expected in derived for key in expected])
+    return suspects + [
+        build_suspect("differing", record, item, [_DERIVED_ITEMS])
+        for record, item, expected in derived
+        if not _are_stored(expected, {**stored, (item["pk"], item["sk"]): item})
+    ]
+
+
+def _read_record_or_suspect(item: Item) -> Entity | Suspect | None:
+    """Return the record in an item, the suspect if it cannot be read, or None if the key is not that of a record."""
+    types_at_key = record_types_at_key(item["pk"], item["sk"])
+    if item.get("kind") not in {each.kind for each in types_at_key}:
+        # Requests read records by key, so the kind of an item does not matter to them.
+        return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
+    try:
+        return record_from_item(item)
+    except UNREADABLE_ERRORS:
+        return _unreadable_suspect("differing", types_at_key[0], item)
+
+
+def _expected_items(record: Entity) -> dict[ItemKey, Item]:
+    """Return the index keys, derived items and reserved values of a record as the service stores them, by key."""
+    if not record.log_rules.has_entries:
+        return {}
+    own_item = record.item()
+    index_keys = {name: own_item.get(name) for name in _INDEX_KEYS}
+    return {
+        record.item_key: index_keys,
+        **{(item["pk"], item["sk"]): item for item in record.derived_items},
+        **reserved_guards(record, now()),
+    }
+
+
+def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item) -> Suspect:
+    key = (item["pk"], item["sk"])
+    fields = [to_camel(name) for name in record_type.authenticated_fields()] if kind == "differing" else []
+    return Suspect(
+        kind=kind,
+        type=record_type.kind,
+        id=id_in_key(record_type, key),
+        pk=key[0],
+        sk=key[1],
+        entry_id=None,
+        fields=fields,
+    )
+
+
+def _are_stored(expected: Mapping[ItemKey, Item], stored: Mapping[ItemKey, Item]) -> bool:
+    """Return whether items with the expected attributes are stored. They can have further attributes."""
+    return all(
+        json_equal(value, stored.get(key, {}).get(name))
+        for key, item in expected.items()
+        for name, value in item.items()
+    )
+
+
+@cache
+def _record_key_patterns() -> list[tuple[re.Pattern[str], type[Entity]]]:
+    """Return a pattern of the keys of each record type that is compared with the log."""
+    compared = [each for each in all_record_types() if not (each.log_rules.exemption or issubclass(each, RecordSet))]
+    return [(re.compile(_template_pattern(f"{each.pk}\n{each.sk}")), each) for each in compared]
+
+
+def _template_pattern(template: str) -> str:
+    parts = Formatter().parse(template)
+    return "".join(re.escape(constant) + ("" if name is None else "[^#\n]+") for constant, name, *_ in parts)
+
+
+def record_types_at_key(pk: str, sk: str) -> list[type[Entity]]:
+    """Return the record types that are compared with the log and can be stored at a key."""
+    return [record_type for pattern, record_type in _record_key_patterns() if pattern.fullmatch(f"{pk}\n{sk}")]

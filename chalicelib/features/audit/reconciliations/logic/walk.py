@@ -1,0 +1,125 @@
+"""The steps of a reconciliation: over all records, over all entries, and the confirmation of the suspects."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from chalicelib.features.audit.reconciliations.entities import Reconciliation, ScanRange, Suspect
+from chalicelib.features.audit.reconciliations.logic import entry_checks, record_checks
+from chalicelib.features.audit.reconciliations.logic.comparison import id_in_key
+from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Container, Item, Partition
+from chalicelib.kernel.storage.record_types import container_content_ranges
+
+MAX_SUSPECTS: Final = 200
+MAX_FINDINGS: Final = 100
+
+_PAGE_SIZE: Final = 50
+_KINDS_WITH_COMPARED_CHILDREN: Final = ("page",)
+"""Kinds whose child records are compared: the revisions of pages. Others have deliveries, which are exempt."""
+
+
+@dataclass
+class Walk:
+    """A reconciliation in progress. Each method advances it by a page, and returns the fields to store.
+
+    `reader` counts the reads since it was created.
+    """
+
+    reconciliation: Reconciliation
+    reader: LogReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.reader = LogReader(self.reconciliation.organization_id)
+
+    def advance(self) -> dict[str, Any]:
+        """Process the next page, and return the changed fields."""
+        return {
+            "records": self._check_record_page,
+            "entries": self._check_entry_page,
+            "confirmation": self._confirm_suspects,
+        }[self.reconciliation.step]()
+
+    def _check_record_page(self) -> dict[str, Any]:
+        log_id = self.reconciliation.organization_id
+        scan_range, *pending = self.reconciliation.pending_ranges or container_content_ranges(Organization, log_id)
+        index = scan_range.get("index")
+        page = table.query(Partition(scan_range["pk"], index), after=scan_range.get("after"), limit=_PAGE_SIZE)
+        self.reader.read_count += 1 + len(page.items)
+        pending = [{**scan_range, "after": page.last_evaluated_key}, *pending] if page.last_evaluated_key else pending
+        if index:
+            pending, items = [*_ranges_of_containers(self.reader, page.items), *pending], list[Item]()
+        else:
+            items = [item for item in page.items if record_checks.record_types_at_key(item["pk"], item["sk"])]
+            pending += _ranges_of_children(items)
+        return {
+            **self._with_suspects(record_checks.find_suspects(self.reader, items)),
+            "checked_records": self.reconciliation.checked_records + len(items),
+            "pending_ranges": pending,
+            "step": "records" if pending else "entries",
+        }
+
+    def _check_entry_page(self) -> dict[str, Any]:
+        entries, cursor = self.reader.read_page(self.reconciliation.log_cursor)
+        return {
+            **self._with_suspects(entry_checks.find_suspects(self.reader, entries)),
+            "checked_entries": self.reconciliation.checked_entries + len(entries),
+            "log_cursor": cursor,
+            "step": "entries" if cursor else "confirmation",
+        }
+
+    def _confirm_suspects(self) -> dict[str, Any]:
+        """Check the first suspect again, and make it a finding if it still disagrees."""
+        if not self.reconciliation.suspects:
+            return {}
+        suspect, *remaining = self.reconciliation.suspects
+        findings = [*self.reconciliation.findings]
+        findings += [
+            {name: each[name] for name in ("kind", "type", "id", "fields")} for each in self._check_again(suspect)
+        ]
+        unique = [each for number, each in enumerate(findings) if _is_first_about_record(findings, number)]
+        has_more = self.reconciliation.has_more or len(unique) > MAX_FINDINGS
+        return {"suspects": remaining, "findings": unique[:MAX_FINDINGS], "has_more": has_more}
+
+    def _check_again(self, suspect: Item) -> list[Suspect]:
+        if suspect["entry_id"]:
+            entry = self.reader.get_entry_or_none(suspect["entry_id"])
+            found = entry_checks.find_suspects(self.reader, [entry], is_final=True) if entry else []
+            return [each for each in found if (each["type"], each["id"]) == (suspect["type"], suspect["id"])]
+        items = self.reader.get_items([(suspect["pk"], suspect["sk"])])
+        return record_checks.find_suspects(self.reader, [*items.values()], is_final=True)
+
+    def _with_suspects(self, found: Sequence[Suspect]) -> dict[str, Any]:
+        suspects = [*self.reconciliation.suspects, *({**each} for each in found)]
+        has_more = self.reconciliation.has_more or len(suspects) > MAX_SUSPECTS
+        return {"suspects": suspects[:MAX_SUSPECTS], "has_more": has_more}
+
+
+def _is_first_about_record(findings: Sequence[dict[str, Any]], number: int) -> bool:
+    record = (findings[number]["type"], findings[number]["id"])
+    return all((each["type"], each["id"]) != record for each in findings[:number])
+
+
+def _ranges_of_containers(reader: LogReader, index_items: Sequence[Item]) -> list[ScanRange]:
+    """Return the partitions of the containers that a list names and that exist. Their attributes may be altered."""
+    keys = reader.get_items([(item["pk"], item["sk"]) for item in index_items])
+    containers = [(record_type, key) for key in keys for record_type in record_checks.record_types_at_key(*key)]
+    return [
+        each
+        for record_type, (pk, _) in containers
+        if issubclass(record_type, Container)
+        for each in container_content_ranges(record_type, pk.partition("#")[2])
+    ]
+
+
+def _ranges_of_children(items: Sequence[Item]) -> list[ScanRange]:
+    """Return the partitions with the compared child records of some records."""
+    keys = [(item["pk"], item["sk"]) for item in items]
+    owners = [(record_type, key) for key in keys for record_type in record_checks.record_types_at_key(*key)]
+    return [
+        {"pk": record_type.child_partition.format(id=id_in_key(record_type, key))}
+        for record_type, key in owners
+        if record_type.kind in _KINDS_WITH_COMPARED_CHILDREN
+    ]

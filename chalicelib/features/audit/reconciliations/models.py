@@ -1,0 +1,46 @@
+"""Response models of reconciliations."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from chalicelib.kernel.http.fields import Timestamp
+from chalicelib.kernel.http.models import Output, RecordOutput
+
+ReconciliationStatus = Literal["queued", "running", "completed", "failed"]
+FindingKind = Literal["unlogged", "differing", "missing"]
+
+
+class FindingOut(Output):
+    """A stored record that does not agree with the log."""
+
+    kind: FindingKind = Field(
+        description="`unlogged`: no entry explains the record. `differing`: it is not as the service stored it last. "
+        "`missing`: it is gone, although the last entry says that it exists.",
+        examples=["differing"],
+    )
+    type: str = Field(description="The type of the record.", examples=["organization.member"])
+    id: str = Field(description="The id of the record.", examples=["01939d3c-0000-7000-8000-00000000000b"])
+    fields: list[str] = Field(
+        description="The fields that differ. Fields that no entry contains, such as hashes, are named together if any "
+        "of them differs. `derivedItems` stands for items that the service derives from the record.",
+        examples=[["role"]],
+    )
+
+
+class ReconciliationOut(RecordOutput):
+    """A comparison of all stored records of an organization with its log."""
+
+    event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "organization.reconciliation.failed": {"error": "The database failed again and again. Start it again."}
+    }
+    no_store: ClassVar[bool] = True
+
+    status: ReconciliationStatus = Field(examples=["completed"])
+    checked_records: int = Field(ge=0, description="Records compared so far.", examples=[120])
+    checked_entries: int = Field(ge=0, description="Entries compared so far.", examples=[340])
+    findings: list[FindingOut] = Field(description="The first 100 findings. Empty until the status is `completed`.")
+    has_more: bool = Field(description="Whether there are further findings.", examples=[False])
+    completed_at: Timestamp | None = Field(description="When the comparison ended.")
+    error: str | None = Field(description="Why it failed.", examples=[None])

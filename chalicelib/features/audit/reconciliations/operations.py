@@ -1,0 +1,43 @@
+"""Operations on reconciliations of an organization's records with its log."""
+
+from chalicelib.features.audit.reconciliations.entities import Reconciliation
+from chalicelib.features.audit.reconciliations.models import ReconciliationOut
+from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
+from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.route_groups import RouteGroup
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.work import jobs
+
+routes = RouteGroup("organizations")
+
+
+@routes.post(
+    "/organizations/{organization_id}/audit-log/reconciliations",
+    success=202,
+    access=require_organization_role(Role.OWNER),
+    scope=None,
+    emits="organization.reconciliation.requested",
+)
+def start_reconciliation(ctx: Context, organization: Organization) -> ReconciliationOut:
+    """Compare all records of the organization with its log, in the background.
+
+    The log says which records exist and what they contain. The comparison finds records that somebody with access to
+    the database added, changed or removed without an entry. `GET …/audit-log/verify-integrity` verifies the log itself.
+    Poll the reconciliation until it is completed. At most 3 run at a time (`limit_exceeded`).
+    """
+    reconciliation = Reconciliation(
+        **ctx.new_id_and_time_fields(), organization_id=organization.id, lease_until=ctx.now
+    )
+    jobs.create_and_enqueue_after_commit(ctx.changes, reconciliation)
+    return ReconciliationOut.of(reconciliation)
+
+
+@routes.get(
+    "/organizations/{organization_id}/audit-log/reconciliations/{reconciliation_id}",
+    access=require_organization_role(Role.OWNER),
+    scope=None,
+    emits=None,
+)
+def get_reconciliation(_ctx: Context, reconciliation: Reconciliation) -> ReconciliationOut:
+    """Get the progress of a reconciliation and, once it is completed, its findings."""
+    return ReconciliationOut.of(reconciliation)

@@ -1,0 +1,75 @@
+"""Rules that relate the records of a type to the entries of the audit log.
+
+A reconciliation compares the stored records of an organization with its log. The entry about a record contains its
+public fields after the change, but one entry can stand for changes of several records. So each record type declares
+which events explain its changes.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+ItemKey = tuple[str, str]
+
+EntryContent = Mapping[str, Any]
+"""The JSON object of an entry."""
+
+KeysAfterEntry = Callable[[EntryContent], Iterable[ItemKey]]
+"""Returns the item keys of records that exist after an entry."""
+
+ERASURE_EVENT: Final = "organization.person_erased"
+"""The event after which records of all types may be redacted."""
+
+ERASURE_KIND: Final = "organization.erasure"
+"""The kind of a job that redacts records and entries. Until it has ended, a record may be gone before its entries."""
+
+
+def no_keys(_entry: EntryContent) -> Iterable[ItemKey]:
+    """Return no keys: the entry does not say which records exist."""
+    return ()
+
+
+def entries_about_others(*events: str) -> Mapping[str, KeysAfterEntry]:
+    """Return `LogRules.changed_by` for events that do not say which records exist after them."""
+    return dict.fromkeys(events, no_keys)
+
+
+@dataclass(frozen=True)
+class LogRules:
+    """How entries describe the records of a type.
+
+    - `exemption`: why records of the type are not compared with the log; empty if they are.
+    - `has_entries`: whether there are entries about such records. Otherwise only their MAC is verified.
+    - `ended_by`: events about a record after which it does not exist.
+    - `changed_by`: events about other records that also create or change records of this type, in the same transaction
+      or in a later one. The function returns the keys of records that exist after the entry.
+    - `removed_by`: events about other records that also remove records of this type, at once or later.
+    - `unlogged_changes`: why some new versions have no entry; empty if each has one.
+    - `depends_on`: returns the keys of records without which a record is removed, from the last entry about it.
+    """
+
+    exemption: str = ""
+    has_entries: bool = True
+    ended_by: tuple[str, ...] = ()
+    changed_by: Mapping[str, KeysAfterEntry] = field(default_factory=dict)
+    removed_by: tuple[str, ...] = ()
+    unlogged_changes: str = ""
+    depends_on: KeysAfterEntry = no_keys
+
+    def may_change_with(self, event: str) -> bool:
+        """Return whether an entry about another record with this event explains a change of such a record."""
+        is_exempt = bool(self.exemption) or not self.has_entries
+        return is_exempt or event in self.changed_by or event in self.removed_by
+
+
+EXEMPT_WORK: Final = LogRules(exemption="It is work in progress of the service and grants nothing.")
+"""The rules of internal jobs."""
+
+OUTSIDE_ORGANIZATIONS: Final = LogRules(exemption="It belongs to no organization.")
+"""The rules of records outside of organizations."""
+
+DERIVED: Final = LogRules(exemption="It is derived from another record.")
+"""The rules of records that other records write as their derived items."""
+
+PUBLIC_WORK: Final = LogRules(unlogged_changes="The progress of a job has no entries.")
+"""The rules of jobs that callers request and see. An entry records the request."""

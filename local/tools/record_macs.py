@@ -1,0 +1,72 @@
+"""Replaces MACs of stored records by MACs of the current SEAL_KEY, and adds missing ones while that is accepted."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.crypto import keyrings
+from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.concurrency import ConcurrentModification
+from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
+from chalicelib.kernel.storage.record_types import find_record_type
+from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, with_renewed_mac
+from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+
+_MAX_ATTEMPTS: Final = 5
+
+
+class RecordsKeepChanging(Exception):
+    """Requests kept changing a record. The message names it."""
+
+
+def renew_record_macs() -> tuple[int, int]:
+    """Return the number of records that got a new MAC, and of those whose MAC is missing or invalid.
+
+    The latter keep it, so that a reconciliation reports them. Until UNAUTHENTICATED_RECORDS_UNTIL, they get a new one.
+    Raises RecordsKeepChanging.
+    """
+    renewed_count = invalid_count = 0
+    for item in iter_items("attribute_exists(kind)"):
+        for _ in range(_MAX_ATTEMPTS):
+            try:
+                is_renewed = _try_renew(item)
+            except ConcurrentModification:
+                item = table.get((item["pk"], item["sk"])) or {}  # noqa: PLW2901 - the current state of the same item
+            else:
+                break
+        else:
+            raise RecordsKeepChanging(f"Requests keep changing {item.get('kind')} {item.get('id')}.")
+        renewed_count += is_renewed is True
+        invalid_count += is_renewed is False
+    return renewed_count, invalid_count
+
+
+def iter_items(condition: str, **values: str) -> Iterator[Item]:
+    """Yield all items that satisfy a filter expression, read from the table. `:name` in it stands for a value."""
+    parameters: dict[str, Any] = {"TableName": settings().table_name, "ConsistentRead": True}
+    parameters["FilterExpression"] = condition
+    if values:
+        parameters["ExpressionAttributeValues"] = {f":{name}": {"S": value} for name, value in values.items()}
+    for page in aws.client("dynamodb").get_paginator("scan").paginate(**parameters):
+        yield from map(item_from_dynamodb_json, page["Items"])
+
+
+def _try_renew(item: Item) -> bool | None:
+    """Give a record a MAC of the current key. Return None if it needs none, and False if it must not get one."""
+    record_type = find_record_type(item.get("kind", ""))
+    if record_type is None or record_type.mac_exemption:
+        return None
+    record: Entity = record_type.from_item(item)
+    is_valid = mac_state(record, item) == "valid"
+    if is_valid and item["record_mac"][:KEY_ID_BYTES] == keyrings.current_key(KeyPurpose.SEAL_KEY).id:
+        return None
+    if not (is_valid or accepts_unauthenticated_records()):
+        return False
+    changes = UnitOfWork(now())
+    changes.update_untracked(record, record_mac=with_renewed_mac(record).record_mac)
+    changes.commit()
+    return True

@@ -1,0 +1,161 @@
+"""Records that somebody with access to the table changes, adds or removes: a reconciliation finds exactly these."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from pydantic.alias_generators import to_camel
+
+from chalicelib.entrypoints import catalogue
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.kernel.permissions.roles import Role
+from chalicelib.kernel.storage import record_types
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity
+from chalicelib.kernel.storage.record_sets import RecordSet
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.harness import memory_aws, snapshots
+from tests.harness.api import Json
+from tests.harness.platforms import set_member_role
+from tests.harness.reconciliations import find_disagreements
+
+Item = dict[str, Any]
+
+COMPARED_TYPES: Final = [
+    each for each in catalogue.list_record_types() if not (each.log_rules.exemption or issubclass(each, RecordSet))
+]
+SINGLETONS: Final = ("organization", "platform.custom_domain", "site.tree", "taxonomy")
+"""Types of which a container, or the log, has exactly one record."""
+
+INSERTABLE_TYPES: Final = [each for each in COMPARED_TYPES if each.kind not in SINGLETONS]
+DELETION_LEAVES_NO_TRACE: Final = {
+    "page.content": "Only its page refers to it.",
+    "page.revision": "Only its page refers to it.",
+    "platform.module": "A setting that equals the default is not stored.",
+    "site.tree": "No entry is about it. Without it, nothing of the site can be read.",
+    "taxonomy": "No entry is about it. Without it, no node can be read.",
+}
+
+_REMOVED_TOGETHER: Final = ("page", "taxonomy.node")
+"""Types without whose records others are removed."""
+
+DELETION_GROUPS: Final = [
+    [
+        each.kind
+        for each in COMPARED_TYPES
+        if not issubclass(each, Container) and each.kind not in _REMOVED_TOGETHER and "ttl" not in each.stored_fields
+    ],
+    *([each.kind] for each in COMPARED_TYPES if issubclass(each, Container)),
+    *([kind] for kind in _REMOVED_TOGETHER),
+]
+"""Kinds whose records can be deleted together, so that each is found."""
+
+
+@pytest.fixture
+def populated(tenant: TenantFixture) -> TenantFixture:
+    """The tenant, with a record of each compared type. All of them have entries, and no messages wait."""
+    api, owner = tenant.api, tenant.people.owner
+    api.post(f"{tenant.platform.path}/invite", caller=owner, json={"email": "iris@example.org"}).expect(201)
+    modules = {"modules": [{"moduleId": "events", "settings": {"weeks": 2}}]}
+    api.patch(f"{tenant.platform.path}/modules", caller=owner, json=modules).expect(200)
+    for container in (tenant.platform, tenant.space):
+        set_member_role(api, container, tenant.people.editor, Role.ADMIN)
+    tenant.workers.run_until_idle()
+    return tenant
+
+
+def get_record(record_type: type[Entity], tenant: TenantFixture) -> Item:
+    return next(
+        item
+        for item in snapshots.items_by_key().values()
+        if item.get("kind") == record_type.kind and tenant.id in (item.get("organization_id"), item["id"])
+    )
+
+
+def alter(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    forged_by_type = {
+        int: lambda: value + 1,
+        bytes: lambda: value + b"!",
+        str: lambda: f"{value[:-1]}{'0' if value[-1:] != '0' else '1'}",
+        dict: lambda: {**value, **{name: alter(value.get(name)) for name in [*value, "forged"][:1]}},
+        list: lambda: [*value, {"forged": True}],
+    }
+    return forged_by_type.get(type(value), lambda: "forged")()
+
+
+def iter_alterations(record_type: type[Entity], item: Item) -> Iterator[tuple[str, Item]]:
+    """Yield each field that the MAC covers or that entries contain, with the item in which only it is altered."""
+    unchecked = {*record_type.unauthenticated_fields, "record_mac"}
+    if record_type.log_rules.unlogged_changes or not record_type.log_rules.has_entries:
+        unchecked |= {"updated_at", "version"}  # They can change without an entry and without the key.
+    for name in sorted({*record_type.stored_fields} - unchecked):
+        attribute = record_type.stored_name(name)
+        yield name, {**item, attribute: alter(item.get(attribute))}
+
+
+def is_named(finding: Json, field: str) -> bool:
+    """Return whether a finding names a field. Without the true time or id of a record, no entry is about it."""
+    return field in RECORD_FIELDS or to_camel(field) in finding["fields"] or finding["kind"] == "unlogged"
+
+
+def test_each_altered_field_is_found(populated):
+    originals = {each: get_record(each, populated) for each in COMPARED_TYPES if not each.mac_exemption}
+    alterations = {each: [*iter_alterations(each, item)] for each, item in originals.items()}
+    for number in range(max(map(len, alterations.values()))):
+        current = {each: found[number] for each, found in alterations.items() if number < len(found)}
+        for _, item in current.values():
+            memory_aws.put_item(item)
+        findings = {each["type"]: each for each in find_disagreements(populated.id)}
+        for each in current:
+            memory_aws.put_item(originals[each])
+        expected = {each.kind: field for each, (field, _) in current.items()}
+        assert findings.keys() == expected.keys(), {k: expected.get(k) for k in set(expected) ^ set(findings)}
+        assert {kind: field for kind, field in expected.items() if not is_named(findings[kind], field)} == {}
+    assert find_disagreements(populated.id) == []
+
+
+def test_inserted_records_are_found(populated):
+    inserted: dict[str, str] = {}
+    for record_type in INSERTABLE_TYPES:
+        record = record_type.from_item(get_record(record_type, populated))
+        new_id = f"{record.id[:-4]}beef"
+        forged = record.replace(**dict.fromkeys(("id", record_type.id_field), new_id))
+        if not record_type.log_rules.has_entries:  # With a copied MAC it looks like an altered record.
+            forged = forged.replace(record_mac=None)
+        memory_aws.put_item(forged.item())
+        inserted[record_type.kind] = new_id
+    findings = find_disagreements(populated.id)
+    assert {each["type"]: each["id"] for each in findings if each["kind"] == "unlogged"} == inserted
+
+
+@pytest.mark.parametrize("kinds", DELETION_GROUPS, ids=lambda kinds: kinds[0])
+def test_deleted_records_are_found(populated, kinds):
+    for kind in kinds:
+        memory_aws.delete_item(get_record(record_types.get_record_type(kind), populated))
+    missing = sorted(each["type"] for each in find_disagreements(populated.id) if each["kind"] == "missing")
+    assert missing == [kind for kind in kinds if kind not in DELETION_LEAVES_NO_TRACE]
+
+
+def test_an_older_copy_of_a_record_is_found(populated):
+    api_key = get_record(ApiKey, populated)
+    path = f"{populated.organization.path}/api-keys/{api_key['id']}"
+    populated.api.delete(path, caller=populated.people.owner).expect(204)
+    memory_aws.put_item(api_key)
+    (finding,) = find_disagreements(populated.id)
+    assert (finding["kind"], finding["id"]) == ("differing", api_key["id"])
+    assert "revokedBecause" not in finding["fields"]
+
+
+def test_a_pointer_of_an_api_key_to_another_record_is_found(populated):
+    api_key = ApiKey.from_item(get_record(ApiKey, populated))
+    memory_aws.put_item({**api_key.derived_items[0], "record_sk": "K#another"})
+    (finding,) = find_disagreements(populated.id)
+    assert (finding["id"], finding["fields"]) == (api_key.id, ["derivedItems"])
+
+
+def test_a_record_disguised_as_another_type_is_found(populated):
+    member = get_record(Member, populated)
+    memory_aws.put_item({**member, "role": "owner", "kind": "organization.departure"})
+    assert [each["type"] for each in find_disagreements(populated.id)] == ["organization.member"]

@@ -1,0 +1,147 @@
+"""Reconciliations: their job, false suspicions, MACs during an upgrade, and the command for all organizations."""
+
+import pytest
+
+from chalicelib.features.audit.reconciliations import tasks
+from chalicelib.features.audit.reconciliations.logic import walk
+from chalicelib.features.tenancy.api_keys.entities import ApiKey
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
+from chalicelib.kernel.core.clock import after, now
+from local.tools.audit_records import AuditFailed, audit_records
+from tests.harness import memory_aws
+from tests.harness.erasures import complete_erasure
+from tests.harness.log_records import capture_log_records
+from tests.harness.organizations import create_api_key
+from tests.harness.reconciliations import find_disagreements, reconcile
+from tests.harness.stored_records import load_item
+
+
+@pytest.fixture
+def forged_member(organization, grace):
+    """A member whose role somebody changed in the table."""
+    item = load_item(Member.make_item_key(organization_id=organization.id, user_id=organization.owner.id))
+    forged = {**item, "id": f"{item['id'][:-4]}beef", "user_id": grace.id, "sk": f"M#{grace.id}", "role": "admin"}
+    memory_aws.put_item(forged)
+    return forged
+
+
+@pytest.fixture
+def without_delay(monkeypatch):
+    """Let the command confirm suspects at once."""
+    monkeypatch.setattr("local.tools.audit_records.CONFIRMATION_DELAY_SECONDS", 0)
+
+
+class TestStartReconciliation:
+    def test_an_intact_organization_has_no_findings_and_the_result_is_an_entry(self, api, workers, organization):
+        create_api_key(api, organization, "read")
+        result = reconcile(api, workers, organization)
+        assert (result["findings"], result["hasMore"], result["error"]) == ([], False, None)
+        assert result["checkedRecords"] >= 4
+        entry, *_ = api.get_items(f"{organization.path}/audit-log", caller=organization.owner)
+        assert (entry["type"], entry["data"]) == ("organization.reconciliation.completed", result)
+
+    def test_a_forged_member_is_found_and_counted_by_a_metric(self, api, workers, organization, forged_member):
+        with capture_log_records() as records:
+            (finding,) = reconcile(api, workers, organization)["findings"]
+        assert finding == {"kind": "unlogged", "type": "organization.member", "id": forged_member["id"], "fields": []}
+        assert [each["ReconciliationFindings"] for each in records if "ReconciliationFindings" in each] == [1]
+
+    def test_only_the_owner_may_start_it_and_three_run_at_a_time(self, api, organization, grace):
+        path = f"{organization.path}/audit-log/reconciliations"
+        api.post(path, caller=grace).expect_problem("403 insufficient_role")
+        for _ in range(3):
+            api.post(path, caller=organization.owner).expect(202)
+        api.post(path, caller=organization.owner).expect_problem("409 limit_exceeded")
+
+    def test_it_reads_in_slices_with_pauses_and_continues_after_a_crash(
+        self, api, workers, organization, clock, monkeypatch
+    ):
+        monkeypatch.setattr(tasks, "_MAX_READS_PER_SLICE", 1)
+        monkeypatch.setattr(walk, "_PAGE_SIZE", 2)
+        started = api.post(f"{organization.path}/audit-log/reconciliations", caller=organization.owner)
+        for _ in range(40):
+            workers.deliver()
+            answer = api.get(started.location, caller=organization.owner).json
+            if answer["status"] == "completed":
+                break
+            clock.shift(minutes=1)
+            workers.run_sweep()
+        assert (answer["status"], answer["findings"]) == ("completed", [])
+        assert answer["checkedRecords"] >= 3
+
+    def test_it_fails_if_the_database_fails_again_and_again(self, api, workers, organization, monkeypatch):
+        started = api.post(f"{organization.path}/audit-log/reconciliations", caller=organization.owner)
+        (item,) = (each for each in memory_aws.all_items() if each.get("kind") == "organization.reconciliation")
+        memory_aws.put_item({**item, "failures": 6})
+        workers.deliver()
+        answer = api.get(started.location, caller=organization.owner).json
+        assert (answer["status"], answer["error"] is None) == ("failed", False)
+
+
+class TestMacs:
+    def test_the_digest_of_an_api_key_is_authenticated(self, api, organization):
+        key = create_api_key(api, organization, "read")
+        item = load_item(ApiKey.make_item_key(organization_id=organization.id, id=key.id))
+        (digest,) = item["digests"]
+        memory_aws.put_item({**item, "digests": {digest: None, "0" * 64: None}})
+        (finding,) = find_disagreements(organization.id)
+        assert "digests" in finding["fields"]
+        # A change by the service does not make the record authentic again.
+        api.post(f"{organization.path}/api-keys/{key.id}/rotate", caller=organization.owner).expect(200)
+        (finding,) = find_disagreements(organization.id)
+        assert (finding["kind"], "digests" in finding["fields"]) == ("differing", True)
+
+
+def test_records_that_an_erased_person_created_are_no_findings(api, organization, edith, workers, clock):
+    member = f"{organization.path}/members/{edith.id}"
+    api.patch(member, caller=organization.owner, json={"role": "admin"}).expect(200)
+    create_api_key(api, organization, "read", caller=edith)
+    api.post("/platforms", caller=edith, json={"organizationId": organization.id, "name": "Engines"}).expect(201)
+    api.post(f"{organization.path}/audit-log/export-async", caller=edith, json={}).expect(202)
+    workers.deliver()
+    complete_erasure(api, workers, clock, organization, userId=edith.id)
+    assert find_disagreements(organization.id) == []
+
+
+@pytest.mark.usefixtures("scans_allowed", "without_delay")
+class TestUpgrade:
+    @pytest.fixture
+    def organization_without_macs(self, organization):
+        """An organization that a release without record MACs stored."""
+        for item in memory_aws.all_items():
+            if "record_mac" in item:
+                memory_aws.put_item({name: value for name, value in item.items() if name != "record_mac"})
+        return organization
+
+    def test_records_without_macs_are_accepted_until_a_time(self, organization_without_macs, configure):
+        configure(unauthenticated_records_until=after(now(), seconds=60))
+        assert find_disagreements(organization_without_macs.id) == []
+        configure(unauthenticated_records_until=now())
+        kinds = {each["type"] for each in find_disagreements(organization_without_macs.id)}
+        assert kinds == {"organization", "organization.member"}
+
+    def test_the_command_adds_macs_until_that_time(self, organization_without_macs, configure, capsys):
+        organization = organization_without_macs
+        with pytest.raises(AuditFailed):
+            audit_records(renews_macs=True)
+        assert "0 records got a MAC. 5 have no valid one" in capsys.readouterr().out
+        configure(unauthenticated_records_until=after(now(), seconds=60))
+        audit_records(renews_macs=True)
+        configure(unauthenticated_records_until="")
+        assert find_disagreements(organization.id) == []
+        audit_records(renews_macs=False)
+        assert capsys.readouterr().out.endswith("1 organizations were compared with their logs: 0 findings.\n")
+
+
+@pytest.mark.usefixtures("scans_allowed", "without_delay")
+class TestCommand:
+    def test_it_prints_also_containers_that_nothing_lists(self, organization, forged_member, capsys):
+        other_id = f"{organization.id[:-4]}beef"
+        item = load_item(Organization.make_item_key(id=organization.id))
+        memory_aws.put_item({**item, "pk": f"O#{other_id}", "id": other_id})
+        with pytest.raises(AuditFailed, match="Find out who wrote these records"):
+            audit_records(renews_macs=False)
+        lines = capsys.readouterr().out
+        assert f"{organization.id}: unlogged organization.member {forged_member['id']}\n" in lines
+        assert f"{other_id}: unlogged organization {other_id}\n" in lines
