@@ -99,7 +99,8 @@ class Member(ContainerMember):
     that create a key and remove the member fails. `revoked_keys` are the API keys that a change of the membership
     revoked, for the response and the log entry of that change. `list_name` is the list of the user's organizations in
     which the membership appears: `active`, or `pending_deletion` for the owner of a deleted organization.
-    `email_verified` is whether the issuer said, when the user joined, that it had verified the e-mail address.
+    `email_verified` is whether the issuer said, when the user joined, that it had verified the e-mail address. It is
+    None in memberships of earlier releases.
     """
 
     kind, parameter, id_field = "organization.member", "user_id", "user_id"
@@ -129,7 +130,7 @@ class Member(ContainerMember):
 
     list_name: str = "active"
     last_key_issuance_id: str | None = None
-    email_verified: bool = False
+    email_verified: bool | None = None
     revoked_keys: list[dict[str, str]] | None = None
 
     @property
