@@ -25,7 +25,8 @@ class WebhookResponse:
 
     `error` explains why there is no `status`. `timed_out`: the request, or only the response body, took too long.
     `misconfigured`: the host does not exist, or its certificate is not valid. `earlier_attempts`: results of the same
-    request on pooled connections that turned out to be dead, in order.
+    request on pooled connections that turned out to be dead, in order. `signed_at`: the time that the signatures of the
+    request contain, or None if it is not signed.
     """
 
     status: int | None
@@ -36,6 +37,7 @@ class WebhookResponse:
     timed_out: bool = False
     misconfigured: bool = False
     earlier_attempts: tuple["WebhookResponse", ...] = ()
+    signed_at: str | None = None
 
     @property
     def succeeded(self) -> bool:

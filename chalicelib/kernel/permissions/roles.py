@@ -12,7 +12,7 @@ class Role(StrEnum):
     """A member's role in an organization, a platform or a space.
 
     Each role includes the rights of the roles before it. Members read, editors change content, admins manage people and
-    settings, and the owner of an organization decides about its existence.
+    settings, and the owner of an organization can transfer or delete it.
     """
 
     MEMBER = "member"

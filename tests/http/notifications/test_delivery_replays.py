@@ -11,6 +11,8 @@ from chalicelib.features.notifications.logic import batches
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.features.notifications.replays import tasks
 from chalicelib.features.notifications.replays.entities import Replay
+from chalicelib.features.notifications.webhooks import tasks as webhook_tasks
+from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.kernel.core.clock import after, now, timestamp_ms
 from chalicelib.kernel.work import jobs, queues
 from tests.harness import memory_aws
@@ -275,6 +277,29 @@ class TestOutage:
         assert received_names(receiver) == [*self.NAMES, "Afterwards"]
         assert set(recovered_webhook.delivery_statuses()) == {"succeeded"}
         assert (replay["requeued"], get_finished_replay(api, recovered_webhook, replay)["requeued"]) == (7, 7)
+
+    @pytest.mark.parametrize("is_stale", [True, False])
+    def test_the_end_of_an_earlier_backlog_does_not_change_the_order(
+        self, api, recovered_webhook, organization, workers, receiver, monkeypatch, is_stale
+    ):
+        def update_webhook(**attributes: Any) -> Webhook:
+            key = Webhook.make_item_key(organization_id=organization.id, id=recovered_webhook.id)
+            item = {**(memory_aws.get_item(*key) or {}), **attributes}
+            memory_aws.put_item(item)
+            return Webhook.from_item(item)
+
+        def end_backlog_after_page(*args: Any) -> Replay:
+            replay = process_page(*args)
+            if replay.lease_until:
+                webhook_tasks._clear_probe_and_set_drained_if_responsive(stale if is_stale else update_webhook())  # noqa: SLF001
+            return replay
+
+        stale = update_webhook(answers=True, caught_up=False, parked_until=after(now(), seconds=60))
+        start_replay(api, recovered_webhook, status="pending")
+        process_page = tasks._process_next_page  # noqa: SLF001
+        monkeypatch.setattr(tasks, "_process_next_page", end_backlog_after_page)
+        workers.deliver()
+        assert received_names(receiver) == self.NAMES
 
     def test_an_interrupted_replay_sends_each_event_in_order(
         self, api, recovered_webhook, workers, receiver, run_tasks_after

@@ -128,7 +128,8 @@ class TestRequest:
         return request
 
     @pytest.mark.parametrize("name", ["After", "long: " + "x" * 190])
-    def test_equals_what_was_sent_without_the_secrets(self, api, organization, webhook, emit, receiver, name):
+    def test_equals_what_was_sent_without_the_secrets(self, api, organization, webhook, emit, receiver, clock, name):
+        receiver.default_reply = lambda _: clock.shift(seconds=2) or Reply()
         webhook.post("/rotate-secret").expect(200)
         patch = {"name": name, "companyAddress": "y" * 4_000}
         assert api.patch(organization.path, caller=organization.owner, json=patch).status == 200

@@ -103,8 +103,8 @@ class TestSubscribers:
         webhook.send_test()
         workers.deliver()
         received = [{each["eventType"].rpartition(".")[2] for each in w.list_deliveries()} for w in (webhook, other)]
-        assert received[1] - received[0] == {"delivery_retried", "replayed"}
-        assert "tested" in received[0]
+        assert received[1] - received[0] == {"delivery_retried"}
+        assert received[0] >= {"tested", "replayed"}
 
     @pytest.mark.parametrize("conflict_count", [4, 5])
     @pytest.mark.usefixtures("webhook")

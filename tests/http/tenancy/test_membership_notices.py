@@ -30,10 +30,10 @@ def reject_unavailable():
 def sent_mails(workers, mailbox):
     """A function that returns recipient, subject and text of the mails that were caused since its last call."""
 
-    def send_all() -> list[tuple[str, str, str]]:
+    def send_all(postponed: int = 0) -> list[tuple[str, str, str]]:
         mailbox.received_emails.clear()
         workers.run_until_idle()
-        assert stored_notices() == []
+        assert len(stored_notices()) == postponed
         received = [(each.recipients, each.email) for each in mailbox.received_emails]
         return [(recipient, email.subject, email.text) for (recipient,), email in received]
 
@@ -85,6 +85,18 @@ class TestNotice:
         ((_, subject, text),) = sent_mails()
         assert "evil" not in subject + text
 
+    def test_waits_beyond_the_limit_of_the_recipient(self, api, organization, grace, edith, clock, sent_mails):
+        for role in ("member", "editor") * 3:
+            set_role(api, organization, edith, role).expect(200)
+        remove_member(api, organization, edith).expect(204)
+        assert len(sent_mails(postponed=2)) == 5
+        set_role(api, organization, grace, "editor").expect(200)
+        assert [recipient for recipient, *_ in sent_mails(postponed=2)] == [grace.email]
+        clock.shift(hours=1, seconds=1)
+        received = sent_mails()
+        assert [recipient for recipient, *_ in received] == [edith.email] * 2
+        assert any(subject.startswith("You are no longer a member") for _, subject, _ in received)
+
 
 class TestNoNotice:
     def test_without_a_sender(self, api, organization, edith, sent_mails, configure):
@@ -124,15 +136,14 @@ class TestNoNotice:
         clock.shift(days=3, minutes=1)
         assert sent_mails() == []
 
-    def test_beyond_the_limit_of_the_recipient(self, api, organization, grace, edith, clock, sent_mails):
-        for _ in range(4):
-            set_role(api, organization, edith, "member").expect(200)
-            set_role(api, organization, edith, "editor").expect(200)
-        assert len(sent_mails()) == 5
-        set_role(api, organization, grace, "editor").expect(200)
-        clock.shift(hours=1, seconds=1)
-        set_role(api, organization, edith, "member").expect(200)
-        assert [recipient for recipient, *_ in sent_mails()] == [grace.email, edith.email]
+    @pytest.mark.parametrize("verified", [True, False, None])
+    def test_to_addresses_that_the_issuer_has_not_verified(self, api, issuer, grace, sent_mails, verified):
+        founder = issuer.create_person("charles", "Charles", email_verified=verified)
+        organization = create_organization(api, founder)
+        add_organization_member(organization, grace, "admin")
+        transfer_ownership(api, organization, founder, grace.id).expect(200)
+        set_role(api, organization, founder, "member", caller=grace).expect(200)
+        assert {recipient for recipient, *_ in sent_mails()} == {grace.email, *([founder.email] if verified else [])}
 
 
 def test_a_notice_costs_no_further_call(api, organization, edith, grace, mailbox):

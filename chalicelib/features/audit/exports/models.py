@@ -35,7 +35,7 @@ class ExportQuery(EntryFilters, Query):
 class EntrySelection(EntryFilters, Input):
     """Filters for the entries.
 
-    An entry has to match all of them, and `organization.member.*` matches all events that begin so.
+    An entry has to match all of them. `organization.member.*` matches all types that begin with `organization.member.`.
     """
 
 

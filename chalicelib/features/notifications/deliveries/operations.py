@@ -97,7 +97,7 @@ def retry_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDeli
 def get_webhook_statistics(ctx: Context, webhook: Webhook) -> WebhookStatisticsOut:
     """Get the numbers of delivered and failed attempts of a webhook, and their median duration.
 
-    The periods are the last hour, day and week. Each begins with a multiple of five minutes, so it may be up to five
+    The periods are the last hour, day and week. Each starts at a multiple of five minutes, so it may be up to five
     minutes shorter.
     """
     return logic.load_statistics(webhook.id, ctx.now)

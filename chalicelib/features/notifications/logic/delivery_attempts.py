@@ -238,6 +238,8 @@ def _stored_and_new_attempts(
     """Return the attempts of a delivery with one added for each request that was sent."""
     last_number, attempts = delivery.attempts[-1]["number"] if delivery.attempts else 0, list[dict[str, Any]]()
     ms_ago = sum(response.duration_ms for response in responses)
+    signed_at = responses[-1].signed_at  # All are attempts to send one signed request.
+    signing_time = {"signed_at": signed_at} if signed_at else {}
     for number, response in enumerate(responses, last_number + 1):
         attempts.append(
             {
@@ -247,6 +249,7 @@ def _stored_and_new_attempts(
                 "status_code": response.status,
                 "error": response.error,
                 "response_body": response.body or None,
+                **signing_time,
             }
         )
         ms_ago -= response.duration_ms

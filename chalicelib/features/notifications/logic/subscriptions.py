@@ -18,8 +18,7 @@ from chalicelib.kernel.storage.record_types import find_record_type, get_record_
 
 _DELETED_SUFFIX: Final = ".deleted"
 _DISABLED_EVENT: Final = "organization.webhook.disabled"
-_WEBHOOK_PART_PREFIX: Final = "organization.webhook."
-"""Prefix of the types of records that belong to a webhook: its deliveries and replays."""
+_WEBHOOK_DELIVERY_TYPE: Final = "organization.webhook.delivery"
 
 
 @dataclass(frozen=True)
@@ -115,12 +114,11 @@ class SubscriptionSet:
 def _excluded_webhook_id_or_none(entry: Mapping[str, Any]) -> str | None:
     """Return the id of the webhook that does not receive an entry, because it is about that webhook's own deliveries.
 
-    Otherwise each failure, retry or replay of a webhook would add to its backlog.
+    Otherwise each failed or repeated delivery of a webhook would add to its backlog.
     """
     if entry["type"] == _DISABLED_EVENT:
         return str(entry["target"]["id"])
-    is_about_deliveries = entry["target"]["type"].startswith(_WEBHOOK_PART_PREFIX)
-    return entry["data"]["webhookId"] if is_about_deliveries else None
+    return entry["data"]["webhookId"] if entry["target"]["type"] == _WEBHOOK_DELIVERY_TYPE else None
 
 
 def subscriptions_key(log_id: str) -> ItemKey:

@@ -18,6 +18,14 @@ ExactEventType = Annotated[
 ]
 
 _MAX_PATTERN_CHARACTERS: Final = 100
+_EXAMPLE_EVENT_ID: Final = "01a1f84a-95c0-7b8e-81f8-0bd70ae0784c"
+_EXAMPLE_BODY: Final = (
+    '{"type":"organization.updated","timestamp":"2026-11-20T09:30:00.000Z",'
+    '"data":{"id":"01a1f84a-95c0-7af3-8a1b-b312bf843005","name":"Analytical Engines"},'
+    '"organizationId":"01a1f84a-95c0-7af3-8a1b-b312bf843005","sequence":42,'
+    '"actor":{"type":"user","id":"5f0c6a4e-6b0e-4c3b-9d51-0a7b6a1f2c3d"},'
+    '"changes":[{"field":"name","from":"Engines","to":"Analytical Engines"}]}'
+)
 _FAILED_ATTEMPT: Final = {
     "number": 10,
     "at": "2026-11-20T09:30:00.000Z",
@@ -84,7 +92,8 @@ class AttemptOut(Output):
 class DeliveryOut(RecordOutput):
     """The delivery of one event to one webhook, with its attempts.
 
-    It is pending until an attempt succeeds or the last one fails; `skipped` means that the webhook was not enabled.
+    It is pending until an attempt succeeds or the last one fails. `skipped` means that it was not sent: the webhook was
+    not enabled, may not receive the event any more, or the event was erased.
     """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -95,8 +104,12 @@ class DeliveryOut(RecordOutput):
         },
     }
 
+    id: Uuid = Field(examples=[_EXAMPLE_EVENT_ID])
     webhook_id: Uuid
-    event_id: Uuid = Field(description="The id of the log entry, which is also the `webhook-id` of each attempt.")
+    event_id: Uuid = Field(
+        description="The id of the log entry. It is also the id of the delivery, and the `webhook-id` of each attempt.",
+        examples=[_EXAMPLE_EVENT_ID],
+    )
     event_type: str = Field(examples=["organization.updated"])
     status: DeliveryStatus = Field(examples=["succeeded"])
     attempts: list[AttemptOut]
@@ -120,7 +133,7 @@ class DeliveryRequestOut(Output):
         examples=[
             {
                 "content-type": "application/json",
-                "webhook-id": "01a1f84a-95c0-7af3-8a1b-b312bf843005",
+                "webhook-id": _EXAMPLE_EVENT_ID,
                 "webhook-timestamp": "1795167000",
                 "webhook-signature": "v1,…",
             }
@@ -129,7 +142,7 @@ class DeliveryRequestOut(Output):
     body: str | None = Field(
         description="The body, which has the same bytes in each attempt. Null for an API key without the scope to read "
         "the event's area, and if the log entry was erased.",
-        examples=['{"type":"organization.updated"}'],
+        examples=[_EXAMPLE_BODY],
     )
 
 

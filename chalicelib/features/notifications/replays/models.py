@@ -24,8 +24,8 @@ class ReplayCreate(TimeRange, Input):
     )
     status: DeliveryStatus | None = Field(
         None,
-        description="Only deliveries with this status. The default is failed and skipped deliveries. `pending` sends "
-        "those that wait for their next attempt at once.",
+        description="Only deliveries with this status. The default is failed and skipped deliveries. `pending` selects "
+        "deliveries that wait for their next attempt, and sends them at once.",
         examples=["failed"],
     )
 

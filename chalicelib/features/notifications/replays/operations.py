@@ -52,7 +52,7 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, replay)
-    if body.status == "pending" and webhook.backlog_drained:
+    if body.status == "pending":  # Even if the backlog is being sent, which then continues when the replay has ended.
         ctx.changes.update_untracked(webhook, **deferring_fields(ctx.now))
     return ReplayOut.of(replay)
 

@@ -98,19 +98,21 @@ def _requeue_batch_and_save_position(
     replay: Replay, webhook: Webhook, batch: Sequence[WebhookDelivery], position: Item
 ) -> Replay:
     changes = UnitOfWork(now())
-    if webhook.backlog_drained:
-        requeued = [_requeue_unless_due(changes, delivery) for delivery in batch]
-    else:
+    # Pending deliveries always wait for all of them, although an earlier backlog may have been drained meanwhile.
+    defers = replay.delivery_status == "pending" or not webhook.backlog_drained
+    if defers:
         requeued = [_defer(changes, webhook, delivery) for delivery in batch]
+    else:
+        requeued = [_requeue_unless_due(changes, delivery) for delivery in batch]
     stored = jobs.save_progress_and_extend_lease(
         replay,
         changes,
         status="running",
         position=position,
         done=replay.done + len(batch),
-        has_deferred=replay.has_deferred or not webhook.backlog_drained,
+        has_deferred=replay.has_deferred or defers,
     )
-    if webhook.backlog_drained:
+    if not defers:
         with log_and_ignore_aws_errors("replay"):
             batches.queue_delivery_batches([(webhook.item_key, requeued)] if requeued else [])
     return stored

@@ -165,6 +165,8 @@ def _queue_backlog_or_mark_drained(webhook: Webhook) -> None:
 
 def _clear_probe_and_set_drained_if_responsive(webhook: Webhook) -> None:
     def apply_change(changes: UnitOfWork, current: Webhook) -> Webhook:
+        if current.probe_at != webhook.probe_at:
+            return current  # A replay of pending deliveries has begun, or another worker is handling it.
         is_drained = current.responsive
         changes.update_untracked(current, backlog_drained=is_drained, probe_at=None)
         return current.replace(backlog_drained=is_drained, probe_at=None)

@@ -99,6 +99,8 @@ class Member(ContainerMember):
     that create a key and remove the member fails. `revoked_keys` are the API keys that a change of the membership
     revoked, for the response and the log entry of that change. `list_name` is the list of the user's organizations in
     which the membership appears: `active`, or `pending_deletion` for the owner of a deleted organization.
+    `email_verified` is whether the issuer said, when the user joined, that it had verified the e-mail address. It is
+    None in memberships of earlier releases.
     """
 
     kind, parameter, id_field = "organization.member", "user_id", "user_id"
@@ -128,7 +130,21 @@ class Member(ContainerMember):
 
     list_name: str = "active"
     last_key_issuance_id: str | None = None
+    email_verified: bool | None = None
     revoked_keys: list[dict[str, str]] | None = None
+
+    @property
+    def verified_email_or_none(self) -> str | None:
+        """Return the e-mail address if it is verified. Notices about the membership are sent to no other address."""
+        return self.email if self.email_verified else None
+
+    @classmethod
+    def create(
+        cls, record_fields: dict[str, Any], user: User | ContainerMember, role: str, **container_ids: str
+    ) -> Self:
+        """Return a user's new membership, which stores whether their e-mail address is verified."""
+        is_verified = isinstance(user, User) and user.email_verified
+        return super().create(record_fields, user, role, **container_ids).replace(email_verified=is_verified)
 
     @classmethod
     def create_for_organization(

@@ -34,6 +34,10 @@ _MAX_PLAIN_NAME_CHARACTERS: Final = 60
 _LINK_PATTERN: Final = re.compile(r"://|@|www[.\u3002\uff0e\uff61]|\w[.\u3002\uff0e\uff61][^\W\d_]{2}", re.IGNORECASE)
 
 
+class _RecipientLimitReached(Exception):
+    """The recipient has received so many mails that this one has to wait."""
+
+
 @dataclass(frozen=True)
 class AddressedEmail:
     """A mail and the address of its recipient."""
@@ -46,8 +50,9 @@ def send_once(kind: type[M], message: dict[str, Any], render: Callable[[M, str |
     """Send the mail of a job once, however often its queue message is delivered.
 
     `render` returns the mail of a job with an unsubscribe link, or None if it should not be sent any more. A recipient
-    who has unsubscribed, or has received too many mails, gets none. The task retries until SES accepts or permanently
-    rejects the mail. If the worker dies after SES accepted the mail and before that is stored, the mail is sent twice.
+    who has unsubscribed gets none, and one who has received too many mails gets it later. The task retries until SES
+    accepts or permanently rejects the mail. If the worker dies after SES accepted the mail and before that is stored,
+    the mail is sent twice.
     """
     job = jobs.claim(kind, message)
     if job is None:
@@ -55,13 +60,13 @@ def send_once(kind: type[M], message: dict[str, Any], render: Callable[[M, str |
     unsubscribe_url = build_unsubscribe_url(job.recipient_hash) if job.recipient_hash else None
     try:
         addressed = render(job, unsubscribe_url)
-        states = _limit_states_or_none_if_withheld(job) if addressed else None
+        states = _limit_states_or_none_if_suppressed(job) if addressed else None
         if addressed and states is not None:
             job = _count(job, states) if states else job
             mail.send_email(addressed.recipient, addressed.email, unsubscribe_url=unsubscribe_url)
     except mail.EmailRejected as rejected:
         add_fields(mail=f"given up: {rejected}")
-    except Problem:
+    except (Problem, _RecipientLimitReached):
         jobs.release_with_growing_delay(job)
         return
     jobs.remove(job)
@@ -106,8 +111,11 @@ def mail_safe_name_or_none(name: str | None) -> str | None:
     return name if name and len(name) <= _MAX_PLAIN_NAME_CHARACTERS and not _LINK_PATTERN.search(name) else None
 
 
-def _limit_states_or_none_if_withheld(job: MailJob) -> list[RateLimitState] | None:
-    """Return the states of the limits that the mail still has to count towards, or None if it must not be sent."""
+def _limit_states_or_none_if_suppressed(job: MailJob) -> list[RateLimitState] | None:
+    """Return the states of the limits that the mail still has to count towards, or None if it must not be sent.
+
+    Raises _RecipientLimitReached.
+    """
     if job.recipient_hash is None:
         return []
     suppression_key = EmailSuppression.make_item_key(address_hash=job.recipient_hash)
@@ -116,7 +124,8 @@ def _limit_states_or_none_if_withheld(job: MailJob) -> list[RateLimitState] | No
     items = table.get_all(recipient_item_keys(job.recipient_hash))
     states = mail_limit_states_or_none_if_withheld(job.recipient_hash, items, now())
     if states is None and suppression_key not in items:
-        add_fields(mail="withheld: the recipient has received too many mails")
+        add_fields(mail="postponed: the recipient has received too many mails")
+        raise _RecipientLimitReached
     return states
 
 

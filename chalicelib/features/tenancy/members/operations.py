@@ -64,7 +64,7 @@ def get_organization_member(ctx: Context, member: Member) -> MemberOut:
 def update_organization_member(
     ctx: Context, organization: Organization, member: Member, query: KeysQuery, body: MemberPatch
 ) -> MemberOut:
-    """Change a member's role, and tell them by mail.
+    """Change a member's role, and tell them by mail unless the organization's `notifications` is false.
 
     A lower role revokes the API keys that the member created or rotated and could not grant any more, and the keys
     created with those. `revokedKeys` lists them. With `keys=keep` another admin takes responsibility for those keys
@@ -89,11 +89,11 @@ def update_organization_member(
     grants_access=True,
 )
 def remove_organization_member(ctx: Context, organization: Organization, member: Member, query: KeysQuery) -> None:
-    """Remove a member from an organization and from all its platforms and spaces, and tell them by mail.
+    """Remove a member from an organization and from all its platforms and spaces.
 
-    The member's pending invitations, and the API keys that they created or rotated, are revoked. With `keys=keep`
-    another admin takes responsibility for those keys instead. One log entry records the removal with all its
-    consequences, and lists the revoked keys.
+    They are told by mail unless the organization's `notifications` is false. The member's pending invitations, and the
+    API keys that they created or rotated, are revoked. With `keys=keep` another admin takes responsibility for those
+    keys instead. One log entry records the removal with all its consequences, and lists the revoked keys.
     """
     reject_current_owner_role(member.role)
     plan = transfer_retained_keys_or_plan_revocation(ctx, member, query, "member_removed", None)
@@ -132,10 +132,11 @@ def leave_organization(ctx: Context, organization: Organization) -> None:
     grants_access=True,
 )
 def transfer_ownership(ctx: Context, organization: Organization, body: OwnershipTransfer) -> OrganizationOut:
-    """Make another member the owner, and tell them by mail. The former owner becomes an admin.
+    """Make another member the owner. The former owner becomes an admin.
 
-    An organization always has exactly one owner, so both roles change in one transaction. The new owner has to be a
-    member already. Only the owner can transfer the ownership, with a user's token.
+    The new owner is told by mail unless the organization's `notifications` is false. An organization always has exactly
+    one owner, so both roles change in one transaction. The new owner has to be a member already. Only the owner can
+    transfer the ownership, with a user's token.
     """
     if body.new_owner_id == organization.owner_id:
         return OrganizationOut.of(organization)

@@ -29,7 +29,7 @@ _MAX_INDEX_LAG_SECONDS: Final = 60
 """Time after which an index is assumed to show all records."""
 
 _MAX_NOTICE_AGE_DAYS: Final = 3
-"""Age from which a notice is dropped if the mail service did not accept it until then."""
+"""Age from which a notice is dropped if it was not sent: the mail service failed, or the recipient got many others."""
 
 _EMITTED_EVENTS: Final[Mapping[str, type[Entity] | str]] = {
     "organization.invitation.revoked": Invitation,

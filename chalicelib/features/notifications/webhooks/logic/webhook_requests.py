@@ -1,5 +1,7 @@
 """The requests that deliver events to webhooks, as they are sent and as callers see them."""
 
+from dataclasses import replace
+
 from chalicelib.features.notifications.logic.delivery_events import DeliveryEvent
 from chalicelib.features.notifications.models.schemas import DeliveryRequestOut
 from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
@@ -16,9 +18,10 @@ def send_event(webhook: Webhook, event: DeliveryEvent) -> WebhookResponse:
 
     Raises DecryptionError if a stored secret was altered.
     """
-    body = event.encode_request_body()
-    headers = webhook_secrets.signed_headers(webhook, event.entry["id"], body, now())
-    return webhook_client.post_webhook(webhook.url, body, headers | _request_id_header(event))
+    body, signed_at = event.encode_request_body(), now()
+    headers = webhook_secrets.signed_headers(webhook, event.entry["id"], body, signed_at)
+    response = webhook_client.post_webhook(webhook.url, body, headers | _request_id_header(event))
+    return replace(response, signed_at=signed_at)
 
 
 def describe_request(
@@ -28,13 +31,14 @@ def describe_request(
 
     It is derived from the webhook and the log entry as they are now. `event` is None if the entry was erased.
     """
-    sent_at = delivery.attempts[-1]["at"] if delivery.attempts else None
-    secret_count = len(webhook_secrets.active_stored_secrets(webhook, sent_at or now()))
+    last_attempt = delivery.attempts[-1] if delivery.attempts else {}
+    signed_at = last_attempt.get("signed_at") or last_attempt.get("at")  # Attempts of release 0.9.0 have only `at`.
+    secret_count = len(webhook_secrets.active_stored_secrets(webhook, signed_at or now()))
     headers = {
         **webhook_client.connection_headers(webhook.url),
         "content-type": webhook_secrets.CONTENT_TYPE,
         "webhook-id": delivery.event_id,
-        **({"webhook-timestamp": str(timestamp_ms(sent_at) // 1000)} if sent_at else {}),
+        **({"webhook-timestamp": str(timestamp_ms(signed_at) // 1000)} if signed_at else {}),
         "webhook-signature": standard_webhooks.join_signatures([MASK] * secret_count),
         **(_request_id_header(event) if event else {}),
     }

@@ -17,7 +17,7 @@ from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.writes import ItemUpdate
 
 COUNTS_PREFIX: Final = "#"
-"""Prefix of the sort keys of the items. They sort before deferred deliveries and before all ids."""
+"""Prefix of the sort keys of the items. They sort after deferred deliveries and before all ids."""
 
 RETENTION_HOURS: Final = 8 * 24
 """Time for which an hour's counts are stored, a day longer than the longest statistics."""

@@ -111,7 +111,7 @@ class AttemptCountsOut(Output):
 
 
 class WebhookStatisticsOut(Output):
-    """Counts of a webhook's attempts. The periods end now, and begin with a multiple of five minutes."""
+    """Counts of a webhook's attempts. The periods end now, and start at a multiple of five minutes."""
 
     content_etag: ClassVar[bool] = True
 

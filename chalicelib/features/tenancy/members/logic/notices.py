@@ -12,22 +12,23 @@ from chalicelib.kernel.work import jobs
 def notify_member(
     ctx: Context, organization: Organization, member: Member, change: MembershipChange, role: str | None = None
 ) -> None:
-    """Send a mail to a member after the commit, unless they made the change themselves.
+    """Send a mail to a member after the commit, unless they made the change themselves or have no verified address.
 
     `member`: the membership before the change. Call it after the change was declared, which the log entry is about.
     """
-    is_wanted = settings().mail_from and organization.notifications and member.email
-    if not is_wanted or member.user_id == ctx.principal_or_anonymous.id:
+    address = member.verified_email_or_none
+    is_wanted = settings().mail_from and organization.notifications
+    if address is None or not is_wanted or member.user_id == ctx.principal_or_anonymous.id:
         return
     notice = MembershipNotice(
         **ctx.new_id_and_time_fields(),
         organization_id=organization.id,
         change=change,
         user_id=member.user_id,
-        email=str(member.email),
+        email=address,
         role=role,
         former_role=member.role if role else None,
-        recipient_hash=email_hmac_bytes(str(member.email)).hex(),
+        recipient_hash=email_hmac_bytes(address).hex(),
         lease_until=ctx.now,
     )
     jobs.create_and_enqueue_after_commit(ctx.changes, notice)
