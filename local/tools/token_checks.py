@@ -42,7 +42,7 @@ _ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
     "time": "The token is valid now.",
     "bearer token": "The token is not bound to a key.",
     "person": "The token is a person's, not a program's.",
-    "access token": "The type of the token is accepted.",
+    "access token": "The token has no mark of an ID token or another type.",
 }
 
 

@@ -141,7 +141,8 @@ class EffectiveModuleOut(Output):
 class OverrideWrite(Input):
     """The state of a module that a space sets for itself.
 
-    Omitted fields get their defaults, not those of the platform.
+    An omitted `enabled` is true, whatever the platform has set. `settings` are merged into those of the platform, so an
+    omitted one is inherited. The response shows in `effective` whether the override has an effect.
     """
 
     module_id: Identifier = Field(examples=["events"])
