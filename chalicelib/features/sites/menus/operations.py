@@ -55,8 +55,8 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
 def put_navigation_menu(ctx: Context, site: Site, navigation_id: str, menu: Menu | None, body: MenuPut) -> MenuOut:
     """Create or replace a menu. You choose its id. A site has at most 100 menus.
 
-    The rendered pages of the site show the menu `main`. Your front end can read and show the others. Items link to pages
-    of the site, whatever their current paths, or to any address. A `group` only contains other items. An item whose
-    page is deleted stays and is `dangling`.
+    The rendered pages of the site show the menu `main`. Your front end can read and show the others. Items link to
+    pages of the site, whatever their current paths, or to any address. A `group` only contains other items. An item
+    whose page is deleted stays and is `dangling`.
     """
     return MenuOut.of(put_menu(ctx, site, navigation_id, menu, body))
