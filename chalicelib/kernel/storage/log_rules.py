@@ -5,7 +5,7 @@ public fields after the change, but one entry can stand for changes of several r
 which events explain its changes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -32,6 +32,26 @@ def no_keys(_entry: EntryContent) -> Iterable[ItemKey]:
 def entries_about_others(*events: str) -> Mapping[str, KeysAfterEntry]:
     """Return `LogRules.changed_by` for events that do not say which records exist after them."""
     return dict.fromkeys(events, no_keys)
+
+
+def items_after(entry: EntryContent, key_field: str) -> dict[str, Any]:
+    """Return the public items of a set after an entry about it, by key.
+
+    An entry contains a long list of items as a digest. Then only the items that it adds or changes are known. A long
+    item is a digest, too.
+    """
+    items = entry["data"]["items"]
+    if isinstance(items, list):
+        return {str(each[key_field]): each for each in items}
+    return {key: after for key, _, after in _iter_item_changes(entry) if after is not None}
+
+
+def _iter_item_changes(entry: EntryContent) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the key of each changed item of a set, with its public form before and after, None where it is absent."""
+    for change in entry["changes"]:
+        prefix, separator, key = change["field"].partition(".")
+        if prefix == "items" and separator:
+            yield key, change["from"], change["to"]
 
 
 @dataclass(frozen=True)

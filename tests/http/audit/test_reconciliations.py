@@ -4,6 +4,7 @@ import pytest
 
 from chalicelib.features.audit.reconciliations import tasks
 from chalicelib.features.audit.reconciliations.logic import walk
+from chalicelib.features.platforms.capabilities.entities import Capability
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
@@ -102,6 +103,26 @@ def test_records_that_an_erased_person_created_are_no_findings(api, organization
     workers.deliver()
     complete_erasure(api, workers, clock, organization, userId=edith.id)
     assert find_disagreements(organization.id) == []
+
+
+def test_entries_that_contain_a_digest_of_a_large_set_explain_its_records(api, organization, platform, space):
+    """Entries contain values above 4 KiB as digests. `changes` names the items."""
+    owner, count = organization.owner, 40
+    capabilities = {"capabilities": [{"capabilityKey": f"capability-{n}"} for n in range(count)]}
+    api.put(f"{space.path}/capabilities", caller=owner, json=capabilities).expect(200)
+    overrides = {"overrides": [{"moduleId": f"module-{n}"} for n in range(count)]}
+    api.put(f"{space.path}/module-overrides", caller=owner, json=overrides).expect(200)
+    blocks = {"projectBlocks": [{"projectBlockId": f"block-{n}", "title": "x" * 100} for n in range(count)]}
+    api.patch(f"{platform.path}/project-blocks", caller=owner, json=blocks).expect(200)
+    tags = {"tags": [f"{n}-tag-with-a-long-name" for n in range(15)]}
+    api.post(f"{platform.path}/taxonomy-system-tags", caller=owner, json=tags).expect(200)
+    entries = api.get_items(f"{organization.path}/audit-log", caller=owner)
+    assert sum("sha256" in (each["data"] or {}).get("items", ()) for each in entries) == 4
+    assert find_disagreements(organization.id) == []
+    memory_aws.delete_item(load_item(Capability.make_item_key(space_id=space.id, capability_key="capability-7")))
+    assert [(each["kind"], each["type"]) for each in find_disagreements(organization.id)] == [
+        ("missing", "space.capability")
+    ]
 
 
 @pytest.mark.usefixtures("scans_allowed", "without_delay")
