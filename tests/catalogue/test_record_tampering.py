@@ -1,6 +1,7 @@
 """Records that somebody with access to the table changes, adds or removes: a reconciliation finds exactly these."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -114,6 +115,24 @@ def test_each_altered_field_is_found(populated):
         assert findings.keys() == expected.keys(), {k: expected.get(k) for k in set(expected) ^ set(findings)}
         assert {kind: field for kind, field in expected.items() if not is_named(findings[kind], field)} == {}
     assert find_disagreements(populated.id) == []
+
+
+def test_attributes_of_a_wrong_type_are_found_and_stop_nothing(populated):
+    """Somebody who alters one record must not be able to stop the checks of all others."""
+    originals = {each.kind: get_record(each, populated) for each in COMPARED_TYPES if not each.mac_exemption}
+    for name, wrong in product((*RECORD_FIELDS, "record_mac"), (5.5, "1", "x" * 3_000, b"x" * 26, [{"a": 1}])):
+        for item in originals.values():
+            memory_aws.put_item({**item, name: wrong})
+        found = {each["type"] for each in find_disagreements(populated.id)}
+        assert originals.keys() - found == set(), (name, wrong)
+    # No later time exists, DynamoDB accepts no such key, and a list cannot be hashed.
+    for forged in ({"updated_at": "9999-12-31T23:59:59.999Z"}, {"email": "x" * 3_000}, {"kind": [1]}):
+        for item in originals.values():
+            memory_aws.put_item({**item, **forged})
+        assert find_disagreements(populated.id)
+    for item in originals.values():
+        memory_aws.put_item({name: value for name, value in item.items() if name != "id"})
+    assert len(find_disagreements(populated.id)) >= len(originals)
 
 
 def test_inserted_records_are_found(populated):

@@ -46,10 +46,9 @@ class ExpectedRecord:
 
     def outdated_suspect_or_none(self, item: Item) -> Suspect | None:
         """Return the suspect if the stored record, or its MAC, is older than the entry."""
-        try:
-            record = self.record_type.from_item(item)
-        except record_checks.UNREADABLE_ERRORS:
-            return None  # The walk over records reports it.
+        record = record_checks.read_record_or_suspect(item)
+        if not isinstance(record, Entity):
+            return record
         version = self.entry["data"].get("version", 0) if self.is_subject else 0
         is_mac_outdated = bool(record.record_mac) and mac_version(record.record_mac or b"") < version
         if record.version >= version and not (is_mac_outdated and not accepts_unauthenticated_records()):
@@ -77,7 +76,7 @@ def find_suspects(reader: LogReader, entries: Sequence[EntryContent], *, is_fina
     suspects: list[Suspect] = []
     for each in expected:
         item = items.get(each.key)
-        if item is None or (each.is_subject and item["id"] != each.id):
+        if item is None or (each.is_subject and item.get("id") != each.id):
             if not AbsenceCheck(reader, each).is_explained(is_final=is_final):
                 suspects.append(each.missing_suspect())
         elif suspect := each.outdated_suspect_or_none(item):

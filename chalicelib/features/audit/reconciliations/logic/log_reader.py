@@ -26,6 +26,9 @@ from chalicelib.kernel.storage.record_types import get_record_type
 CLOCK_DIFFERENCE_SECONDS: Final = 60
 """Time within which the entry of a change is expected after the time stored in the record."""
 
+UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""Errors of code that reads an altered item, whose attributes can have any type."""
+
 _MAX_ENTRIES_ABOUT_RECORD: Final = 10
 _PAGE_SIZE: Final = 100
 
@@ -119,10 +122,16 @@ class LogReader:
 
     def _is_erased(self, item: Item) -> bool:
         sequence = item.get("sequence")
-        is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)
-        return is_complete and redaction.is_redacted_entry_intact(self.log_id, item["sequence"], item)
+        try:
+            is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)
+            return is_complete and redaction.is_redacted_entry_intact(self.log_id, item["sequence"], item)
+        except UNREADABLE_ERRORS:
+            return False
 
     def _is_authentic(self, entry: StoredEntry) -> bool:
-        return is_valid_at_claimed_sequence(self.log_id, entry) or logs.is_authentic_pending_entry(
-            self.log_id, entry.item
-        )
+        try:
+            return is_valid_at_claimed_sequence(self.log_id, entry) or logs.is_authentic_pending_entry(
+                self.log_id, entry.item
+            )
+        except UNREADABLE_ERRORS:
+            return False

@@ -15,19 +15,24 @@ from chalicelib.features.audit.reconciliations.logic.comparison import (
     id_in_key,
     list_hidden_fields,
 )
-from chalicelib.features.audit.reconciliations.logic.log_reader import CLOCK_DIFFERENCE_SECONDS, LogReader
+from chalicelib.features.audit.reconciliations.logic.log_reader import (
+    CLOCK_DIFFERENCE_SECONDS,
+    UNREADABLE_ERRORS,
+    LogReader,
+)
 from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.storage.record_types import all_record_types, record_from_item
+from chalicelib.kernel.storage.record_types import all_record_types
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, mac_version
 from chalicelib.kernel.transactions.unique_items import reserved_guards
 
-UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError)
-"""Errors of code that reads an altered record, whose attributes can have any type."""
+_MAX_ID_CHARACTERS: Final = 128
+_MAX_KEY_BYTES: Final = (2048, 1024)
+"""Maximum lengths of a partition key and of a sort key in DynamoDB."""
 
 _DERIVED_ITEMS: Final = "derivedItems"
 _INDEX_KEYS: Final = (
@@ -168,7 +173,7 @@ def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = 
     suspects: list[Suspect] = []
     derived: list[tuple[Entity, Item, dict[ItemKey, Item]]] = []
     for item in items:
-        record = _read_record_or_suspect(item)
+        record = read_record_or_suspect(item)
         if not isinstance(record, Entity):
             suspects += [record] if record else []
             continue
@@ -189,29 +194,50 @@ def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = 
     ]
 
 
-def _read_record_or_suspect(item: Item) -> Entity | Suspect | None:
+def read_record_or_suspect(item: Item) -> Entity | Suspect | None:
     """Return the record in an item, the suspect if it cannot be read, or None if the key is not that of a record."""
     types_at_key = record_types_at_key(item["pk"], item["sk"])
-    if item.get("kind") not in {each.kind for each in types_at_key}:
+    record_type = next((each for each in types_at_key if each.kind == item.get("kind")), None)
+    if record_type is None:
         # Requests read records by key, so the kind of an item does not matter to them.
         return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
     try:
-        return record_from_item(item)
+        record = record_type.from_item(item)
+        return record if _has_valid_record_fields(record) else _unreadable_suspect("differing", record_type, item)
     except UNREADABLE_ERRORS:
-        return _unreadable_suspect("differing", types_at_key[0], item)
+        return _unreadable_suspect("differing", record_type, item)
+
+
+def _has_valid_record_fields(record: Entity) -> bool:
+    """Return whether the fields that every record has are of their types. The lookups of entries use them as keys."""
+    is_valid_id = isinstance(record.id, str) and 0 < len(record.id) <= _MAX_ID_CHARACTERS
+    is_valid_version = type(record.version) is int and record.version > 0
+    is_valid_mac = record.record_mac is None or isinstance(record.record_mac, bytes)
+    times = (record.created_at, record.updated_at)
+    return is_valid_id and is_valid_version and is_valid_mac and all(time == after(time, seconds=0) for time in times)
 
 
 def _expected_items(record: Entity) -> dict[ItemKey, Item]:
-    """Return the index keys, derived items and reserved values of a record as the service stores them, by key."""
+    """Return the index keys, derived items and reserved values of a record as the service stores them, by key.
+
+    Raises one of UNREADABLE_ERRORS if no item can have such a key.
+    """
     if not record.log_rules.has_entries:
         return {}
     own_item = record.item()
     index_keys = {name: own_item.get(name) for name in _INDEX_KEYS}
-    return {
+    items = {
         record.item_key: index_keys,
         **{(item["pk"], item["sk"]): item for item in record.derived_items},
         **reserved_guards(record, now()),
     }
+    if any(
+        not 0 < len(part.encode()) <= maximum
+        for key in items
+        for part, maximum in zip(key, _MAX_KEY_BYTES, strict=True)
+    ):
+        raise ValueError("DynamoDB does not accept the key of a derived item")
+    return items
 
 
 def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item) -> Suspect:
