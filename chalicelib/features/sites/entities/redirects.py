@@ -8,7 +8,7 @@ from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGME
 from chalicelib.features.sites.models.redirects import RedirectOut
 from chalicelib.features.sites.models.url_paths import ancestor_paths, to_comparable_path
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
+from chalicelib.kernel.storage.log_rules import LogRules, Removal, unknown_keys
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -24,8 +24,11 @@ class Redirect(Entity):
     kind, parameter = "site.redirect", "redirect_id"
     log_rules = LogRules(
         ended_by=("site.redirect.deleted",),
-        changed_by=entries_about_others("page.published"),
-        removed_by=("page.published", "page.unpublished", "page.updated", "page.deleted"),
+        changed_by={"page.published": unknown_keys},
+        removed_by=dict.fromkeys(
+            ("page.published", "page.unpublished", "page.updated", "page.deleted"),
+            lambda entry: Removal(fields={"site_id": entry["data"]["siteId"]}),
+        ),
     )
     pk, sk = "W#{site_id}#F", "D#{id}"
     in_site = Collection("W#{site_id}#F", "D#{id}")
