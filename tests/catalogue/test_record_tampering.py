@@ -8,6 +8,7 @@ import pytest
 from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.kernel.core.clock import after, now
@@ -200,6 +201,15 @@ def test_a_pointer_of_an_api_key_to_another_record_is_found(populated):
     memory_aws.put_item({**api_key.derived_items[0], "record_sk": "K#another"})
     (finding,) = find_disagreements(populated.id)
     assert (finding["id"], finding["fields"]) == (api_key.id, ["derivedItems"])
+
+
+@pytest.mark.parametrize(
+    "forged", [{"sk": "E#/login"}, {"id": "another"}, {"to_path": "https://evil.example/"}], ids=str
+)
+def test_a_copy_of_a_redirect_by_which_visits_find_it_is_found(populated, forged):
+    redirect = Redirect.from_item(get_record(Redirect, populated))
+    memory_aws.put_item({**redirect.derived_items[0], **forged})
+    assert {each["type"] for each in find_disagreements(populated.id)} == {"site.redirect"}
 
 
 def test_a_record_disguised_as_another_type_is_found(populated):

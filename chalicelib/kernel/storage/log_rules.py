@@ -103,6 +103,8 @@ class LogRules:
       or in a later one. The function returns the keys of records that exist after the entry.
     - `removed_by`: events about other records that also remove records of this type, at once or later. The function
       returns which ones.
+    - `copy_sk_prefix`: prefix of the sort keys of derived items that requests read instead of the record. Each item
+      with it in the record's partition has to be a copy of a record.
     - `unlogged_changes`: why some new versions have no entry; empty if each has one.
     - `depends_on`: returns the keys of the records without which a record is removed, from the last entry about it.
     """
@@ -113,6 +115,7 @@ class LogRules:
     is_ended: Callable[[Any], bool] = lambda _record: False
     changed_by: Mapping[str, KeysAfterEntry] = field(default_factory=dict)
     removed_by: Mapping[str, RemovalAfterEntry] = field(default_factory=dict)
+    copy_sk_prefix: str = ""
     unlogged_changes: str = ""
     depends_on: Callable[[EntryContent], Iterable[ItemKey]] = no_keys
 

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel, to_snake
 
 from chalicelib.kernel.audit_log.entries import value_or_digest_if_long
 from chalicelib.kernel.core.json_equality import json_equal
-from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity, ItemKey
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import fields_of
 from chalicelib.kernel.storage.log_rules import EntryContent
 
@@ -65,6 +65,13 @@ def field_values_in_key(record_type: type[Entity], key: ItemKey) -> dict[str, st
     """Return the values of the fields in the key of a record, by name."""
     match = _template_pattern(f"{record_type.pk}\n{record_type.sk}").fullmatch("\n".join(key))
     return match.groupdict() if match else {}
+
+
+def copied_record_key_or_none(record_type: type[Entity], copy: Item) -> ItemKey | None:
+    """Return the key of the record that a derived item is a copy of; None if it is no copy of such a record."""
+    prefix, match = record_type.log_rules.copy_sk_prefix, _template_pattern(record_type.pk).fullmatch(copy["pk"])
+    is_copy = bool(prefix) and match is not None and copy["sk"].startswith(prefix)
+    return record_type.make_item_key(**match.groupdict(), id=str(copy.get("id"))) if match and is_copy else None
 
 
 @cache

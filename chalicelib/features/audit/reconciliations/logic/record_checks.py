@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.features.audit.reconciliations.entities import Suspect
 from chalicelib.features.audit.reconciliations.logic.comparison import (
+    copied_record_key_or_none,
     find_differing_fields,
     id_in_key,
     is_related,
@@ -205,11 +206,42 @@ def find_suspects(
         else:
             derived.append((record, item, expected))
     stored = reader.get_items([key for *_, expected in derived for key in expected])
-    return suspects + [
+    suspects += [
         build_suspect("differing", record, item, [_DERIVED_ITEMS])
         for record, item, expected in derived
         if not _are_stored(expected, {**stored, (item["pk"], item["sk"]): item})
     ]
+    return suspects + _find_forged_copies(reader, items)
+
+
+def _find_forged_copies(reader: LogReader, items: Sequence[Item]) -> list[Suspect]:
+    """Return the derived items among some items that requests read, but that are no copies of stored records."""
+    copies = [
+        (record_type, item, key)
+        for item in items
+        for record_type in _copied_record_types()
+        if (key := copied_record_key_or_none(record_type, item))
+    ]
+    stored = reader.get_items({key for *_, key in copies if len(key[1].encode()) <= _MAX_SK_BYTES})
+    return [
+        _unreadable_suspect("unlogged", record_type, item)
+        for record_type, item, key in copies
+        if not _is_copy(item, stored.get(key))
+    ]
+
+
+def _is_copy(item: Item, record_item: Item | None) -> bool:
+    record = read_record_or_suspect(record_item) if record_item else None
+    try:
+        derived_items = record.derived_items if isinstance(record, Entity) else ()
+    except UNREADABLE_ERRORS:
+        return False
+    return any(json_equal(item, each) for each in derived_items)
+
+
+@cache
+def _copied_record_types() -> list[type[Entity]]:
+    return [each for each in all_record_types() if each.log_rules.copy_sk_prefix]
 
 
 def read_record_or_suspect(item: Item) -> Entity | Suspect | None:

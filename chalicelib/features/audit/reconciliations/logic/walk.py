@@ -62,7 +62,7 @@ class Walk:
             items = [item for item in page.items if record_checks.record_types_at_key(item["pk"], item["sk"])]
             pending += _ranges_of_children(items)
         return {
-            **self._with_suspects(record_checks.find_suspects(self.reader, items)),
+            **self._with_suspects(record_checks.find_suspects(self.reader, [] if index else page.items)),
             "checked_records": self.reconciliation.checked_records + len(items),
             "pending_ranges": pending,
             "step": "records" if pending else "entries",
