@@ -1,6 +1,6 @@
 """The checks of entries: whether the records that exist after them are stored, and not older than the entry."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -154,28 +154,21 @@ class AbsenceCheck:
 
 def find_restored_records(reader: LogReader, entries: Sequence[EntryContent]) -> list[Suspect]:
     """Return the records that somebody has put back after an entry by which they were removed."""
-    ended: dict[ItemKey, tuple[type[Entity], EntryContent]] = {}
-    removed: dict[ItemKey, tuple[type[Entity], EntryContent]] = {}
+    removed: list[tuple[ItemKey, type[Entity], EntryContent, Callable[[Item, EntryContent], bool]]] = []
     for entry in entries:
         record_type = find_record_type(entry["target"]["type"])
         if record_type and entry["data"] and _ends_subject(entry) and (key := record_key_or_none(record_type, entry)):
-            ended[key] = record_type, entry
+            removed.append((key, record_type, entry, _is_of_subject))
         for other_type, removal_after in _types_removed_by_event().get(entry["type"], ()):
             keys = _list_removed_keys(reader, removal_after(entry))
-            removed |= dict.fromkeys(keys, (other_type, entry))
-    items = reader.get_items({*ended, *removed})
-    candidates = [
-        *(
-            (*found, items[key])
-            for key, found in ended.items()
-            if key in items and _is_of_subject(items[key], found[1])
-        ),
-        *((*found, items[key]) for key, found in removed.items() if key in items and _is_older(items[key], found[1])),
-    ]
+            removed += ((key, other_type, entry, _is_older) for key in keys)
+    items = reader.get_items({key for key, *_ in removed})
     return [
-        build_suspect("unlogged", record, item, [], str(entry["id"]))
-        for record_type, entry, item in candidates
-        if isinstance(record := record_checks.read_record_or_suspect(item), record_type)
+        build_suspect("unlogged", record, items[key], [], str(entry["id"]))
+        for key, record_type, entry, is_former in removed
+        if key in items
+        and is_former(items[key], entry)
+        and isinstance(record := record_checks.read_record_or_suspect(items[key]), record_type)
         and not record.log_rules.is_ended(record)
     ]
 
