@@ -1,21 +1,26 @@
 """Records that somebody with access to the table changes, adds or removes: a reconciliation finds exactly these."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, Final
 
 import pytest
 from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import record_types
 from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
+from tests.catalogue.examples.registry import call_operation
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.harness import memory_aws, snapshots
 from tests.harness.api import Json
+from tests.harness.parametrize_operations import parametrize_operations
 from tests.harness.platforms import set_member_role
 from tests.harness.reconciliations import find_disagreements
 
@@ -116,16 +121,40 @@ def test_each_altered_field_is_found(populated):
     assert find_disagreements(populated.id) == []
 
 
-def test_inserted_records_are_found(populated):
+def test_attributes_of_a_wrong_type_are_found_and_stop_nothing(populated):
+    """Somebody who alters one record must not be able to stop the checks of all others."""
+    originals = {each.kind: get_record(each, populated) for each in COMPARED_TYPES if not each.mac_exemption}
+    for name, wrong in product((*RECORD_FIELDS, "record_mac"), (5.5, "1", "x" * 3_000, b"x" * 26, [{"a": 1}])):
+        for item in originals.values():
+            memory_aws.put_item({**item, name: wrong})
+        found = {each["type"] for each in find_disagreements(populated.id)}
+        assert originals.keys() - found == set(), (name, wrong)
+    # No later time exists, DynamoDB accepts no such key, and a list cannot be hashed.
+    for forged in ({"updated_at": "9999-12-31T23:59:59.999Z"}, {"email": "x" * 3_000}, {"kind": [1]}):
+        for item in originals.values():
+            memory_aws.put_item({**item, **forged})
+        assert find_disagreements(populated.id)
+    for item in originals.values():
+        memory_aws.put_item({name: value for name, value in item.items() if name != "id"})
+    assert len(find_disagreements(populated.id)) >= len(originals)
+
+
+@pytest.mark.parametrize("is_upgrade", [False, True])
+def test_inserted_records_are_found(populated, configure, is_upgrade):
+    """During an upgrade, records without entries of their own type are accepted without MACs."""
     inserted: dict[str, str] = {}
     for record_type in INSERTABLE_TYPES:
         record = record_type.from_item(get_record(record_type, populated))
         new_id = f"{record.id[:-4]}beef"
         forged = record.replace(**dict.fromkeys(("id", record_type.id_field), new_id))
-        if not record_type.log_rules.has_entries:  # With a copied MAC it looks like an altered record.
+        if is_upgrade or not record_type.log_rules.has_entries:  # With a copied MAC it looks like an altered record.
             forged = forged.replace(record_mac=None)
-        memory_aws.put_item(forged.item())
-        inserted[record_type.kind] = new_id
+        if is_upgrade:  # A later version may have changed with an entry about another record.
+            forged = forged.replace(version=2)
+        if record_type.log_rules.has_entries or not is_upgrade:
+            memory_aws.put_item(forged.item())
+            inserted[record_type.kind] = new_id
+    configure(unauthenticated_records_until=after(now(), hours=1) if is_upgrade else "")
     findings = find_disagreements(populated.id)
     assert {each["type"]: each["id"] for each in findings if each["kind"] == "unlogged"} == inserted
 
@@ -148,11 +177,39 @@ def test_an_older_copy_of_a_record_is_found(populated):
     assert "revokedBecause" not in finding["fields"]
 
 
+ENDED_BY: Final = {event: each for each in COMPARED_TYPES for event in each.log_rules.ended_by}
+
+
+@parametrize_operations(lambda operation: not {*operation.emits}.isdisjoint(ENDED_BY))
+def test_records_that_somebody_puts_back_after_their_removal_are_found(operation, tenant, clock):
+    """Their MACs and entries match, and an access check would accept them."""
+    (record_type,) = {ENDED_BY[event] for event in operation.emits if event in ENDED_BY}
+    tenant.workers.run_until_idle()
+    before = snapshots.items_by_key()
+    clock.shift(minutes=2)
+    call_operation(operation, tenant).expect(operation.success)
+    tenant.workers.run_until_idle()
+    remaining, known = snapshots.items_by_key(), find_disagreements(tenant.id)
+    for key in before.keys() - remaining.keys():
+        memory_aws.put_item(before[key])
+    found = [(each["kind"], each["type"]) for each in find_disagreements(tenant.id) if each not in known]
+    assert ("unlogged", record_type.kind) in found
+
+
 def test_a_pointer_of_an_api_key_to_another_record_is_found(populated):
     api_key = ApiKey.from_item(get_record(ApiKey, populated))
     memory_aws.put_item({**api_key.derived_items[0], "record_sk": "K#another"})
     (finding,) = find_disagreements(populated.id)
     assert (finding["id"], finding["fields"]) == (api_key.id, ["derivedItems"])
+
+
+@pytest.mark.parametrize(
+    "forged", [{"sk": "E#/login"}, {"id": "another"}, {"to_path": "https://evil.example/"}], ids=str
+)
+def test_a_copy_of_a_redirect_by_which_visits_find_it_is_found(populated, forged):
+    redirect = Redirect.from_item(get_record(Redirect, populated))
+    memory_aws.put_item({**redirect.derived_items[0], **forged})
+    assert {each["type"] for each in find_disagreements(populated.id)} == {"site.redirect"}
 
 
 def test_a_record_disguised_as_another_type_is_found(populated):

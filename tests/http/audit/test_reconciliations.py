@@ -3,18 +3,25 @@
 import pytest
 
 from chalicelib.features.audit.reconciliations import tasks
-from chalicelib.features.audit.reconciliations.logic import walk
+from chalicelib.features.audit.reconciliations.entities import Reconciliation
+from chalicelib.features.audit.reconciliations.logic import log_reader, walk
+from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
+from chalicelib.features.audit.reconciliations.logic.walk import Walk
+from chalicelib.features.platforms.capabilities.entities import Capability
+from chalicelib.features.platforms.spaces.entities import SpaceMember
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.permissions.roles import Role
 from local.tools.audit_records import AuditFailed, audit_records
 from tests.harness import memory_aws
 from tests.harness.erasures import complete_erasure
 from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key
+from tests.harness.platforms import add_block_capability_and_module, add_platform_member, create_space
 from tests.harness.reconciliations import find_disagreements, reconcile
-from tests.harness.stored_records import load_item
+from tests.harness.stored_records import load_item, new_id_and_time_fields
 
 
 @pytest.fixture
@@ -102,6 +109,116 @@ def test_records_that_an_erased_person_created_are_no_findings(api, organization
     workers.deliver()
     complete_erasure(api, workers, clock, organization, userId=edith.id)
     assert find_disagreements(organization.id) == []
+
+
+def test_entries_that_contain_a_digest_of_a_large_set_explain_its_records(api, organization, platform, space):
+    """Entries contain values above 4 KiB as digests. `changes` names the items."""
+    owner, count = organization.owner, 40
+    capabilities = {"capabilities": [{"capabilityKey": f"capability-{n}"} for n in range(count)]}
+    api.put(f"{space.path}/capabilities", caller=owner, json=capabilities).expect(200)
+    overrides = {"overrides": [{"moduleId": f"module-{n}"} for n in range(count)]}
+    api.put(f"{space.path}/module-overrides", caller=owner, json=overrides).expect(200)
+    blocks = {"projectBlocks": [{"projectBlockId": f"block-{n}", "title": "x" * 100} for n in range(count)]}
+    api.patch(f"{platform.path}/project-blocks", caller=owner, json=blocks).expect(200)
+    tags = {"tags": [f"{n}-tag-with-a-long-name" for n in range(15)]}
+    api.post(f"{platform.path}/taxonomy-system-tags", caller=owner, json=tags).expect(200)
+    entries = api.get_items(f"{organization.path}/audit-log", caller=owner)
+    assert sum("sha256" in (each["data"] or {}).get("items", ()) for each in entries) == 4
+    assert find_disagreements(organization.id) == []
+    memory_aws.delete_item(load_item(Capability.make_item_key(space_id=space.id, capability_key="capability-7")))
+    assert [(each["kind"], each["type"]) for each in find_disagreements(organization.id)] == [
+        ("missing", "space.capability")
+    ]
+
+
+class TestMissingRecords:
+    """What explains that a record is missing, and what does not."""
+
+    @pytest.fixture
+    def members(self, api, organization, platform, edith, grace):
+        """A space that Edith has created, so that she is its member, on a platform with Grace."""
+        for person in (edith, grace):
+            add_platform_member(platform, person, Role.ADMIN)
+        return create_space(api, platform, caller=edith)
+
+    def test_the_removal_of_another_member_does_not(self, api, organization, platform, members, edith, grace, workers):
+        memory_aws.delete_item(load_item(SpaceMember.make_item_key(space_id=members.id, user_id=edith.id)))
+        api.delete(f"{platform.path}/members/{grace.id}", caller=organization.owner).expect(204)
+        workers.run_until_idle()
+        assert ("missing", "space.member", edith.id) in [
+            (each["kind"], each["type"], each["id"]) for each in find_disagreements(organization.id)
+        ]
+
+    def test_a_failed_erasure_of_another_person_does_not(self, api, organization, edith, grace, workers):
+        api.post(f"{organization.path}/erasures", caller=organization.owner, json={"userId": edith.id}).expect(202)
+        (erasure,) = (each for each in memory_aws.all_items() if each.get("kind") == "organization.erasure")
+        memory_aws.put_item({**erasure, "failures": 9})
+        workers.run_until_idle()
+        memory_aws.delete_item(load_item(Member.make_item_key(organization_id=organization.id, user_id=grace.id)))
+        assert [each["kind"] for each in find_disagreements(organization.id)] == ["missing"]
+
+    def test_its_removal_does_although_an_index_of_the_log_lags(
+        self, api, organization, platform, members, edith, workers, monkeypatch
+    ):
+        monkeypatch.setattr(LogReader, "_query_index", lambda *_arguments, **_options: [])
+        known = find_disagreements(organization.id)
+        api.delete(f"{platform.path}/members/{edith.id}", caller=organization.owner).expect(204)
+        workers.run_until_idle()
+        assert [each for each in find_disagreements(organization.id) if each not in known] == []
+
+    def test_each_step_of_the_search_reads_one_page(self, api, organization, grace, monkeypatch):
+        monkeypatch.setattr(log_reader, "_PAGE_SIZE", 10)
+        for number in range(40):
+            api.patch(organization.path, caller=organization.owner, json={"name": f"Name {number}"}).expect(200)
+        memory_aws.delete_item(load_item(Member.make_item_key(organization_id=organization.id, user_id=grace.id)))
+        progress = Walk(Reconciliation(**new_id_and_time_fields(now()), organization_id=organization.id))
+        reads: dict[str, list[int]] = {}
+        while progress.reconciliation.step != "confirmation" or progress.reconciliation.suspects:
+            step, before = progress.reconciliation.step, progress.reader.read_count
+            progress.reconciliation = progress.reconciliation.replace(**progress.advance())
+            reads.setdefault(step, []).append(progress.reader.read_count - before)
+        assert [each["kind"] for each in progress.reconciliation.findings] == ["missing"]
+        assert len(reads["search"]) >= 4
+        assert max(*reads["search"], *reads["confirmation"]) < 40
+
+
+class TestRestoredRecords:
+    """Records that somebody puts back after the service removed them, also with an entry about another record."""
+
+    @pytest.mark.parametrize("container", ["organization", "platform", "space"])
+    def test_a_membership_is_found(self, api, organization, platform, edith, workers, clock, container):
+        add_platform_member(platform, edith, Role.ADMIN)
+        space = create_space(api, platform, caller=edith)
+        member = load_item(SpaceMember.make_item_key(space_id=space.id, user_id=edith.id))
+        clock.shift(minutes=2)
+        path = {"organization": organization.path, "platform": platform.path, "space": space.path}[container]
+        api.delete(f"{path}/members/{edith.id}", caller=organization.owner).expect(204)
+        for _ in range(3):  # The job that removes dependent records looks again, because an index lags.
+            workers.run_until_idle()
+            clock.shift(hours=1)
+            workers.run_sweep()
+        known = find_disagreements(organization.id)
+        memory_aws.put_item(member)
+        found = [each for each in find_disagreements(organization.id) if each not in known]
+        assert found == [{"kind": "unlogged", "type": "space.member", "id": member["id"], "fields": []}]
+
+    def test_an_item_that_was_removed_from_a_set_is_found(self, api, organization, platform, space, clock):
+        add_block_capability_and_module(api, space, project_block_id="b", capability_key="c", module_id="m")
+        removed = [item for item in memory_aws.all_items() if item["sk"] in ("C#B#b", "C#c", "V#m")]
+        assert len(removed) == 3
+        clock.shift(minutes=2)
+        requests = (
+            (api.put, f"{space.path}/capabilities", "capabilities"),
+            (api.put, f"{space.path}/module-overrides", "overrides"),
+            (api.patch, f"{platform.path}/project-blocks", "projectBlocks"),
+        )
+        for request, path, name in requests:
+            request(path, caller=organization.owner, json={name: []}).expect(200)
+        assert find_disagreements(organization.id) == []
+        for item in removed:
+            memory_aws.put_item(item)
+        found = {(each["kind"], each["type"]) for each in find_disagreements(organization.id)}
+        assert found == {("unlogged", item["kind"]) for item in removed}
 
 
 @pytest.mark.usefixtures("scans_allowed", "without_delay")

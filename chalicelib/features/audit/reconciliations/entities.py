@@ -13,7 +13,7 @@ from chalicelib.kernel.work.jobs import Job
 
 MAX_RUNNING_RECONCILIATIONS: Final = 3
 
-Step = Literal["records", "entries", "confirmation"]
+Step = Literal["records", "entries", "search", "confirmation"]
 
 ScanRange = dict[str, Any]
 """A partition: its `pk`, the `index` if it is a partition of one, and `after`, the position at which to continue."""
@@ -22,7 +22,8 @@ ScanRange = dict[str, Any]
 class Suspect(TypedDict):
     """A record that seems to disagree with the log, until the confirmation.
 
-    `pk` and `sk` are its key. `entry_id` is the entry after which it should exist, if it is missing or outdated.
+    `pk` and `sk` are its key. `entry_id` is the entry after which it should exist, if it is missing or outdated, or by
+    which it was removed. `is_explained` tells whether the search of the log found an entry that explains the suspect.
     """
 
     kind: FindingKind
@@ -31,6 +32,7 @@ class Suspect(TypedDict):
     pk: str
     sk: str
     entry_id: str | None
+    is_explained: bool
     fields: list[str]
 
 

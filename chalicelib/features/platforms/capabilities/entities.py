@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.capabilities.models import CapabilityOut, CapabilitySetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.log_rules import LogRules
+from chalicelib.kernel.storage.log_rules import LogRules, Removal, items_after, list_removed_items
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -20,11 +20,18 @@ class Capability(Entity):
         ended_by=("space.capability.removed",),
         changed_by={
             "space.capabilities.replaced": lambda entry: [
-                Capability.make_item_key(space_id=each["spaceId"], capability_key=each["capabilityKey"])
-                for each in entry["data"]["items"]
+                Capability.make_item_key(space_id=entry["target"]["id"], capability_key=capability_key)
+                for capability_key in items_after(entry, "capabilityKey")
             ]
         },
-        removed_by=("space.capabilities.replaced",),
+        removed_by={
+            "space.capabilities.replaced": lambda entry: Removal(
+                keys=[
+                    Capability.make_item_key(space_id=entry["target"]["id"], capability_key=capability_key)
+                    for capability_key in list_removed_items(entry)
+                ]
+            )
+        },
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "C#{capability_key}"

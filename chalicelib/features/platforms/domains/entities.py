@@ -9,7 +9,7 @@ from chalicelib.features.platforms.models.domain_errors import describe_domain_e
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
-from chalicelib.kernel.storage.log_rules import DERIVED, LogRules, entries_about_others
+from chalicelib.kernel.storage.log_rules import DERIVED, LogRules, Removal, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -96,7 +96,7 @@ class CustomDomain(Entity):
             "platform.created": lambda entry: [CustomDomain.make_item_key(platform_id=entry["target"]["id"])],
             **entries_about_others("platform.updated"),
         },
-        removed_by=("platform.deleted",),
+        removed_by={"platform.deleted": lambda entry: Removal(fields={"platform_id": entry["target"]["id"]})},
     )
     unauthenticated_fields: ClassVar = dict.fromkeys(
         ("records", "last_checked_at", "last_error", "next_check_at"), "Observations of DNS, which change often."

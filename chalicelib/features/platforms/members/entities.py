@@ -5,7 +5,12 @@ from collections.abc import Mapping
 from typing import Any, Final, Self
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember, RevocationMarker
+from chalicelib.features.tenancy.entities.memberships import (
+    DEPENDENTS_OF_MEMBER,
+    ContainerMember,
+    RevocationMarker,
+    removal_of_dependents,
+)
 from chalicelib.features.tenancy.invitations.entities import Invitation
 from chalicelib.kernel.core.case_folding import casefold_without_new_ascii
 from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
@@ -60,7 +65,11 @@ class PlatformMember(ContainerMember, DescendantMembership):
                 PlatformMember.make_item_key(platform_id=entry["data"]["platformId"], user_id=entry["actor"]["id"])
             ]
         },
-        removed_by=("organization.member.removed",),
+        removed_by={
+            "organization.member.removed": lambda entry: removal_of_dependents(
+                RevocationMarker, DEPENDENTS_OF_MEMBER, entry
+            )
+        },
     )
 
     platform_id: str

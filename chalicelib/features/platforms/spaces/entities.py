@@ -5,9 +5,14 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.features.platforms.entities import Platform
-from chalicelib.features.platforms.members.entities import DEPENDENTS_OF_PLATFORM_MEMBER
+from chalicelib.features.platforms.members.entities import DEPENDENTS_OF_PLATFORM_MEMBER, PlatformRevocationMarker
 from chalicelib.features.platforms.spaces.models import SpaceOut
-from chalicelib.features.tenancy.entities.memberships import DEPENDENTS_OF_MEMBER, ContainerMember
+from chalicelib.features.tenancy.entities.memberships import (
+    DEPENDENTS_OF_MEMBER,
+    ContainerMember,
+    RevocationMarker,
+    removal_of_dependents,
+)
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Container, ItemKey
@@ -77,7 +82,14 @@ class SpaceMember(ContainerMember):
     log_rules = LogRules(
         ended_by=("space.member.removed",),
         changed_by={"space.created": _creator_keys},
-        removed_by=("organization.member.removed", "platform.member.removed"),
+        removed_by={
+            "organization.member.removed": lambda entry: removal_of_dependents(
+                RevocationMarker, DEPENDENTS_OF_MEMBER, entry
+            ),
+            "platform.member.removed": lambda entry: removal_of_dependents(
+                PlatformRevocationMarker, DEPENDENTS_OF_PLATFORM_MEMBER, entry
+            ),
+        },
     )
     pk, sk = "S#{space_id}", "M#{user_id}"
     of_user = Collection("US#{user_id}#{platform_id}", "{space_id}", index="index1")

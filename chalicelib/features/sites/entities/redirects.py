@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from chalicelib.features.sites.models.redirect_targets import MAX_WILDCARD_SEGMENTS, SPLAT, is_site_path
 from chalicelib.features.sites.models.redirects import RedirectOut
 from chalicelib.features.sites.models.url_paths import ancestor_paths, to_comparable_path
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
+from chalicelib.kernel.storage.log_rules import LogRules, Removal, unknown_keys
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
+
+BY_PATH_PREFIX: Final = "E#"
 
 
 class Redirect(Entity):
@@ -24,8 +26,12 @@ class Redirect(Entity):
     kind, parameter = "site.redirect", "redirect_id"
     log_rules = LogRules(
         ended_by=("site.redirect.deleted",),
-        changed_by=entries_about_others("page.published"),
-        removed_by=("page.published", "page.unpublished", "page.updated", "page.deleted"),
+        copy_sk_prefix=BY_PATH_PREFIX,
+        changed_by={"page.published": unknown_keys},
+        removed_by=dict.fromkeys(
+            ("page.published", "page.unpublished", "page.updated", "page.deleted"),
+            lambda entry: Removal(fields={"site_id": entry["data"]["siteId"]}),
+        ),
     )
     pk, sk = "W#{site_id}#F", "D#{id}"
     in_site = Collection("W#{site_id}#F", "D#{id}")
@@ -72,7 +78,7 @@ class Redirect(Entity):
 
 def redirect_by_path_key(site_id: str, from_path: str) -> ItemKey:
     """Return the key of the item that finds a redirect by its path."""
-    return f"W#{site_id}#F", f"E#{from_path}"
+    return f"W#{site_id}#F", f"{BY_PATH_PREFIX}{from_path}"
 
 
 def possible_redirect_keys(site_id: str, path: str) -> list[ItemKey]:

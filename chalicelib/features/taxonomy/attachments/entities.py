@@ -5,7 +5,7 @@ from typing import Final
 from chalicelib.features.taxonomy.attachments.models import AttachmentOut
 from chalicelib.features.taxonomy.entities.slug_index import TAXONOMY_PARTITION
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import LogRules
+from chalicelib.kernel.storage.log_rules import LogRules, Removal, removal_below_parent
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MAX_ATTACHMENTS_PER_ENTITY: Final = 50
@@ -21,7 +21,12 @@ class TaxonomyAttachment(Entity):
     kind, parameter = "taxonomy.attachment", "attachment_id"
     log_rules = LogRules(
         ended_by=("taxonomy.attachment.deleted",),
-        removed_by=("taxonomy.node.deleted", "page.deleted", "site.deleted", "space.deleted", "platform.deleted"),
+        removed_by={
+            "taxonomy.node.deleted": removal_below_parent,
+            # An attachment names neither the ancestors of a page nor the container of its entity.
+            "page.deleted": lambda _entry: Removal(fields={"entity_type": "page"}),
+            **dict.fromkeys(("site.deleted", "space.deleted", "platform.deleted"), lambda _entry: Removal()),
+        },
         depends_on=lambda entry: [
             (TAXONOMY_PARTITION.format(platform_id=entry["data"]["platformId"]), f"N#{entry['data']['nodeId']}")
         ],

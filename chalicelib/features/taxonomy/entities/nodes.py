@@ -31,7 +31,7 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage import trees
 from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others, items_after, removal_below_parent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_sets import RecordSet
@@ -87,12 +87,14 @@ class TaxonomyNode(Entity):
         ended_by=("taxonomy.node.deleted",),
         changed_by={
             "taxonomy.system_tags.created": lambda entry: [
-                TaxonomyNode.make_item_key(platform_id=each["platformId"], id=each["id"])
-                for each in entry["data"]["items"]
+                TaxonomyNode.make_item_key(platform_id=entry["target"]["id"], id=each["id"])
+                for each in items_after(entry, "slug").values()
+                if "id" in each
             ],
             **entries_about_others("taxonomy.node.deleted"),
         },
-        removed_by=("taxonomy.node.deleted",),
+        removed_by={"taxonomy.node.deleted": removal_below_parent},
+        is_ended=lambda node: node.listed is None,
         depends_on=lambda entry: (
             [TaxonomyNode.make_item_key(platform_id=entry["data"]["platformId"], id=entry["data"]["parentId"])]
             if entry["data"]["parentId"]

@@ -9,7 +9,8 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, Facet, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import EntryContent, LogRules
+from chalicelib.kernel.storage.key_templates import fields_of
+from chalicelib.kernel.storage.log_rules import EntryContent, LogRules, Removal
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.work.jobs import Job
 
@@ -159,6 +160,26 @@ class Member(ContainerMember):
 
 def _member_keys(entry: EntryContent, user_id: str) -> list[ItemKey]:
     return [Member.make_item_key(organization_id=entry["organizationId"], user_id=user_id)]
+
+
+def removal_of_dependents(marker_type: "type[RevocationMarker]", facet: Facet, entry: EntryContent) -> Removal:
+    """Return the records in an index of dependents that are removed after a membership has ended.
+
+    Entries of former releases do not name the platform.
+    """
+    data = entry["data"]
+    ids = {
+        "organization_id": entry["organizationId"],
+        "platform_id": data.get("platformId"),
+        "user_id": data.get("userId"),
+    }
+    fields = {name: value for name in fields_of(facet.pk) if (value := ids[name])}
+    is_complete = len(fields) == len(fields_of(facet.pk))
+    return Removal(
+        fields=fields,
+        partition=facet.partition(**fields) if is_complete else None,
+        job_key=marker_type.make_item_key(**fields) if is_complete else None,
+    )
 
 
 class RevocationMarker(Job):

@@ -10,7 +10,7 @@ from chalicelib.features.tenancy.invitations.models import InvitableRole, Invita
 from chalicelib.features.tenancy.mails.entities import MailJob
 from chalicelib.kernel.core.clock import now, timestamp_ms
 from chalicelib.kernel.storage.entity import Collection, Container, Entity, Facet, Item, ScheduledTask
-from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others
+from chalicelib.kernel.storage.log_rules import LogRules, Removal, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.record_types import get_record_type_of_base
@@ -51,7 +51,7 @@ class Invitation(Entity):
     output_model, gives_access = InvitationOut, True
     log_rules = LogRules(
         changed_by=entries_about_others("organization.member.removed", "platform.member.removed"),
-        removed_by=("platform.deleted",),
+        removed_by={"platform.deleted": lambda entry: Removal(fields={"platform_id": entry["target"]["id"]})},
     )
     attribute_names: ClassVar = {
         "send_count": "sending",

@@ -1,8 +1,9 @@
 """Comparison of a record with an entry about it. No I/O."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from string import Formatter
 from typing import Annotated, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -10,12 +11,9 @@ from pydantic.alias_generators import to_camel, to_snake
 
 from chalicelib.kernel.audit_log.entries import value_or_digest_if_long
 from chalicelib.kernel.core.json_equality import json_equal
-from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity, ItemKey
+from chalicelib.kernel.storage.entity import RECORD_FIELDS, Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.key_templates import fields_of
 from chalicelib.kernel.storage.log_rules import EntryContent
-
-_SCOPE_OF_ALL: Final = "organizationId"
-"""A field of many records with the same value, which relates none of them."""
 
 _INVALID: Final = object()
 _CONTAINER_PARTITION: Final = re.compile(r"[OPSW]#[^#]+")
@@ -38,17 +36,53 @@ def list_hidden_fields(record_type: type[Entity]) -> list[str]:
     return [to_camel(name) for name in record_type.authenticated_fields() if name not in compared]
 
 
-def list_related_ids(entry: EntryContent) -> set[str]:
-    """Return the ids that relate an entry to other records: of its target, and in its data."""
-    data: Mapping[str, Any] = entry["data"] or {}
-    named = {value for name, value in data.items() if name.endswith("Id") and name != _SCOPE_OF_ALL}
-    return {str(each) for each in (entry["target"]["id"], *named) if each}
+def is_related(entry: EntryContent, record: Entity) -> bool:
+    """Return whether an entry and a record name the same id, apart from the organization."""
+    ids = {entry["target"]["id"], *_iter_ids(entry["data"])} - {entry["organizationId"]}
+    values = (getattr(record, name) for name in record.stored_fields)
+    return any(
+        isinstance(each, str) and each in ids
+        for value in values
+        for each in (value if isinstance(value, list) else (value,))
+    )
+
+
+def _iter_ids(value: Any) -> Iterator[str]:
+    """Yield the ids in the public form of a record."""
+    for name, member in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(member, str) and (name == "id" or name.endswith("Id")):
+            yield member
+        for each in member if isinstance(member, list) else (member,):
+            yield from _iter_ids(each)
+
+
+def list_texts(entry: EntryContent) -> dict[str, str]:
+    """Return the texts in the data of an entry, by the names of the record's fields."""
+    return {to_snake(name): value for name, value in (entry["data"] or {}).items() if isinstance(value, str)}
+
+
+def field_values_in_key(record_type: type[Entity], key: ItemKey) -> dict[str, str]:
+    """Return the values of the fields in the key of a record, by name."""
+    match = _template_pattern(f"{record_type.pk}\n{record_type.sk}").fullmatch("\n".join(key))
+    return match.groupdict() if match else {}
+
+
+def copied_record_key_or_none(record_type: type[Entity], copy: Item) -> ItemKey | None:
+    """Return the key of the record that a derived item is a copy of; None if it is no copy of such a record."""
+    prefix, match = record_type.log_rules.copy_sk_prefix, _template_pattern(record_type.pk).fullmatch(copy["pk"])
+    is_copy = bool(prefix) and match is not None and copy["sk"].startswith(prefix)
+    return record_type.make_item_key(**match.groupdict(), id=str(copy.get("id"))) if match and is_copy else None
+
+
+@cache
+def _template_pattern(template: str) -> re.Pattern[str]:
+    parts = Formatter().parse(template)
+    return re.compile("".join(re.escape(text) + (f"(?P<{name}>[^\n]+)" if name else "") for text, name, *_ in parts))
 
 
 def record_key_or_none(record_type: type[Entity], entry: EntryContent) -> ItemKey | None:
     """Return the item key of the record that an entry is about; None if the entry lacks a field of it."""
-    values = {to_snake(name): value for name, value in (entry["data"] or {}).items() if isinstance(value, str)}
-    values |= {"id": entry["target"]["id"], "organization_id": entry["organizationId"]}
+    values = list_texts(entry) | {"id": entry["target"]["id"], "organization_id": entry["organizationId"]}
     if record_type.id_field != "id" or "id" not in fields_of(record_type.pk + record_type.sk):
         values = {record_type.parameter: entry["target"]["id"], **values}
     return record_type.make_item_key(**values) if record_type.has_key_fields(values) else None

@@ -4,6 +4,7 @@ An entry is found by the time in its id: it equals the time of the change, or fo
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -19,14 +20,19 @@ from chalicelib.kernel.audit_log.entries import EntryItem
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.ids import id_range_query_arguments
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Facet, Item, ItemKey
+from chalicelib.kernel.storage.entity import Entity, Facet, Item, ItemKey, Partition
 from chalicelib.kernel.storage.log_rules import ERASURE_KIND, EntryContent
+from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import get_record_type
+from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state
 
 CLOCK_DIFFERENCE_SECONDS: Final = 60
 """Time within which the entry of a change is expected after the time stored in the record."""
 
-_MAX_ENTRIES_ABOUT_RECORD: Final = 10
+UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""Errors of code that reads an altered item, whose attributes can have any type."""
+
+_MAX_NEWEST_ENTRIES: Final = 10
 _PAGE_SIZE: Final = 100
 
 
@@ -40,6 +46,12 @@ class LogReader:
         """Return the items at some keys, read from the table."""
         self.read_count += len(keys)
         return table.get_all(keys)
+
+    def list_keys(self, partition: Partition) -> list[ItemKey]:
+        """Return the keys that an index lists."""
+        keys = [(item["pk"], item["sk"]) for items in table.iter_item_pages(partition) for item in items]
+        self.read_count += 1 + len(keys)
+        return keys
 
     def list_entries_at(self, timestamp: str, *, seconds_later: float = 0) -> list[EntryContent]:
         """Return the entries of a time, or from then until some seconds later, read from the table, oldest first."""
@@ -63,17 +75,17 @@ class LogReader:
 
     def list_newest_about(self, record_id: str) -> list[EntryContent]:
         """Return the newest entries about an id, newest first, as the index shows them."""
-        return self._query_index(
-            EntryItem.by_target, target=record_id, newest_first=True, limit=_MAX_ENTRIES_ABOUT_RECORD
-        )
+        return self._query_index(EntryItem.by_target, target=record_id, newest_first=True, limit=_MAX_NEWEST_ENTRIES)
 
     def list_of_types_until(self, event_types: Iterable[str], until: str) -> list[EntryContent]:
-        """Return the newest entry of each type until a time, as the index shows them."""
+        """Return the newest entries of each type until a time, as the index shows them."""
         options = id_range_query_arguments(None, until)
         return [
             entry
             for event_type in event_types
-            for entry in self._query_index(EntryItem.by_type, type=event_type, newest_first=True, limit=1, **options)
+            for entry in self._query_index(
+                EntryItem.by_type, type=event_type, newest_first=True, limit=_MAX_NEWEST_ENTRIES, **options
+            )
         ]
 
     def list_of_types_after(self, event_types: Iterable[str], entry_id: str) -> list[EntryContent]:
@@ -95,13 +107,18 @@ class LogReader:
         items = table.get_all([EntryItem.make_item_key(log_id=self.log_id, id=entry_id)])
         return next(self._authentic_contents([*items.values()]), None)
 
-    def has_unfinished_erasure(self) -> bool:
-        """Return whether an erasure is in progress, or has failed before it reached all entries."""
+    def is_being_erased(self, entry: EntryContent) -> bool:
+        """Return whether an entry names a person of an erasure that is in progress, or that failed half-way."""
+        return any(person.appears_in_value(entry) for person in self._persons_being_erased)
+
+    @cached_property
+    def _persons_being_erased(self) -> list[PersonIdentifiers]:
         erasure_type = get_record_type(ERASURE_KIND)
         pk, prefix = erasure_type.make_item_key(organization_id=self.log_id, id="")
         items = table.query_all(pk, prefix)
         self.read_count += 1 + len(items)
-        return any(erasure_type.stored_name("lease_until") in item or "error" in item for item in items)
+        erasures: list[Any] = [each for item in items if (each := _read_authentic_record_or_none(erasure_type, item))]
+        return [each.person for each in erasures if each.lease_until or each.error]
 
     def _query_index(
         self, facet: Facet, *, newest_first: bool = False, limit: int, **values: Any
@@ -119,10 +136,26 @@ class LogReader:
 
     def _is_erased(self, item: Item) -> bool:
         sequence = item.get("sequence")
-        is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)
-        return is_complete and redaction.is_redacted_entry_intact(self.log_id, item["sequence"], item)
+        try:
+            is_complete = isinstance(sequence, int) and has_entry_display_attributes(item)
+            return is_complete and redaction.is_redacted_entry_intact(self.log_id, item["sequence"], item)
+        except UNREADABLE_ERRORS:
+            return False
 
     def _is_authentic(self, entry: StoredEntry) -> bool:
-        return is_valid_at_claimed_sequence(self.log_id, entry) or logs.is_authentic_pending_entry(
-            self.log_id, entry.item
-        )
+        try:
+            return is_valid_at_claimed_sequence(self.log_id, entry) or logs.is_authentic_pending_entry(
+                self.log_id, entry.item
+            )
+        except UNREADABLE_ERRORS:
+            return False
+
+
+def _read_authentic_record_or_none(record_type: type[Entity], item: Item) -> Entity | None:
+    """Return the record in an item, or None if it has an invalid MAC or cannot be read."""
+    try:
+        record = record_type.from_item(item)
+        is_exempt = bool(record_type.mac_exemption) or accepts_unauthenticated_records()
+        return record if is_exempt or mac_state(record, item) == "valid" else None
+    except UNREADABLE_ERRORS:
+        return None

@@ -11,23 +11,31 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.features.audit.reconciliations.entities import Suspect
 from chalicelib.features.audit.reconciliations.logic.comparison import (
+    copied_record_key_or_none,
     find_differing_fields,
     id_in_key,
+    is_related,
     list_hidden_fields,
 )
-from chalicelib.features.audit.reconciliations.logic.log_reader import CLOCK_DIFFERENCE_SECONDS, LogReader
+from chalicelib.features.audit.reconciliations.logic.log_reader import (
+    CLOCK_DIFFERENCE_SECONDS,
+    UNREADABLE_ERRORS,
+    LogReader,
+)
 from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
-from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys
+from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys, unknown_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
-from chalicelib.kernel.storage.record_types import all_record_types, record_from_item
+from chalicelib.kernel.storage.record_types import all_record_types
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, mac_version
 from chalicelib.kernel.transactions.unique_items import reserved_guards
 
-UNREADABLE_ERRORS: Final = (LookupError, TypeError, ValueError, AttributeError)
-"""Errors of code that reads an altered record, whose attributes can have any type."""
+_MAX_ID_CHARACTERS: Final = 128
+_MAX_PK_BYTES: Final = 2048
+_MAX_SK_BYTES: Final = 1024
+"""Maximum length of a sort key in DynamoDB. That of a partition key is `_MAX_PK_BYTES`."""
 
 _DERIVED_ITEMS: Final = "derivedItems"
 _INDEX_KEYS: Final = (
@@ -41,13 +49,15 @@ _INDEX_KEYS: Final = (
 class RecordCheck:
     """The check of one stored record.
 
-    `is_final`: whether it is the confirmation, which also reads what an index may not show yet.
+    `is_final`: whether it is the confirmation, which also considers that clocks differ. `is_explained_by_log`: whether
+    a search of the log has found an entry that announced the change.
     """
 
     reader: LogReader
     record: Entity
     item: Item
     is_final: bool = False
+    is_explained_by_log: bool = False
 
     def find_suspect_or_none(self) -> Suspect | None:
         """Return what is wrong with the record, or None."""
@@ -70,9 +80,7 @@ class RecordCheck:
         return bool(may_lag) or mac_version(self.item["record_mac"]) == self.record.version
 
     def _find_suspect_in_log(self, hidden_fields: list[str], *, is_authentic: bool) -> Suspect | None:
-        entries = self.reader.list_entries_at(
-            self.record.updated_at, seconds_later=CLOCK_DIFFERENCE_SECONDS if self.is_final else 0
-        )
+        entries = self.reader.list_entries_at(self.record.updated_at, seconds_later=self._seconds_later)
         own = [entry for entry in entries if self._is_about_record(entry)]
         current = next((e for e in reversed(own) if e["data"].get("version") == self.record.version), None)
         if current:
@@ -95,54 +103,67 @@ class RecordCheck:
     def _is_about_record(self, entry: EntryContent) -> bool:
         return (entry["target"]["type"], entry["target"]["id"]) == (self.record.kind, self.record.id)
 
-    def _list_entries_of_origin(self) -> list[EntryContent]:
-        """Return entries that prove that the service created the record: about it, or after which it has to exist."""
+    def _list_entries_of_origin(self, *, seconds_later: float = 0) -> list[EntryContent]:
+        """Return entries that prove that the service created the record: about it, or that may have created it."""
         about_record = [
             entry for entry in self.reader.list_newest_about(self.record.id) if self._is_about_record(entry)
         ]
-        at_creation = self.reader.list_entries_at(self.record.created_at)
-        keys_after = self.record.log_rules.changed_by
+        at_creation = self.reader.list_entries_at(self.record.created_at, seconds_later=seconds_later)
         return about_record or [
-            entry
-            for entry in at_creation
-            if self._is_about_record(entry)
-            or (entry["type"] in keys_after and self.record.item_key in keys_after[entry["type"]](entry))
+            entry for entry in at_creation if self._is_about_record(entry) or self._may_create_record(entry)
         ]
 
     def _is_explained_by_others(self, entries_of_change: Iterable[EntryContent]) -> bool:
         """Return whether an authentic record may have changed without an entry of its own."""
-        rules, seconds = self.record.log_rules, CLOCK_DIFFERENCE_SECONDS if self.is_final else 0
-        if rules.unlogged_changes:
-            return not self.record.mac_exemption or self._has_origin
+        rules, record = self.record.log_rules, self.record
+        if not self._has_origin:
+            return False
         return (
-            any(map(self._explains_new_record, entries_of_change))
-            or self.reader.has_erased_entry_at(self.record.updated_at, seconds_later=seconds)
-            or (self.record.version > 1 and self._is_explained_by_earlier_entry())
+            bool(rules.unlogged_changes)
+            or any(map(self._explains_record, entries_of_change))
+            or self.reader.has_erased_entry_at(record.updated_at, seconds_later=self._seconds_later)
+            or self.is_explained_by_log
+            or any(
+                map(self.is_explained_by, self.reader.list_of_types_until(self._earlier_events, self._changed_until))
+            )
         )
 
     @property
     def _has_origin(self) -> bool:
-        return bool(self._list_entries_of_origin()) or self.reader.has_erased_entry_at(self.record.created_at)
-
-    def _is_explained_by_earlier_entry(self) -> bool:
-        """Return whether an earlier entry announced changes that follow without an entry of their own."""
-        events = {*self.record.log_rules.changed_by, ERASURE_EVENT}
-        until = after(self.record.updated_at, seconds=CLOCK_DIFFERENCE_SECONDS)
-        if self.reader.list_of_types_until(events, until):
-            return True
-        return self.is_final and any(
-            entry["type"] in events
-            for page in self.reader.iter_pages_between(self.record.created_at, until)
-            for entry in page
+        seconds_later = self._seconds_later
+        return bool(self._list_entries_of_origin(seconds_later=seconds_later)) or self.reader.has_erased_entry_at(
+            self.record.created_at, seconds_later=seconds_later
         )
 
-    def _explains_new_record(self, entry: EntryContent) -> bool:
+    @property
+    def _seconds_later(self) -> float:
+        return CLOCK_DIFFERENCE_SECONDS if self.is_final else 0
+
+    @property
+    def _changed_until(self) -> str:
+        return after(self.record.updated_at, seconds=CLOCK_DIFFERENCE_SECONDS)
+
+    @property
+    def _earlier_events(self) -> set[str]:
+        """The events about others that change records of the type, some of them later and without an entry."""
+        changed_by = self.record.log_rules.changed_by
+        return {ERASURE_EVENT, *(event for event, keys in changed_by.items() if keys in (no_keys, unknown_keys))}
+
+    def is_explained_by(self, entry: EntryContent) -> bool:
+        """Return whether an entry announced changes that follow without an entry of their own."""
+        is_earlier = self.record.created_at <= entry["occurredAt"] <= self._changed_until
+        is_announcement = entry["type"] == ERASURE_EVENT or is_related(entry, self.record)
+        return self.record.version > 1 and is_earlier and is_announcement and entry["type"] in self._earlier_events
+
+    def _explains_record(self, entry: EntryContent) -> bool:
         """Return whether the record may have been created or changed with an entry about another record."""
-        keys_after = self.record.log_rules.changed_by.get(entry["type"])
-        is_creation = self.record.version == 1
-        return keys_after is not None and (
-            keys_after is no_keys or not is_creation or self.record.item_key in keys_after(entry)
-        )
+        is_declared = entry["type"] in self.record.log_rules.changed_by
+        return is_declared and (self.record.version > 1 or self._may_create_record(entry))
+
+    def _may_create_record(self, entry: EntryContent) -> bool:
+        keys_after = self.record.log_rules.changed_by.get(entry["type"], no_keys)
+        keys = keys_after(entry)
+        return is_related(entry, self.record) if keys is None else self.record.item_key in keys
 
     def _suspect(self, kind: FindingKind, fields: Sequence[str]) -> Suspect:
         return build_suspect(kind, self.record, self.item, fields)
@@ -159,21 +180,24 @@ def build_suspect(
         pk=item["pk"],
         sk=item["sk"],
         entry_id=entry_id,
+        is_explained=False,
         fields=[*dict.fromkeys(fields)],
     )
 
 
-def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = False) -> list[Suspect]:
-    """Return what is wrong with the records among some items, with one suspect for each."""
+def find_suspects(
+    reader: LogReader, items: Sequence[Item], *, is_final: bool = False, is_explained_by_log: bool = False
+) -> list[Suspect]:
+    """Return what is wrong with the records among some items, with one suspect for each. Options: see RecordCheck."""
     suspects: list[Suspect] = []
     derived: list[tuple[Entity, Item, dict[ItemKey, Item]]] = []
     for item in items:
-        record = _read_record_or_suspect(item)
+        record = read_record_or_suspect(item)
         if not isinstance(record, Entity):
             suspects += [record] if record else []
             continue
         try:
-            suspect = RecordCheck(reader, record, item, is_final).find_suspect_or_none()
+            suspect = RecordCheck(reader, record, item, is_final, is_explained_by_log).find_suspect_or_none()
             expected = _expected_items(record)
         except UNREADABLE_ERRORS:
             suspect = _unreadable_suspect("differing", type(record), item)
@@ -182,36 +206,85 @@ def find_suspects(reader: LogReader, items: Sequence[Item], *, is_final: bool = 
         else:
             derived.append((record, item, expected))
     stored = reader.get_items([key for *_, expected in derived for key in expected])
-    return suspects + [
+    suspects += [
         build_suspect("differing", record, item, [_DERIVED_ITEMS])
         for record, item, expected in derived
         if not _are_stored(expected, {**stored, (item["pk"], item["sk"]): item})
     ]
+    return suspects + _find_forged_copies(reader, items)
 
 
-def _read_record_or_suspect(item: Item) -> Entity | Suspect | None:
+def _find_forged_copies(reader: LogReader, items: Sequence[Item]) -> list[Suspect]:
+    """Return the derived items among some items that requests read, but that are no copies of stored records."""
+    copies = [
+        (record_type, item, key)
+        for item in items
+        for record_type in _copied_record_types()
+        if (key := copied_record_key_or_none(record_type, item))
+    ]
+    stored = reader.get_items({key for *_, key in copies if len(key[1].encode()) <= _MAX_SK_BYTES})
+    return [
+        _unreadable_suspect("unlogged", record_type, item)
+        for record_type, item, key in copies
+        if not _is_copy(item, stored.get(key))
+    ]
+
+
+def _is_copy(item: Item, record_item: Item | None) -> bool:
+    record = read_record_or_suspect(record_item) if record_item else None
+    try:
+        derived_items = record.derived_items if isinstance(record, Entity) else ()
+    except UNREADABLE_ERRORS:
+        return False
+    return any(json_equal(item, each) for each in derived_items)
+
+
+@cache
+def _copied_record_types() -> list[type[Entity]]:
+    return [each for each in all_record_types() if each.log_rules.copy_sk_prefix]
+
+
+def read_record_or_suspect(item: Item) -> Entity | Suspect | None:
     """Return the record in an item, the suspect if it cannot be read, or None if the key is not that of a record."""
     types_at_key = record_types_at_key(item["pk"], item["sk"])
-    if item.get("kind") not in {each.kind for each in types_at_key}:
+    record_type = next((each for each in types_at_key if each.kind == item.get("kind")), None)
+    if record_type is None:
         # Requests read records by key, so the kind of an item does not matter to them.
         return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
     try:
-        return record_from_item(item)
+        record = record_type.from_item(item)
+        return record if _has_valid_record_fields(record) else _unreadable_suspect("differing", record_type, item)
     except UNREADABLE_ERRORS:
-        return _unreadable_suspect("differing", types_at_key[0], item)
+        return _unreadable_suspect("differing", record_type, item)
+
+
+def _has_valid_record_fields(record: Entity) -> bool:
+    """Return whether the fields that every record has are of their types. The lookups of entries use them as keys."""
+    record_id: object = record.id
+    is_valid_id = isinstance(record_id, str) and 0 < len(record_id) <= _MAX_ID_CHARACTERS
+    is_valid_version = type(record.version) is int and record.version > 0
+    is_valid_mac = record.record_mac is None or isinstance(record.record_mac, bytes)
+    times = (record.created_at, record.updated_at)
+    return is_valid_id and is_valid_version and is_valid_mac and all(time == after(time, seconds=0) for time in times)
 
 
 def _expected_items(record: Entity) -> dict[ItemKey, Item]:
-    """Return the index keys, derived items and reserved values of a record as the service stores them, by key."""
+    """Return the index keys, derived items and reserved values of a record as the service stores them, by key.
+
+    Raises one of UNREADABLE_ERRORS if no item can have such a key.
+    """
     if not record.log_rules.has_entries:
         return {}
     own_item = record.item()
     index_keys = {name: own_item.get(name) for name in _INDEX_KEYS}
-    return {
+    items = {
         record.item_key: index_keys,
         **{(item["pk"], item["sk"]): item for item in record.derived_items},
         **reserved_guards(record, now()),
     }
+    if any(not 0 < len(pk.encode()) <= _MAX_PK_BYTES or not 0 < len(sk.encode()) <= _MAX_SK_BYTES for pk, sk in items):
+        raise ValueError("DynamoDB does not accept the key of a derived item")
+    return items
 
 
 def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item) -> Suspect:
@@ -224,6 +297,7 @@ def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item
         pk=key[0],
         sk=key[1],
         entry_id=None,
+        is_explained=False,
         fields=fields,
     )
 

@@ -1,6 +1,6 @@
-"""The steps of a reconciliation: over all records, over all entries, and the confirmation of the suspects."""
+"""The steps of a reconciliation: all records, all entries, a search for explanations, and the confirmation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -8,9 +8,11 @@ from chalicelib.features.audit.reconciliations.entities import Reconciliation, S
 from chalicelib.features.audit.reconciliations.logic import entry_checks, record_checks
 from chalicelib.features.audit.reconciliations.logic.comparison import id_in_key
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
+from chalicelib.features.audit.reconciliations.logic.record_checks import RecordCheck
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Container, Item, Partition
+from chalicelib.kernel.storage.entity import Container, Entity, Item, Partition
+from chalicelib.kernel.storage.log_rules import EntryContent
 from chalicelib.kernel.storage.record_types import container_content_ranges
 
 MAX_SUSPECTS: Final = 200
@@ -19,6 +21,9 @@ MAX_FINDINGS: Final = 100
 _PAGE_SIZE: Final = 50
 _KINDS_WITH_COMPARED_CHILDREN: Final = ("page",)
 """Kinds whose child records are compared: the revisions of pages. Others have deliveries, which are exempt."""
+
+
+Explanation = Callable[[EntryContent], bool]
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Walk:
 
     reconciliation: Reconciliation
     reader: LogReader = field(init=False)
+    _explanations: dict[tuple[Any, ...], Explanation | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.reader = LogReader(self.reconciliation.organization_id)
@@ -39,6 +45,7 @@ class Walk:
         return {
             "records": self._check_record_page,
             "entries": self._check_entry_page,
+            "search": self._search_log_page,
             "confirmation": self._confirm_suspects,
         }[self.reconciliation.step]()
 
@@ -55,7 +62,7 @@ class Walk:
             items = [item for item in page.items if record_checks.record_types_at_key(item["pk"], item["sk"])]
             pending += _ranges_of_children(items)
         return {
-            **self._with_suspects(record_checks.find_suspects(self.reader, items)),
+            **self._with_suspects(record_checks.find_suspects(self.reader, [] if index else page.items)),
             "checked_records": self.reconciliation.checked_records + len(items),
             "pending_ranges": pending,
             "step": "records" if pending else "entries",
@@ -63,12 +70,42 @@ class Walk:
 
     def _check_entry_page(self) -> dict[str, Any]:
         entries, cursor = self.reader.read_page(self.reconciliation.log_cursor)
+        found = self._with_suspects(entry_checks.find_suspects(self.reader, entries))
         return {
-            **self._with_suspects(entry_checks.find_suspects(self.reader, entries)),
+            **found,
             "checked_entries": self.reconciliation.checked_entries + len(entries),
             "log_cursor": cursor,
-            "step": "entries" if cursor else "confirmation",
+            "step": "entries" if cursor else "search" if found["suspects"] else "confirmation",
         }
+
+    def _search_log_page(self) -> dict[str, Any]:
+        """Search a page of the log for entries that explain suspects. An index may not have shown them."""
+        entries, cursor = self.reader.read_page(self.reconciliation.log_cursor)
+        suspects = [
+            {**each, "is_explained": each["is_explained"] or self._is_explained_by_any(each, entries)}
+            for each in self.reconciliation.suspects
+        ]
+        return {"suspects": suspects, "log_cursor": cursor, "step": "search" if cursor else "confirmation"}
+
+    def _is_explained_by_any(self, suspect: Item, entries: Sequence[EntryContent]) -> bool:
+        identity = (suspect["pk"], suspect["sk"], suspect["entry_id"], suspect["kind"])
+        if identity not in self._explanations:
+            self._explanations[identity] = self._find_explanation_or_none(suspect)
+        explains = self._explanations[identity]
+        return explains is not None and any(map(explains, entries))
+
+    def _find_explanation_or_none(self, suspect: Item) -> Explanation | None:
+        """Return the function that tells whether an entry explains a suspect; None if none can."""
+        key = (suspect["pk"], suspect["sk"])
+        if suspect["entry_id"]:
+            entry = self.reader.get_entry_or_none(suspect["entry_id"]) if suspect["kind"] == "missing" else None
+            expected = [
+                each for each in entry_checks.list_expected_records([entry] if entry else []) if each.key == key
+            ]
+            return entry_checks.AbsenceCheck(self.reader, expected[0]).is_explained_by if expected else None
+        item = self.reader.get_items([key]).get(key)
+        record = record_checks.read_record_or_suspect(item) if item and suspect["kind"] == "unlogged" else None
+        return RecordCheck(self.reader, record, item or {}).is_explained_by if isinstance(record, Entity) else None
 
     def _confirm_suspects(self) -> dict[str, Any]:
         """Check the first suspect again, and make it a finding if it still disagrees."""
@@ -84,12 +121,15 @@ class Walk:
         return {"suspects": remaining, "findings": unique[:MAX_FINDINGS], "has_more": has_more}
 
     def _check_again(self, suspect: Item) -> list[Suspect]:
+        is_explained = suspect["is_explained"]
         if suspect["entry_id"]:
-            entry = self.reader.get_entry_or_none(suspect["entry_id"])
+            entry = None if is_explained else self.reader.get_entry_or_none(suspect["entry_id"])
             found = entry_checks.find_suspects(self.reader, [entry], is_final=True) if entry else []
             return [each for each in found if (each["type"], each["id"]) == (suspect["type"], suspect["id"])]
         items = self.reader.get_items([(suspect["pk"], suspect["sk"])])
-        return record_checks.find_suspects(self.reader, [*items.values()], is_final=True)
+        return record_checks.find_suspects(
+            self.reader, [*items.values()], is_final=True, is_explained_by_log=is_explained
+        )
 
     def _with_suspects(self, found: Sequence[Suspect]) -> dict[str, Any]:
         suspects = [*self.reconciliation.suspects, *({**each} for each in found)]

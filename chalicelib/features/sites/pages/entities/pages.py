@@ -25,7 +25,7 @@ from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage.entity import RECORD_FIELDS, Collection, Entity, Facet, Item, ItemKey, ScheduledTask
-from chalicelib.kernel.storage.log_rules import LogRules
+from chalicelib.kernel.storage.log_rules import LogRules, removal_below_parent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.search_keys import key_prefix_of_exact_name
@@ -84,7 +84,7 @@ class Page(PageTarget):
     output_model = PageOut
     log_rules = LogRules(
         ended_by=("page.deleted",),
-        removed_by=("page.deleted",),
+        removed_by={"page.deleted": removal_below_parent},
         unlogged_changes="A schedule that changes nothing is removed when it is due.",
         depends_on=lambda entry: (
             [Page.make_item_key(site_id=entry["data"]["siteId"], id=entry["data"]["parentId"])]
