@@ -13,7 +13,7 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, Item
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from chalicelib.kernel.storage.record_types import find_record_type
-from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, with_renewed_mac
+from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, make_renewed_mac
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 
 _MAX_ATTEMPTS: Final = 5
@@ -67,6 +67,6 @@ def _try_renew(item: Item) -> bool | None:
     if not (is_valid or accepts_unauthenticated_records()):
         return False
     changes = UnitOfWork(now())
-    changes.update_untracked(record, record_mac=with_renewed_mac(record).record_mac)
+    changes.update_untracked(record, record_mac=make_renewed_mac(record))
     changes.commit()
     return True
