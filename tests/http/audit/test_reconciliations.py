@@ -79,6 +79,38 @@ class TestStartReconciliation:
         assert (answer["status"], answer["error"] is None) == ("failed", False)
 
 
+class TestAlteredReconciliations:
+    @pytest.fixture
+    def started(self, api, organization, forged_member):
+        return api.post(f"{organization.path}/audit-log/reconciliations", caller=organization.owner).expect(202)
+
+    def alter(self, changed):
+        (item,) = (each for each in memory_aws.all_items() if each.get("kind") == "organization.reconciliation")
+        memory_aws.put_item({**item, **changed, "version": item["version"] + 1})
+
+    def test_a_job_with_altered_progress_fails(self, api, workers, organization, started):
+        self.alter({"step": "confirmation", "pending_ranges": [{"pk": "X"}]})
+        workers.run_until_idle()
+        answer = api.get(started.location, caller=organization.owner).json
+        assert (answer["status"], answer["checkedRecords"]) == ("failed", 0)
+
+    def test_an_altered_result_is_a_finding_of_the_next_one(self, api, workers, organization, forged_member):
+        assert reconcile(api, workers, organization)["findings"] != []
+        self.alter({"findings": []})
+        types = {each["type"] for each in find_disagreements(organization.id)}
+        assert types == {"organization.reconciliation", "organization.member"}
+
+    def test_findings_are_empty_until_it_is_completed(self, api, workers, organization, started, monkeypatch):
+        monkeypatch.setattr(tasks, "CONFIRMATION_DELAY_SECONDS", 0)
+        monkeypatch.setattr(tasks, "_MAX_READS_PER_SLICE", 1)
+        seen = []
+        while not seen or seen[-1]["status"] in ("queued", "running"):
+            workers.run_until_idle()
+            seen.append(api.get(started.location, caller=organization.owner).json)
+        assert [len(each["findings"]) for each in seen] == [*[0] * (len(seen) - 1), 1]
+        assert seen[-1]["status"] == "completed"
+
+
 class TestMacs:
     def test_the_digest_of_an_api_key_is_authenticated(self, api, organization):
         key = create_api_key(api, organization, "read")
