@@ -1,8 +1,11 @@
 """Reconciliations: their job, false suspicions, MACs during an upgrade, and the command for all organizations."""
 
+from typing import Any
+
 import pytest
 
 from chalicelib.features.audit.reconciliations import tasks
+from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.reconciliations.logic import walk
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -14,7 +17,8 @@ from tests.harness.erasures import complete_erasure
 from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key
 from tests.harness.reconciliations import find_disagreements, reconcile
-from tests.harness.stored_records import load_item
+from tests.harness.sites import create_draft_page, create_site
+from tests.harness.stored_records import load_item, new_id_and_time_fields
 
 
 @pytest.fixture
@@ -103,12 +107,26 @@ class TestAlteredReconciliations:
     def test_findings_are_empty_until_it_is_completed(self, api, workers, organization, started, monkeypatch):
         monkeypatch.setattr(tasks, "CONFIRMATION_DELAY_SECONDS", 0)
         monkeypatch.setattr(tasks, "_MAX_READS_PER_SLICE", 1)
-        seen = []
+        seen: list[dict[str, Any]] = []
         while not seen or seen[-1]["status"] in ("queued", "running"):
             workers.run_until_idle()
             seen.append(api.get(started.location, caller=organization.owner).json)
         assert [len(each["findings"]) for each in seen] == [*[0] * (len(seen) - 1), 1]
         assert seen[-1]["status"] == "completed"
+
+
+def test_pending_partitions_do_not_accumulate(api, organization, monkeypatch):
+    monkeypatch.setattr(walk, "_PAGE_SIZE", 3)
+    site = create_site(api, organization)
+    for number in range(12):
+        create_draft_page(api, site, f"Page {number}")
+    reconciliation = Reconciliation(**new_id_and_time_fields(now()), organization_id=organization.id)
+    progress, pending_counts = walk.Walk(reconciliation), list[int]()
+    while progress.reconciliation.step == "records":
+        progress.reconciliation = progress.reconciliation.replace(**progress.advance())
+        pending_counts.append(len(progress.reconciliation.pending_ranges))
+    assert progress.reconciliation.checked_records >= 24  # the pages and their contents
+    assert max(pending_counts) <= 10
 
 
 class TestMacs:
