@@ -9,6 +9,8 @@ import pytest
 
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.platforms.entities import Platform
+from chalicelib.features.tenancy.entities.memberships import Member
+from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage import json_documents, table
 from chalicelib.kernel.storage.entity import Entity
@@ -95,6 +97,32 @@ def test_a_renewed_mac_covers_the_item_as_it_is_stored(encoding, configure):
         renewed = load_item((item["pk"], item["sk"]))
         assert renewed == {**item, "record_mac": renewed["record_mac"]}
         assert mac_state(record_type.from_item(renewed), renewed) == "valid", record_type.kind
+
+
+MALFORMED = [
+    {"record_mac": "x"},
+    {"record_mac": 1},
+    {"version": "1"},
+    {"version": 2**60},
+    {"shape": 99},
+    {"shape": "x"},
+    {"kind": ["organization.member"]},
+    {"user_id": "another"},
+    {"id": None, "created_at": None},
+]
+
+
+@pytest.mark.parametrize("changed", MALFORMED, ids=str)
+@pytest.mark.usefixtures("scans_allowed")
+def test_a_malformed_record_does_not_stop_the_renewal_of_the_others(organization, changed, configure):
+    item = load_item(Member.make_item_key(organization_id=organization.id, user_id=organization.owner.id))
+    memory_aws.put_item({name: value for name, value in {**item, **changed}.items() if value is not None})
+    _, invalid_count = renew_record_macs()
+    assert invalid_count == ("kind" not in changed)  # Without its kind, it is no record.
+    configure(unauthenticated_records_until=after(now(), seconds=60))
+    assert renew_record_macs()[1] == (not {"kind", "record_mac"} & changed.keys())
+    stored = load_item(Organization.make_item_key(id=organization.id))
+    assert mac_state(Organization.from_item(stored), stored) == "valid"
 
 
 @pytest.mark.usefixtures("tenant")

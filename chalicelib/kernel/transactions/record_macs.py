@@ -29,6 +29,8 @@ MacState = Literal["valid", "missing", "invalid"]
 _LABEL: Final = b"atrium stored record"
 _VERSION_BYTES: Final = 6
 _TAG_BYTES: Final = 16
+MAX_VERSION: Final = 256**_VERSION_BYTES - 1
+"""Greatest version of a record for which a MAC can be made."""
 _DERIVED_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task|record_mac|updated_at|version")
 """Attributes that the MAC does not cover: index keys, itself, and those that change without a new MAC."""
 
