@@ -260,6 +260,12 @@ def _background_alarms() -> dict[str, Alarm]:
             0,
             period_seconds=FIVE_MINUTES,
         ),
+        "records-disagree": Alarm(
+            "A reconciliation found records that do not agree with the log of their organization.",
+            {"findings": service_metric("ReconciliationFindings", "Sum")},
+            0,
+            period_seconds=FIVE_MINUTES,
+        ),
         "anchors-refused": Alarm(
             "A log is inconsistent with its last anchor: it was truncated, forked or altered.",
             {"refused": service_metric("AnchorsRefused", "Sum")},

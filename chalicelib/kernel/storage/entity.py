@@ -21,13 +21,13 @@ from zlib import crc32
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
 from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
+from chalicelib.kernel.storage.log_rules import ItemKey as ItemKey  # noqa: PLC0414 - other modules import it from here
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
-ItemKey = tuple[str, str]
 
 RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
 """Fields that every record has."""
@@ -138,10 +138,8 @@ class Entity:
     schema_version: ClassVar[int] = 1
     """Version of the fields' schema, stored if above 1. `upcasters` migrate from each version to the next."""
     upcasters: ClassVar[schema_versions.Upcasters] = {}
-    legacy_item: ClassVar[Item | None] = None
-    """The item that the record was read from, if its schema version is older than `schema_version`."""
-    foreign_attributes: ClassVar[Item] = {}
-    """Attributes of the item that the record was read from, which only a newer release knows."""
+    stored_item: ClassVar[Item | None] = None
+    """The item that the record was read from, or was last written as; None for a new record."""
 
     id: str
     created_at: str
@@ -245,9 +243,10 @@ class Entity:
         """Return the field changes that remove a person from the record, or None to delete the whole record."""
         return {}
 
-    def item(self) -> Item:
-        """Return the record as it is stored, with its index keys and without fields that are None."""
-        values: Item = {name: value for name in self.stored_fields if (value := getattr(self, name)) is not None}
+    def item(self, omitted_fields: frozenset[str] = frozenset()) -> Item:
+        """Return the record as it is stored, with its index keys and without fields that are None or omitted."""
+        names = [name for name in self.stored_fields if name not in omitted_fields]
+        values: Item = {name: value for name in names if (value := getattr(self, name)) is not None}
         json_fields = self.json_fields & values.keys()
         values |= {name: json_documents.to_json_or_compressed(values[name]) for name in json_fields}
         stored = {self.stored_name(name): value for name, value in values.items()}
@@ -275,18 +274,19 @@ class Entity:
 
         Raises Problem `unavailable` if the item's schema version is newer than this code.
         """
-        if item.get("shape", 1) == cls.schema_version:
-            return cls._from_current_item(item)
-        upcast = schema_versions.upcast(item, cls.schema_version, cls.upcasters)
-        return schema_versions.attach_legacy_item_if_any(cls._from_current_item(upcast), item)
-
-    @classmethod
-    def _from_current_item(cls, item: Item) -> Self:
-        attributes = {name: cls.stored_name(name) for name in cls.stored_fields}
-        values = {name: item[attribute] for name, attribute in attributes.items() if attribute in item}
+        is_current = item.get("shape", 1) == cls.schema_version
+        current = item if is_current else schema_versions.upcast(item, cls.schema_version, cls.upcasters)
+        attributes = [(name, cls.stored_name(name)) for name in cls.stored_fields]
+        values = {name: current[attribute] for name, attribute in attributes if attribute in current}
         json_fields = cls.json_fields & values.keys()
         values |= {name: json_documents.from_json_or_compressed(values[name]) for name in json_fields}
-        return schema_versions.attach_foreign_attributes_if_any(cls(**values), item, attributes.values())
+        return schema_versions.attach_stored_item(cls(**values), item)
+
+    @property
+    def legacy_item(self) -> Item | None:
+        """The item that the record was read from, if its schema version is older than `schema_version`."""
+        item = self.stored_item
+        return item if item is not None and item.get("shape", 1) != self.schema_version else None
 
     @property
     def owned_item_attribute_values(self) -> Item:
@@ -307,7 +307,7 @@ class Entity:
 
     def replace(self, **changed: Any) -> Self:
         """Return a copy of the record with some fields changed."""
-        return schema_versions.attach_legacy_item_if_any(replace(self, **changed), self.legacy_item)
+        return schema_versions.attach_stored_item(replace(self, **changed), self.stored_item)
 
     def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
         """Return the record with its hydrated fields, or None if it counts as missing. It can add to `prefetched`."""

@@ -10,7 +10,7 @@ unique values or derived items. Such changes need a migration.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from chalicelib.kernel.core.problems import unavailable
@@ -19,7 +19,6 @@ Item = dict[str, Any]
 Upcasters = Mapping[int, Callable[[Item], Item]]
 T = TypeVar("T")
 
-_KEY_ATTRIBUTES: Final = ("pk", "sk", "kind", "shape")
 _INDEX_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
 """Attributes of index keys, which follow from the record."""
 
@@ -46,18 +45,9 @@ def upcast(item: Item, version: int, upcasters: Upcasters) -> Item:
     return item
 
 
-def attach_legacy_item_if_any(record: T, legacy_item: Item | None) -> T:
-    """Return a record with the item it was read from, if that has an older schema version."""
-    if legacy_item is not None:
-        object.__setattr__(record, "legacy_item", legacy_item)  # It is not a field, so it does not affect equality.
-    return record
-
-
-def attach_foreign_attributes_if_any(record: T, item: Item, attributes: Iterable[str]) -> T:
-    """Return a record with the attributes of its item that are neither its own nor index keys."""
-    foreign = item.keys() - {*attributes, *_KEY_ATTRIBUTES}
-    if values := {name: item[name] for name in foreign if not _INDEX_ATTRIBUTES.fullmatch(name)}:
-        object.__setattr__(record, "foreign_attributes", values)
+def attach_stored_item(record: T, item: Item | None) -> T:
+    """Return a record with the item that it is stored as, of any schema version."""
+    object.__setattr__(record, "stored_item", item)  # It is not a field, so it does not affect equality.
     return record
 
 

@@ -14,91 +14,85 @@ import hmac
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeGuard
 
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
-from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose, SecretKey
 from chalicelib.kernel.storage.entity import Entity, Item
 
-R = TypeVar("R", bound=Entity)
 MacState = Literal["valid", "missing", "invalid"]
 
 _LABEL: Final = b"atrium stored record"
 _VERSION_BYTES: Final = 6
 _TAG_BYTES: Final = 16
+MAX_VERSION: Final = 256**_VERSION_BYTES - 1
+"""Greatest version of a record for which a MAC can be made."""
 _DERIVED_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task|record_mac|updated_at|version")
 """Attributes that the MAC does not cover: index keys, itself, and those that change without a new MAC."""
 
 
-def with_current_mac(before: Entity | None, after: R, *, has_entry: bool) -> R:
-    """Return a record with the MAC that is stored with it when it changes from `before`.
+def mac_after_write(
+    before: Entity, after: Entity, former_item: Item, item: Item, changed_attributes: Iterable[str], *, has_entry: bool
+) -> bytes | None:
+    """Return the MAC to store with a record that changes from `before` to `after`.
 
-    `has_entry`: whether a log entry is committed in the same transaction. The MAC of an altered record stays invalid.
-    Raises Problem `unavailable` if AWS KMS cannot decrypt the key now.
+    `former_item` and `item` are what is stored before and after the write: exactly that, because an item from another
+    release can lack attributes and encode values in another way. `has_entry`: whether a log entry is committed in the
+    same transaction. The MAC of an altered record stays invalid. Raises Problem `unavailable` if AWS KMS cannot decrypt
+    the key now.
     """
-    if after.mac_exemption:
-        return after
-    if before is None:
-        return replace(after, record_mac=make_record_mac(after, after.item()))
-    former_item, new_item = _complete_item(before), _item_after_write(before, after)
     has_new_version = has_entry and before.version != after.version
-    if not has_new_version and json_equal(_covered(before, former_item), _covered(after, new_item)):
-        return after
+    covers_change = any(map(_is_covered_by_mac_of(after), changed_attributes))
+    if after.mac_exemption or not (has_new_version or covers_change):
+        return after.record_mac
     if mac_state(before, former_item) == "valid" or accepts_unauthenticated_records():
-        return replace(after, record_mac=make_record_mac(after, new_item))
-    return replace(after, record_mac=before.record_mac)
+        return make_record_mac(after, item)
+    return before.record_mac
 
 
-def with_renewed_mac(record: R) -> R:
-    """Return a record with a MAC of the current key, whatever MAC it has. Raises as `with_current_mac` does."""
-    return replace(record, record_mac=make_record_mac(record, _item_after_write(record, record)))
+def make_renewed_mac(record: Entity) -> bytes:
+    """Return a MAC of the current key for a record as it is stored, whatever MAC it has.
+
+    Raises as `mac_after_write` does.
+    """
+    return make_record_mac(record, record.item() if record.stored_item is None else record.stored_item)
 
 
 def make_record_mac(record: Entity, item: Item) -> bytes:
-    """Return the MAC of a record that is stored as `item`. Raises as `with_current_mac` does."""
+    """Return the MAC of a record that is stored as `item`. Raises as `mac_after_write` does."""
     key = _derive_key(keyrings.current_key(KeyPurpose.SEAL_KEY))
     return key.id + _tagged_version(key, record, item, record.version)
 
 
 def mac_state(record: Entity, item: Item) -> MacState:
-    """Return whether the MAC of a stored record is valid. Raises as `with_current_mac` does."""
+    """Return whether the MAC of a stored record is valid. Raises as `mac_after_write` does."""
     mac = item.get("record_mac")
     if mac is None:
         return "missing"
-    if not isinstance(mac, bytes) or len(mac) != KEY_ID_BYTES + _VERSION_BYTES + _TAG_BYTES:
+    if not _is_well_formed(mac):
         return "invalid"
     key = keyrings.key_by_id(KeyPurpose.SEAL_KEY, mac[:KEY_ID_BYTES])
     expected = key and _tagged_version(_derive_key(key), record, item, mac_version(mac))
     return "valid" if expected and hmac.compare_digest(expected, mac[KEY_ID_BYTES:]) else "invalid"
 
 
-def mac_version(mac: bytes) -> int:
-    """Return the version of the record for which a MAC was made."""
-    return int.from_bytes(mac[KEY_ID_BYTES : KEY_ID_BYTES + _VERSION_BYTES], "big")
+def mac_version(mac: object) -> int:
+    """Return the version of the record for which a MAC was made, 0 if the stored value is not a MAC."""
+    return int.from_bytes(mac[KEY_ID_BYTES : KEY_ID_BYTES + _VERSION_BYTES], "big") if _is_well_formed(mac) else 0
+
+
+def _is_well_formed(mac: object) -> TypeGuard[bytes]:
+    return isinstance(mac, bytes) and len(mac) == KEY_ID_BYTES + _VERSION_BYTES + _TAG_BYTES
 
 
 def accepts_unauthenticated_records() -> bool:
     """Return whether records without a valid MAC are currently accepted."""
     accepted_until = settings().unauthenticated_records_until
     return bool(accepted_until) and now_ms() < timestamp_ms(accepted_until)
-
-
-def _complete_item(record: Entity) -> Item:
-    """Return the item that a record was read from, as far as the MAC covers it."""
-    return {**record.foreign_attributes, **record.item()} if record.legacy_item is None else record.legacy_item
-
-
-def _item_after_write(before: Entity, after: Entity) -> Item:
-    """Return the item of a record after it is written. Attributes that do not belong to the record stay."""
-    own_names = before.owned_item_attribute_values.keys()
-    remaining = {name: value for name, value in _complete_item(before).items() if name not in own_names}
-    return {**remaining, **after.item()}
 
 
 def _tagged_version(key: SecretKey, record: Entity, item: Item, version: int) -> bytes:
@@ -108,12 +102,14 @@ def _tagged_version(key: SecretKey, record: Entity, item: Item, version: int) ->
 
 def _covered(record: Entity, item: Item) -> Mapping[str, Any]:
     """Return the attributes that the MAC covers."""
+    is_covered = _is_covered_by_mac_of(record)
+    return {name: _with_whole_numbers(value) for name, value in item.items() if is_covered(name)}
+
+
+def _is_covered_by_mac_of(record: Entity) -> Callable[[str], bool]:
+    """Return a function that tells whether the MAC of a record covers an attribute."""
     exempt = {record.stored_name(name) for name in record.unauthenticated_fields}
-    return {
-        name: _with_whole_numbers(value)
-        for name, value in item.items()
-        if name not in exempt and not _DERIVED_ATTRIBUTES.fullmatch(name)
-    }
+    return lambda attribute: attribute not in exempt and not _DERIVED_ATTRIBUTES.fullmatch(attribute)
 
 
 def _with_whole_numbers(value: Any) -> Any:

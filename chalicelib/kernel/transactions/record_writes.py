@@ -1,29 +1,76 @@
-"""Writes of existing records: only changed attributes, on condition that the record is unchanged."""
+"""Writes of records and their MACs.
+
+An update writes only the changed attributes, on condition that the record is unchanged.
+"""
 
 from collections.abc import Container, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.storage.entity import Entity
-from chalicelib.kernel.storage.writes import ItemUpdate, Write
+from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.writes import ItemUpdate, Write, put_if_absent_write
+from chalicelib.kernel.transactions.record_macs import mac_after_write, make_record_mac
 
 NO_VALUES: Final[Mapping[str, Any]] = {}
 
 
-def update_if_unchanged_write(before: Entity, after: Entity, unchecked_version_fields: Container[str]) -> Write:
-    """Return the write that updates a record.
+@dataclass(frozen=True)
+class RecordWrite:
+    """The write of a record, and the item that is stored after it: None after a deletion."""
 
-    `unchecked_version_fields`: version fields that may have changed since the record was read.
+    write: Write
+    item: Item | None = None
+
+
+def put_record_write(record: Entity, *, is_unconditional: bool) -> RecordWrite:
+    """Return the write of a new record. Raises as `make_record_mac` does."""
+    item = record.item()
+    if not record.mac_exemption:
+        item["record_mac"] = make_record_mac(record, item)
+    write = Write("Put", record.item_key, item=item) if is_unconditional else put_if_absent_write(item)
+    return RecordWrite(write, item)
+
+
+def update_if_unchanged_write(
+    before: Entity, after: Entity, unchecked_version_fields: Container[str], *, has_entry: bool, is_new: bool
+) -> RecordWrite:
+    """Return the write that updates a record. Raises as `mac_after_write` does.
+
+    `unchecked_version_fields`: version fields that may have changed since the record was read. `has_entry`: whether a
+    log entry is committed with it. `is_new`: whether `after` is another record, which replaces one with the same key.
     """
-    old, new = before.owned_item_attribute_values, after.item()
-    changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
-    removed = [name for name in old if name not in new]
-    # A new MAC covers all fields as they were read, so none of them may have changed since.
-    mac_guard = {"record_mac": before.record_mac} if after.record_mac != before.record_mac else {}
+    changed, removed = _changed_and_removed_attributes(before, after)
+    stored = before.item() if before.stored_item is None else before.stored_item
+    item = {name: value for name, value in stored.items() if name not in removed} | changed
+    mac_guard: Mapping[str, Any] = NO_VALUES
+    mac = (
+        make_record_mac(after, item)
+        if is_new and not after.mac_exemption
+        else mac_after_write(before, after, stored, item, {*changed, *removed}, has_entry=has_entry)
+    )
+    if mac != before.record_mac:
+        # A new MAC covers all fields as they were read, so none of them may have changed since.
+        mac_guard = {"record_mac": before.record_mac}
+        changed["record_mac"] = item["record_mac"] = mac
     condition, old_values = _unchanged_condition_and_values(before, unchecked_version_fields, mac_guard)
-    return ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values)
+    return RecordWrite(ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values), item)
+
+
+def _changed_and_removed_attributes(before: Entity, after: Entity) -> tuple[dict[str, Any], list[str]]:
+    """Return the changed attributes of a record except its MAC, and the names of the removed ones.
+
+    The same document as before is not serialized again: its stored form stays, whichever release has chosen it.
+    """
+    if before.legacy_item is None:
+        same = frozenset(name for name in after.json_fields if getattr(before, name) is getattr(after, name))
+        old, new = before.item(same), after.item(same)
+    else:
+        old, new = before.owned_item_attribute_values, after.item()
+    changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
+    changed.pop("record_mac", None)
+    return changed, [name for name in old if name not in new and name != "record_mac"]
 
 
 def delete_or_check_if_unchanged_write(action: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:
@@ -39,11 +86,22 @@ def delete_or_check_if_unchanged_write(action: Literal["Delete", "ConditionCheck
 
 
 def _version_attribute_values(record: Entity, unchecked_version_fields: Container[str] = ()) -> dict[str, Any]:
-    """Return the attributes that must be unchanged. For an older schema version, that version is one of them."""
+    """Return the attributes that must be unchanged, None if they have to be absent.
+
+    For an older schema version, that version is one of them.
+    """
     guards = {record.stored_name(name): name for name in record.version_fields if name not in unchecked_version_fields}
     if record.legacy_item is None:
-        return {attribute: getattr(record, name) for attribute, name in guards.items()}
+        return {attribute: _version_value_or_none(record, name) for attribute, name in guards.items()}
     return {attribute: record.legacy_item.get(attribute) for attribute in (*guards, "shape")}
+
+
+def _version_value_or_none(record: Entity, name: str) -> Any:
+    value, item = getattr(record, name), record.stored_item
+    if item is None or record.stored_name(name) in item:
+        return value
+    # An older release, which did not know the field, stored the item without it.
+    return None if value == type(record).__dataclass_fields__[name].default else value
 
 
 def _unchanged_condition_and_values(

@@ -1,6 +1,6 @@
 """The unit of work. A handler declares changes of records, and one transaction writes all of them or none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -11,20 +11,19 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.access_epochs import Epoch, EpochSubject
-from chalicelib.kernel.storage import table, writes
+from chalicelib.kernel.storage import schema_versions, table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions import unique_items
+from chalicelib.kernel.transactions.pending_writes import PendingWrite
 from chalicelib.kernel.transactions.quota_counters import Counts, add_quota_change, counter_write_with_problem
-from chalicelib.kernel.transactions.record_macs import with_current_mac
 from chalicelib.kernel.transactions.record_writes import (
     delete_or_check_if_unchanged_write,
     derived_item_writes,
     merge_delete_put_pairs,
-    update_if_unchanged_write,
 )
 
 R = TypeVar("R", bound=Entity)
@@ -33,17 +32,6 @@ P = TypeVar("P", bound=Container)
 
 _MAX_TRIES: Final = 6
 _PAUSE_SECONDS: Final = 0.02
-
-
-@dataclass
-class _PendingWrite:
-    before: Entity | None
-    after: Entity | None
-    on_conflict: Problem | None = None
-    replaces_expired: bool = False
-    unconditional: bool = False
-    unchecked_version_fields: frozenset[str] = frozenset()
-    was_ended: bool = False
 
 
 @dataclass
@@ -56,7 +44,7 @@ class UnitOfWork:
     now: str
     event: str | None = None
     chains: Chains | None = None
-    _records: dict[ItemKey, _PendingWrite] = field(default_factory=dict)
+    _records: dict[ItemKey, PendingWrite] = field(default_factory=dict)
     _extra_writes: list[tuple[Write, Problem | None]] = field(default_factory=list)
     _checks: dict[ItemKey, Entity] = field(default_factory=dict)
     _epochs: dict[EpochSubject, Epoch] = field(default_factory=dict)
@@ -68,7 +56,7 @@ class UnitOfWork:
 
     def create(self, record: R, *, on_conflict: Problem | None = None) -> R:
         """Create a record. If its key exists, `on_conflict` is raised or, without it, the request is retried."""
-        self._add_pending_write(record, _PendingWrite(None, record, on_conflict))
+        self._add_pending_write(record, PendingWrite(None, record, on_conflict))
         self._event_subject = self._event_subject or record.item_key
         return record
 
@@ -124,20 +112,20 @@ class UnitOfWork:
 
     def replace_expired_record(self, expired_record: Entity, record: R) -> R:
         """Replace an expired record by a new one with the same key. The log entry is that of a creation."""
-        self._add_pending_write(record, _PendingWrite(expired_record, record, replaces_expired=True))
+        self._add_pending_write(record, PendingWrite(expired_record, record, replaces_expired=True))
         self._event_subject = self._event_subject or record.item_key
         return record
 
     def upsert(self, record: Entity) -> None:
         """Write an internal record, replacing any existing one."""
-        self._add_pending_write(record, _PendingWrite(None, record, unconditional=True))
+        self._add_pending_write(record, PendingWrite(None, record, unconditional=True))
 
     def update_untracked(self, record: R, **changed: Any) -> R:
         """Change internal fields of a record, without a new version or log entry. Return the changed record."""
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         updated = replace(record, **changed)
-        self._add_pending_write(record, _PendingWrite(record, updated))
+        self._add_pending_write(record, PendingWrite(record, updated))
         return updated
 
     def set_version_fields_unconditionally(self, record: R, **changed: Any) -> R:
@@ -146,17 +134,17 @@ class UnitOfWork:
         The new values must be unique. Then transactions that require these fields to be unchanged detect each request.
         """
         marked = replace(record, **changed)
-        self._add_pending_write(record, _PendingWrite(record, marked, unchecked_version_fields=frozenset(changed)))
+        self._add_pending_write(record, PendingWrite(record, marked, unchecked_version_fields=frozenset(changed)))
         return marked
 
     def delete(self, record: Entity, *, grants_no_access: bool = False) -> None:
         """Delete a record and its reservations. `grants_no_access`: it granted none, so no access epoch changes."""
-        self._add_pending_write(record, _PendingWrite(record, None, was_ended=grants_no_access))
+        self._add_pending_write(record, PendingWrite(record, None, was_ended=grants_no_access))
         self._event_subject = self._event_subject or record.item_key
 
     def set_event_subject_if_unset(self, record: Entity) -> None:
         """Make a record the subject of the log entry if there is none yet, even if the record does not change."""
-        self._records.setdefault(record.item_key, _PendingWrite(record, record))
+        self._records.setdefault(record.item_key, PendingWrite(record, record))
         self._event_subject = self._event_subject or record.item_key
 
     def set_diff_base(self, base: Entity) -> None:
@@ -170,13 +158,13 @@ class UnitOfWork:
         """Start a task after the commit. If its message is lost, the record's schedule starts it."""
         self.tasks_after_commit.append((task, record.item_key))
 
-    def _get_or_add_pending_update(self, record: Entity) -> _PendingWrite:
-        change = self._records.setdefault(record.item_key, _PendingWrite(record, record))
+    def _get_or_add_pending_update(self, record: Entity) -> PendingWrite:
+        change = self._records.setdefault(record.item_key, PendingWrite(record, record))
         if not isinstance(change.after, type(record)) or change.after is not record:
             raise ValueError(f"{record.kind} {record.id} was changed based on another state of it")
         return change
 
-    def _apply_changes_and_bump_version(self, change: _PendingWrite, record: R, changed: dict[str, Any]) -> R:
+    def _apply_changes_and_bump_version(self, change: PendingWrite, record: R, changed: dict[str, Any]) -> R:
         if change.before is record:
             changed["updated_at"] = max(self.now, after(record.updated_at, seconds=0.001))
             changed["version"] = record.version + 1
@@ -188,7 +176,7 @@ class UnitOfWork:
     def _create_or_update(self, record: R, existing: R | None) -> R:
         return self.create(record) if existing is None else self.update(existing, **record.domain_fields)
 
-    def _add_pending_write(self, record: Entity, change: _PendingWrite) -> None:
+    def _add_pending_write(self, record: Entity, change: PendingWrite) -> None:
         if record.item_key in self._records:
             raise ValueError(f"{record.kind} {record.id} is changed already")
         self._records[record.item_key] = change
@@ -234,7 +222,7 @@ class UnitOfWork:
     @property
     def write_count_without_pipeline_writes(self) -> int:
         """Return the number of writes, without the log entry and the other writes of the pipeline."""
-        return len(self._writes_with_problems_except_extra(has_entry=None)) + len(self._extra_writes)
+        return len(self._writes_with_problems_except_extra()) + len(self._extra_writes)
 
     @property
     def event_subject_before_and_after(self) -> tuple[Entity | None, Entity | None]:
@@ -251,7 +239,7 @@ class UnitOfWork:
         """Return the kinds of other records that change with the event, although their rules do not declare it."""
         subject = None if self._record_sets else self._event_subject
         others = [change for key, change in self._records.items() if key != subject]
-        records = [record for c in others if _has_new_version(c) and (record := c.after or c.before)]
+        records = [record for c in others if c.has_new_version and (record := c.after or c.before)]
         return {each.kind for each in records if not each.log_rules.may_change_with(event)}
 
     @property
@@ -274,10 +262,14 @@ class UnitOfWork:
             and not self.epoch_subjects_losing_access
         ):
             raise ConcurrentModification  # It would fail, and conflict with the transaction that sets the epochs.
+        stored: dict[ItemKey, Item] = {}
+        planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
+        planned += self._writes_with_problems_except_extra(stored, has_entry=event is not None)
+        planned += self._extra_writes
         epochs_closed = False
         for attempt in range(_MAX_TRIES):
             try:
-                return self._commit_once_or_raise(idempotency_write, event)
+                self._commit_once_or_raise(planned, event, has_idempotency_write=idempotency_write is not None)
             except TransactionCancelled as cancelled:
                 if cancelled.is_contended and attempt and not epochs_closed:
                     access_epochs.mark_epochs_as_closing(
@@ -285,17 +277,26 @@ class UnitOfWork:
                     )  # Revocations take precedence over mutations that grant access.
                     epochs_closed = True
                 sleep_with_jittered_backoff(attempt, first_seconds=_PAUSE_SECONDS)
+            else:
+                return self._mark_records_as_stored(stored)
         raise ConcurrentModification
 
-    def _commit_once_or_raise(self, idempotency_write: Write | None, event: Event | None) -> None:
+    def _mark_records_as_stored(self, items: Mapping[ItemKey, Item]) -> None:
+        """Mark the records as stored as these items, so that another unit of work can change them again."""
+        for key, item in items.items():
+            if record := self._records[key].after:
+                schema_versions.attach_stored_item(record, item)
+                object.__setattr__(record, "record_mac", item.get("record_mac"))
+
+    def _commit_once_or_raise(
+        self, planned: Sequence[tuple[Write, Problem | None]], event: Event | None, *, has_idempotency_write: bool
+    ) -> None:
         """Try to commit once.
 
         Raises as `commit` does, and TransactionCancelled if only another transaction conflicted.
         """
-        planned: list[tuple[Write, Problem | None]] = [(idempotency_write, None)] if idempotency_write else []
-        planned += [*self._writes_with_problems_except_extra(has_entry=event is not None), *self._extra_writes]
         entry = event.outbox_writes(self._chains_or_raise) if event else []
-        planned += [(write, None) for write in entry]
+        planned = [*planned, *((write, None) for write in entry)]
         try:
             table.write_transaction([write for write, _ in planned])
         except TransactionCancelled as cancelled:
@@ -307,7 +308,7 @@ class UnitOfWork:
                 self._use_other_chain(cancelled, len(planned) - 1)
             if not failed_positions:
                 raise
-            if idempotency_write and 0 in failed_positions:
+            if has_idempotency_write and 0 in failed_positions:
                 raise IdempotencyKeyConflict(cancelled.failed_items[0]) from cancelled
             failures = [(planned[each][1], cancelled.failed_items[each]) for each in sorted(failed_positions)]
             problems = [unique_items.problem_naming_existing_record(*failure) for failure in failures]
@@ -336,15 +337,22 @@ class UnitOfWork:
             *([failed[chain_write_position]] if chain_write_position in failed else [])
         )
 
-    def _writes_with_problems_except_extra(self, *, has_entry: bool | None) -> list[tuple[Write, Problem | None]]:
-        # Without `has_entry` the writes are only counted, and need no MACs.
+    def _writes_with_problems_except_extra(
+        self, stored: dict[ItemKey, Item] | None = None, *, has_entry: bool = False
+    ) -> list[tuple[Write, Problem | None]]:
+        """Return the writes, and add the items that are stored after them to `stored`.
+
+        Without `stored` the writes are only to be counted, and those of the records themselves are empty.
+        """
         writes: list[tuple[Write, Problem | None]] = []
         counts: Counts = {}
-        for declared in self._records.values():
-            if declared.before is declared.after:
+        for key, change in self._records.items():
+            if change.before is change.after:
                 continue
-            change = declared if has_entry is None else _with_record_mac(declared, has_entry=has_entry)
-            writes.append((_to_record_write(change), change.on_conflict))
+            planned = change.to_record_write(has_entry=has_entry) if stored is not None else change.to_empty_write(key)
+            writes.append((planned.write, change.on_conflict))
+            if stored is not None and planned.item is not None:
+                stored[key] = planned.item
             writes += unique_items.unique_item_writes_with_problems(change.before, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
             writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
@@ -374,28 +382,3 @@ class IdempotencyKeyConflict(Exception):
 
 def _has_existing_item(cancelled: TransactionCancelled, position: int) -> bool:
     return cancelled.failed_items.get(position) is not None
-
-
-def _has_new_version(change: _PendingWrite) -> bool:
-    return change.before is None or change.after is None or change.before.version != change.after.version
-
-
-def _with_record_mac(change: _PendingWrite, *, has_entry: bool) -> _PendingWrite:
-    if change.after is None:
-        return change
-    before = None if change.replaces_expired else change.before
-    return replace(change, after=with_current_mac(before, change.after, has_entry=has_entry))
-
-
-def _to_record_write(change: _PendingWrite) -> Write:
-    before, after = change.before, change.after
-    if before is None and after is not None:
-        return (
-            Write("Put", after.item_key, item=after.item())
-            if change.unconditional
-            else writes.put_if_absent_write(after.item())
-        )
-    if before is not None and after is None:
-        return delete_or_check_if_unchanged_write("Delete", before)
-    assert before is not None and after is not None  # noqa: S101, PT018 - `_writes_with_problems_except_extra` omits unchanged records
-    return update_if_unchanged_write(before, after, change.unchecked_version_fields)

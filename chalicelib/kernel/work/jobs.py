@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Final, TypeVar
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Entity, ScheduledTask
-from chalicelib.kernel.storage.log_rules import EXEMPT_WORK
+from chalicelib.kernel.storage.log_rules import EXEMPT_WORK, PUBLIC_WORK
+from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues, tasks
 
@@ -55,6 +56,13 @@ class Job(Entity):
         return ScheduledTask(self.task, self.lease_until) if self.lease_until else None
 
 
+class PublicJob(Job):
+    """A job that callers request and see. It has a MAC, because entries and responses contain its result."""
+
+    log_rules = PUBLIC_WORK
+    mac_exemption = ""
+
+
 J = TypeVar("J", bound=Job)
 
 
@@ -65,14 +73,25 @@ def create_and_enqueue_after_commit(changes: UnitOfWork, job: Job) -> None:
 
 
 def claim(kind: type[J], message: dict[str, Any]) -> J | None:
-    """Return the job in a message, claimed for this worker; None if it is gone, done or held by another worker."""
+    """Return the job in a message, claimed for this worker; None if it is gone, done or held by another worker.
+
+    A job without a valid MAC has more than `MAX_FAILURES` failures, so that it is given up: somebody has changed its
+    progress.
+    """
     job = tasks.load_record_or_none(kind, message)
     if job is None or job.lease_until is None or job.lease_until > now():
         return None
     try:
-        return _store_job_changes(job, lease_until=after(now(), seconds=LEASE_SECONDS), failures=job.failures + 1)
+        failures = job.failures + 1 if _is_authentic(job) else MAX_FAILURES + 1
+        return _store_job_changes(job, lease_until=after(now(), seconds=LEASE_SECONDS), failures=failures)
     except ConcurrentModification:
         return None
+
+
+def _is_authentic(job: Job) -> bool:
+    return (
+        bool(job.mac_exemption) or mac_state(job, job.stored_item or {}) == "valid" or accepts_unauthenticated_records()
+    )
 
 
 def save_progress_and_extend_lease(job: J, accompanying_changes: UnitOfWork | None = None, **progress: Any) -> J:

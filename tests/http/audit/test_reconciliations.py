@@ -1,5 +1,7 @@
 """Reconciliations: their job, false suspicions, MACs during an upgrade, and the command for all organizations."""
 
+from typing import Any
+
 import pytest
 
 from chalicelib.features.audit.reconciliations import tasks
@@ -21,6 +23,7 @@ from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import create_api_key
 from tests.harness.platforms import add_block_capability_and_module, add_platform_member, create_space
 from tests.harness.reconciliations import find_disagreements, reconcile
+from tests.harness.sites import create_draft_page, create_site
 from tests.harness.stored_records import load_item, new_id_and_time_fields
 
 
@@ -84,6 +87,52 @@ class TestStartReconciliation:
         workers.deliver()
         answer = api.get(started.location, caller=organization.owner).json
         assert (answer["status"], answer["error"] is None) == ("failed", False)
+
+
+class TestAlteredReconciliations:
+    @pytest.fixture
+    def started(self, api, organization, forged_member):
+        return api.post(f"{organization.path}/audit-log/reconciliations", caller=organization.owner).expect(202)
+
+    def alter(self, changed):
+        (item,) = (each for each in memory_aws.all_items() if each.get("kind") == "organization.reconciliation")
+        memory_aws.put_item({**item, **changed, "version": item["version"] + 1})
+
+    def test_a_job_with_altered_progress_fails(self, api, workers, organization, started):
+        self.alter({"step": "confirmation", "pending_ranges": [{"pk": "X"}]})
+        workers.run_until_idle()
+        answer = api.get(started.location, caller=organization.owner).json
+        assert (answer["status"], answer["checkedRecords"]) == ("failed", 0)
+
+    def test_an_altered_result_is_a_finding_of_the_next_one(self, api, workers, organization, forged_member):
+        assert reconcile(api, workers, organization)["findings"] != []
+        self.alter({"findings": []})
+        types = {each["type"] for each in find_disagreements(organization.id)}
+        assert types == {"organization.reconciliation", "organization.member"}
+
+    def test_findings_are_empty_until_it_is_completed(self, api, workers, organization, started, monkeypatch):
+        monkeypatch.setattr(tasks, "CONFIRMATION_DELAY_SECONDS", 0)
+        monkeypatch.setattr(tasks, "_MAX_READS_PER_SLICE", 1)
+        seen: list[dict[str, Any]] = []
+        while not seen or seen[-1]["status"] in ("queued", "running"):
+            workers.run_until_idle()
+            seen.append(api.get(started.location, caller=organization.owner).json)
+        assert [len(each["findings"]) for each in seen] == [*[0] * (len(seen) - 1), 1]
+        assert seen[-1]["status"] == "completed"
+
+
+def test_pending_partitions_do_not_accumulate(api, organization, monkeypatch):
+    monkeypatch.setattr(walk, "_PAGE_SIZE", 3)
+    site = create_site(api, organization)
+    for number in range(12):
+        create_draft_page(api, site, f"Page {number}")
+    reconciliation = Reconciliation(**new_id_and_time_fields(now()), organization_id=organization.id)
+    progress, pending_counts = walk.Walk(reconciliation), list[int]()
+    while progress.reconciliation.step == "records":
+        progress.reconciliation = progress.reconciliation.replace(**progress.advance())
+        pending_counts.append(len(progress.reconciliation.pending_ranges))
+    assert progress.reconciliation.checked_records >= 24  # the pages and their contents
+    assert max(pending_counts) <= 10
 
 
 class TestMacs:

@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Final
 from chalicelib.features.audit.exports.models import AuditExportOut, ExportFormat, ExportStatus
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.entity import Item, ScheduledTask
-from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
-from chalicelib.kernel.work.jobs import LEASE_SECONDS, Job
+from chalicelib.kernel.work.jobs import LEASE_SECONDS, PublicJob
 
 MAX_RUNNING_EXPORTS: Final = 10
 
 
-class AuditExport(Job):
+class AuditExport(PublicJob):
     """A background export of the log, written to a file part by part.
 
     It covers the entries up to `last_sequence`, and those up to `processed_sequence` are processed. Their output is in
@@ -35,7 +34,7 @@ class AuditExport(Job):
         lambda export: export.lease_until is not None,
         "Wait until one has ended.",
     )
-    output_model, log_rules = AuditExportOut, PUBLIC_WORK
+    output_model = AuditExportOut
     unauthenticated_fields: ClassVar = dict.fromkeys(
         ("status", "evidence", "expires_at"), "They change without an entry when the file is deleted."
     )

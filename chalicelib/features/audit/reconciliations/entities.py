@@ -6,10 +6,9 @@ from typing import Any, Final, Literal, TypedDict
 
 from chalicelib.features.audit.reconciliations.models import FindingKind, ReconciliationOut, ReconciliationStatus
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
-from chalicelib.kernel.work.jobs import Job
+from chalicelib.kernel.work.jobs import PublicJob
 
 MAX_RUNNING_RECONCILIATIONS: Final = 3
 
@@ -36,7 +35,7 @@ class Suspect(TypedDict):
     fields: list[str]
 
 
-class Reconciliation(Job):
+class Reconciliation(PublicJob):
     """The comparison of an organization's records with its log.
 
     `step`, `pending_ranges` and `log_cursor` are its progress: the partitions that are still to be read, and the
@@ -53,7 +52,7 @@ class Reconciliation(Job):
         lambda reconciliation: reconciliation.lease_until is not None,
         "Wait until it has ended.",
     )
-    output_model, log_rules = ReconciliationOut, PUBLIC_WORK
+    output_model = ReconciliationOut
 
     organization_id: str
     status: ReconciliationStatus = "queued"

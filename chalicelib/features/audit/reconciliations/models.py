@@ -1,7 +1,7 @@
 """Response models of reconciliations."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -39,9 +39,15 @@ class ReconciliationOut(RecordOutput):
     """
 
     event_examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "organization.reconciliation.failed": {"error": "The database failed again and again. Start it again."}
+        "organization.reconciliation.failed": {"error": "The comparison could not be finished. Start it again."}
     }
     no_store: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, record: object, **overrides: Any) -> Self:
+        """Return the response. Before the end, findings can still turn out to be changes that were in flight."""
+        output = super().of(record, **overrides)
+        return output if output.status == "completed" else output.model_copy(update={"findings": [], "has_more": False})
 
     status: ReconciliationStatus = Field(examples=["completed"])
     checked_records: int = Field(ge=0, description="Records compared so far.", examples=[120])

@@ -20,7 +20,7 @@ _MAX_READS_PER_SLICE: Final = 3_000
 CONFIRMATION_DELAY_SECONDS: Final = 60
 """Time before the suspects are checked again: longer than a request in flight takes."""
 
-_GAVE_UP_ERROR: Final = "The database failed again and again. Start it again."
+_GAVE_UP_ERROR: Final = "The comparison could not be finished. Start it again."
 
 
 @task(

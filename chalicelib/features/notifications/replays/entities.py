@@ -6,15 +6,14 @@ from typing import Final
 from chalicelib.features.notifications.models.schemas import DeliveryStatus
 from chalicelib.features.notifications.replays.models import ReplayOut, ReplayStatus
 from chalicelib.kernel.storage.entity import Collection, Item
-from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
 from chalicelib.kernel.storage.quotas import Quota
-from chalicelib.kernel.work.jobs import Job
+from chalicelib.kernel.work.jobs import PublicJob
 
 MAX_RUNNING_REPLAYS: Final = 10
 """Maximum number of replays that run at the same time in an organization."""
 
 
-class Replay(Job):
+class Replay(PublicJob):
     """A replay of the deliveries to a webhook whose events occurred from `since` to `until`.
 
     Deliveries up to `position` are processed, and `done` of them were queued again. `requeued` is the public count. The
@@ -23,7 +22,6 @@ class Replay(Job):
 
     gives_access = True
     kind, parameter, task = "organization.webhook.replay", "replay_id", "replays.run"
-    log_rules = PUBLIC_WORK
     pk, sk = "O#{organization_id}", "R#{webhook_id}#{id}"
     of_webhook = Collection("O#{organization_id}", "R#{webhook_id}#{id}", newest_first=True)
     quota = Quota(

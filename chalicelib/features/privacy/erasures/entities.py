@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from chalicelib.features.privacy.erasures.models import ErasureOut, ErasureStatus
 from chalicelib.kernel.storage.entity import Item
-from chalicelib.kernel.storage.log_rules import PUBLIC_WORK
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
-from chalicelib.kernel.work.jobs import Job
+from chalicelib.kernel.work.jobs import PublicJob
 
 MAX_RUNNING_ERASURES = 10
 
@@ -22,7 +21,7 @@ Identity = tuple[str, str]
 """A user id, and an e-mail address that the user proved to own."""
 
 
-class Erasure(Job):
+class Erasure(PublicJob):
     """The erasure of a person. `step`, `pending_ranges` and `log_cursor` are its progress.
 
     `pending_ranges` are the partitions still to be searched for records, empty before that step begins. `log_cursor` is
@@ -45,7 +44,7 @@ class Erasure(Job):
         lambda erasure: erasure.status in ("queued", "running"),
         "Wait until one is completed.",
     )
-    output_model, log_rules = ErasureOut, PUBLIC_WORK
+    output_model = ErasureOut
     attribute_names: ClassVar = {
         "identities": "accounts",
         "pending_ranges": "rooms",

@@ -64,7 +64,8 @@ class Redirect(Entity):
     @property
     def derived_items(self) -> tuple[Item, ...]:
         """A copy with a key made of the path and, for a target on the site, an item with a key made of the target."""
-        copy = {name: value for name in self.stored_fields if (value := getattr(self, name)) is not None}
+        values = {name: getattr(self, name) for name in self.stored_fields if name != "record_mac"}
+        copy = {name: value for name, value in values.items() if value is not None}
         pk, sk = redirect_by_path_key(self.site_id, self.from_path)
         by_path = {**copy, "pk": pk, "sk": sk}
         if self.origin == "page" or not self.enabled or not self.to_path or not is_site_path(self.to_path):

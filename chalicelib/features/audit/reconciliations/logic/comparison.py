@@ -26,7 +26,8 @@ def find_differing_fields(record: Entity, data: Mapping[str, Any]) -> list[str]:
     return [
         to_camel(name)
         for name in names
-        if to_camel(name) in data and not json_equal(_public_value(record, name), data[to_camel(name)])
+        if (in_entry := _name_in_entries(type(record), name)) in data
+        and not json_equal(_public_value(record, name), data[in_entry])
     ]
 
 
@@ -111,6 +112,11 @@ def _compared_field_names(record_type: type[Entity]) -> Iterable[str]:
     """Return the stored fields that entries contain and that do not change without an entry."""
     stored = {*record_type.stored_fields} - {*record_type.unauthenticated_fields, *RECORD_FIELDS}
     return [name for name in getattr(record_type.output_model, "model_fields", ()) if name in stored]
+
+
+def _name_in_entries(record_type: type[Entity], name: str) -> str:
+    """Return the name of a field in entries: the name in camel case, unless the response model gives it another one."""
+    return record_type.output_model.model_fields[name].serialization_alias or to_camel(name)
 
 
 def _public_value(record: Entity, name: str) -> Any:

@@ -60,7 +60,7 @@ class Walk:
             pending, items = [*_ranges_of_containers(self.reader, page.items), *pending], list[Item]()
         else:
             items = [item for item in page.items if record_checks.record_types_at_key(item["pk"], item["sk"])]
-            pending += _ranges_of_children(items)
+            pending = [*_ranges_of_children(items), *pending]  # First, so that there are those of one page at most.
         return {
             **self._with_suspects(record_checks.find_suspects(self.reader, [] if index else page.items)),
             "checked_records": self.reconciliation.checked_records + len(items),
