@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.reconciliations.logic import record_checks
 from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
+from chalicelib.features.audit.reconciliations.logic.record_checks import UNREADABLE_ERRORS
 from chalicelib.features.audit.reconciliations.logic.walk import Walk
 from chalicelib.features.audit.reconciliations.tasks import CONFIRMATION_DELAY_SECONDS, MAX_READS_PER_SECOND
 from chalicelib.kernel.core.clock import now
@@ -44,13 +45,24 @@ def audit_records(*, renews_macs: bool) -> None:
             renewed_count, invalid_count = renew_record_macs()
             print(f"{renewed_count} records got a MAC. {invalid_count} have no valid one and keep it.", flush=True)
         organization_ids = [log for each in iter_log_positions("") if (log := organization_id_from_log(each.log))]
-        found_ids = {each["id"] for log in organization_ids for each in _print_findings(log, _reconcile(log))}
+        found_ids, failed_ids = set[str](), set[str]()
+        for organization_id in organization_ids:
+            try:
+                found = _reconcile(organization_id)
+            except (*UNREADABLE_ERRORS, Problem, ConcurrentModification, ClientError, BotoCoreError) as error:
+                print(f"{organization_id}: not compared: {error!r}", flush=True)
+                failed_ids.add(organization_id)
+            else:
+                found_ids |= {each["id"] for each in _print_findings(organization_id, found)}
         found_ids |= {each["id"] for log, found in _check_containers(found_ids) for each in _print_findings(log, found)}
     except (Problem, ConcurrentModification, RecordsKeepChanging, ClientError, BotoCoreError) as error:
         raise AuditFailed(f"{error} {_RESUME_HINT}") from error
-    print(f"{len(organization_ids)} organizations were compared with their logs: {len(found_ids)} findings.")
+    compared_count = len(organization_ids) - len(failed_ids)
+    print(f"{compared_count} organizations were compared with their logs: {len(found_ids)} findings.")
     if found_ids:
         raise AuditFailed("Find out who wrote these records. docs/security.md describes who can.")
+    if failed_ids:
+        raise AuditFailed(f"{len(failed_ids)} organizations could not be compared. {_RESUME_HINT}")
 
 
 def _reconcile(organization_id: str) -> list[Finding]:
@@ -63,6 +75,8 @@ def _reconcile(organization_id: str) -> list[Finding]:
             time.sleep(CONFIRMATION_DELAY_SECONDS)
         walk.reconciliation = walk.reconciliation.replace(**progress)
         time.sleep(max(0, walk.reader.read_count / MAX_READS_PER_SECOND - (time.monotonic() - started_at)))
+    if walk.reconciliation.has_more:
+        print(f"{organization_id}: there are more findings than those listed", flush=True)
     return walk.reconciliation.findings
 
 

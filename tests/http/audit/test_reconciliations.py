@@ -311,3 +311,21 @@ class TestCommand:
         lines = capsys.readouterr().out
         assert f"{organization.id}: unlogged organization.member {forged_member['id']}\n" in lines
         assert f"{other_id}: unlogged organization {other_id}\n" in lines
+
+    def test_an_organization_that_cannot_be_compared_does_not_end_it(self, api, organization, capsys, monkeypatch):
+        answer = api.post("/organizations", caller=organization.owner, json={"name": "Second Engines"}).expect(201)
+        other_id = answer.json["id"]
+        advance = walk.Walk.advance
+
+        def advance_or_fail(self: walk.Walk) -> dict[str, Any]:
+            if self.reconciliation.organization_id == organization.id:
+                raise TypeError("unexpected")
+            return advance(self)
+
+        monkeypatch.setattr(walk.Walk, "advance", advance_or_fail)
+        memory_aws.delete_item(load_item(Organization.make_item_key(id=other_id)))
+        with pytest.raises(AuditFailed):
+            audit_records(renews_macs=False)
+        lines = capsys.readouterr().out
+        assert f"{organization.id}: not compared: TypeError('unexpected')\n" in lines
+        assert f"{other_id}: missing organization {other_id}\n" in lines
