@@ -28,7 +28,7 @@ from tests.harness.receiver import Reply
 from tests.harness.threaded_servers import serve_in_thread
 from tests.local.conftest import write_settings
 
-ROUTE = re.compile(r"(?P<method>[A-Z]+) +(?P<path>/\S+) +(?P<file>\S+):(?P<line>\d+)")
+ROUTE = re.compile(r"(?P<method>[A-Z]+) +(?P<path>/\S*) +(?P<file>\S+):(?P<line>\d+)")
 
 
 @pytest.fixture
