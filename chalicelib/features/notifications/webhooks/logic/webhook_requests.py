@@ -7,6 +7,7 @@ from chalicelib.features.notifications.models.schemas import DeliveryRequestOut
 from chalicelib.features.notifications.webhooks.entities import Webhook, WebhookDelivery
 from chalicelib.features.notifications.webhooks.logic import webhook_secrets
 from chalicelib.features.notifications.webhooks.models import standard_webhooks
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import now, timestamp_ms
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
@@ -44,7 +45,7 @@ def describe_request(
     }
     return DeliveryRequestOut(
         url=mask_query_values(webhook.url),
-        headers={name.lower(): value for name, value in headers.items()},
+        headers={ascii_lower(name): value for name, value in headers.items()},
         body=event.encode_request_body().decode() if event and shows_body else None,
     )
 

@@ -30,7 +30,7 @@ def _reject_reasons(module_id: str) -> str:
     return module_id
 
 
-DependencyId = Annotated[Identifier, AfterValidator(_reject_reasons)]
+DependencyId = Annotated[Identifier, AfterValidator(_reject_reasons), Field(examples=["discussions"])]
 """The id of a module on which another one depends."""
 
 
