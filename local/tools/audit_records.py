@@ -13,8 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.reconciliations.logic import record_checks
-from chalicelib.features.audit.reconciliations.logic.log_reader import LogReader
-from chalicelib.features.audit.reconciliations.logic.record_checks import UNREADABLE_ERRORS
+from chalicelib.features.audit.reconciliations.logic.log_reader import UNREADABLE_ERRORS, LogReader
 from chalicelib.features.audit.reconciliations.logic.walk import Walk
 from chalicelib.features.audit.reconciliations.tasks import CONFIRMATION_DELAY_SECONDS, MAX_READS_PER_SECOND
 from chalicelib.kernel.core.clock import now
