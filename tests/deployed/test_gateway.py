@@ -51,8 +51,8 @@ def test_errors_of_the_gateway_and_the_service_are_problems(stage, ada):
     stale = {"If-Match": ada.get(path).headers["ETag"]}
     assert ada.patch(path, json={"companyCountry": "GB"}, headers=stale).json()["version"] == 2
     for response, expected in (
-        (ada.get("/organisations"), "404 not_found"),
-        (ada.request("PUT", "/organizations"), "404 not_found"),
+        (ada.get("/organisations"), "404 no_such_route"),
+        (ada.request("PUT", "/organizations"), "404 no_such_route"),
         (ada.post("/organizations", content=large, headers=json_type), "413 payload_too_large"),
         (ada.post("/organizations", content="name=x", headers=text_type), "415 unsupported_media_type"),
         (ada.patch(path, json={"companyCountry": "FR"}, headers=stale), "412 precondition_failed"),
