@@ -17,7 +17,7 @@ class Replay(PublicJob):
     """A replay of the deliveries to a webhook whose events occurred from `since` to `until`.
 
     Deliveries up to `position` are processed, and `done` of them were queued again. `requeued` is the public count. The
-    record is kept as long as a delivery. `has_deferred` is whether some of them wait until the webhook responds.
+    record is stored as long as a delivery. `has_deferred` is whether some of them wait until the webhook responds.
     """
 
     gives_access = True
