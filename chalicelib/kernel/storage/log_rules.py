@@ -125,6 +125,23 @@ class LogRules:
         return is_exempt or event in self.changed_by or event in self.removed_by
 
 
+def rules_of_set_items(event: str, key_field: str, make_key: Callable[[str, str], ItemKey], **others: Any) -> LogRules:
+    """Return the rules of records that are replaced together as the items of a set of their container.
+
+    `event`: the event about the set. `key_field`: public field that is unique among the items. `make_key`: returns the
+    item key for the container's id and the value of that field. `others`: further rules, as in LogRules.
+    """
+
+    def item_keys(entry: EntryContent, keys: Iterable[str]) -> list[ItemKey]:
+        return [make_key(entry["target"]["id"], key) for key in keys]
+
+    return LogRules(
+        changed_by={event: lambda entry: item_keys(entry, items_after(entry, key_field))},
+        removed_by={event: lambda entry: Removal(keys=item_keys(entry, list_removed_items(entry)))},
+        **others,
+    )
+
+
 EXEMPT_WORK: Final = LogRules(exemption="It is work in progress of the service and grants nothing.")
 """The rules of internal jobs."""
 

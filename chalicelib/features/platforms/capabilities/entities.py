@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.capabilities.models import CapabilityOut, CapabilitySetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.log_rules import LogRules, Removal, items_after, list_removed_items
+from chalicelib.kernel.storage.log_rules import rules_of_set_items
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -16,22 +16,11 @@ class Capability(Entity):
     """A capability of a space. The service stores it, and does not interpret its key or settings."""
 
     kind, parameter, id_field = "space.capability", "capability_key", "capability_key"
-    log_rules = LogRules(
+    log_rules = rules_of_set_items(
+        "space.capabilities.replaced",
+        "capabilityKey",
+        lambda space_id, key: Capability.make_item_key(space_id=space_id, capability_key=key),
         ended_by=("space.capability.removed",),
-        changed_by={
-            "space.capabilities.replaced": lambda entry: [
-                Capability.make_item_key(space_id=entry["target"]["id"], capability_key=capability_key)
-                for capability_key in items_after(entry, "capabilityKey")
-            ]
-        },
-        removed_by={
-            "space.capabilities.replaced": lambda entry: Removal(
-                keys=[
-                    Capability.make_item_key(space_id=entry["target"]["id"], capability_key=capability_key)
-                    for capability_key in list_removed_items(entry)
-                ]
-            )
-        },
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "C#{capability_key}"

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.modules.models.schemas import ModuleSetOut, OverrideOut, OverrideSetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.log_rules import LogRules, Removal, entries_about_others, items_after, list_removed_items
+from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others, rules_of_set_items
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -50,22 +50,11 @@ class ModuleOverride(Entity):
     """The override of a module by a space."""
 
     kind, parameter, id_field = "space.module_override", "module_id", "module_id"
-    log_rules = LogRules(
+    log_rules = rules_of_set_items(
+        "space.module_overrides.replaced",
+        "moduleId",
+        lambda space_id, key: ModuleOverride.make_item_key(space_id=space_id, module_id=key),
         ended_by=("space.module_override.removed",),
-        changed_by={
-            "space.module_overrides.replaced": lambda entry: [
-                ModuleOverride.make_item_key(space_id=entry["target"]["id"], module_id=module_id)
-                for module_id in items_after(entry, "moduleId")
-            ]
-        },
-        removed_by={
-            "space.module_overrides.replaced": lambda entry: Removal(
-                keys=[
-                    ModuleOverride.make_item_key(space_id=entry["target"]["id"], module_id=module_id)
-                    for module_id in list_removed_items(entry)
-                ]
-            )
-        },
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "S#{space_id}", "V#{module_id}"

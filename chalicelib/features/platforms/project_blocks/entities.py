@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.features.platforms.project_blocks.models import ProjectBlockSetOut
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN
 from chalicelib.kernel.storage.entity import Collection, Entity
-from chalicelib.kernel.storage.log_rules import LogRules, Removal, items_after, list_removed_items
+from chalicelib.kernel.storage.log_rules import rules_of_set_items
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_sets import RecordSet
 
@@ -16,22 +16,11 @@ class ProjectBlock(Entity):
     """A project block of a platform. Positions start at 0."""
 
     kind, parameter, id_field = "platform.project_block", "project_block_id", "project_block_id"
-    log_rules = LogRules(
+    log_rules = rules_of_set_items(
+        "platform.project_blocks.updated",
+        "projectBlockId",
+        lambda platform_id, key: ProjectBlock.make_item_key(platform_id=platform_id, project_block_id=key),
         has_entries=False,
-        changed_by={
-            "platform.project_blocks.updated": lambda entry: [
-                ProjectBlock.make_item_key(platform_id=entry["target"]["id"], project_block_id=project_block_id)
-                for project_block_id in items_after(entry, "projectBlockId")
-            ]
-        },
-        removed_by={
-            "platform.project_blocks.updated": lambda entry: Removal(
-                keys=[
-                    ProjectBlock.make_item_key(platform_id=entry["target"]["id"], project_block_id=project_block_id)
-                    for project_block_id in list_removed_items(entry)
-                ]
-            )
-        },
     )
     parameter_pattern = IDENTIFIER_PATTERN
     pk, sk = "P#{platform_id}", "C#B#{project_block_id}"
