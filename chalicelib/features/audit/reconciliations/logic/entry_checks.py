@@ -15,7 +15,7 @@ from chalicelib.features.audit.reconciliations.logic.comparison import (
     record_key_or_none,
 )
 from chalicelib.features.audit.reconciliations.logic.log_reader import CLOCK_DIFFERENCE_SECONDS, LogReader
-from chalicelib.features.audit.reconciliations.logic.record_checks import build_suspect
+from chalicelib.features.audit.reconciliations.logic.record_checks import build_suspect, build_suspect_at_key
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.log_rules import (
@@ -51,11 +51,7 @@ class ExpectedRecord:
 
     def missing_suspect(self) -> Suspect:
         """Return the suspect for the record if it is not stored."""
-        (pk, sk), kind = self.key, self.record_type.kind
-        entry_id = str(self.entry["id"])
-        return Suspect(
-            kind="missing", type=kind, id=self.id, pk=pk, sk=sk, entry_id=entry_id, is_explained=False, fields=[]
-        )
+        return build_suspect_at_key("missing", self.record_type, self.id, self.key, entry_id=str(self.entry["id"]))
 
     def outdated_suspect_or_none(self, item: Item) -> Suspect | None:
         """Return the suspect if the stored record, or its MAC, is older than the entry."""

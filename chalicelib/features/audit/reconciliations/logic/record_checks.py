@@ -108,9 +108,10 @@ class RecordCheck:
         about_record = [
             entry for entry in self.reader.list_newest_about(self.record.id) if self._is_about_record(entry)
         ]
-        at_creation = self.reader.list_entries_at(self.record.created_at, seconds_later=seconds_later)
         return about_record or [
-            entry for entry in at_creation if self._is_about_record(entry) or self._may_create_record(entry)
+            entry
+            for entry in self.reader.list_entries_at(self.record.created_at, seconds_later=seconds_later)
+            if self._is_about_record(entry) or self._may_create_record(entry)
         ]
 
     def _is_explained_by_others(self, entries_of_change: Iterable[EntryContent]) -> bool:
@@ -173,12 +174,24 @@ def build_suspect(
     kind: FindingKind, record: Entity, item: Item, fields: Sequence[str], entry_id: str | None = None
 ) -> Suspect:
     """Return a suspect for a record that is stored as `item`."""
+    return build_suspect_at_key(kind, type(record), record.id, (item["pk"], item["sk"]), fields, entry_id)
+
+
+def build_suspect_at_key(
+    kind: FindingKind,
+    record_type: type[Entity],
+    record_id: str,
+    key: ItemKey,
+    fields: Sequence[str] = (),
+    entry_id: str | None = None,
+) -> Suspect:
+    """Return a suspect for a record whose key is known, whether it can be read or not."""
     return Suspect(
         kind=kind,
-        type=record.kind,
-        id=record.id,
-        pk=item["pk"],
-        sk=item["sk"],
+        type=record_type.kind,
+        id=record_id,
+        pk=key[0],
+        sk=key[1],
         entry_id=entry_id,
         is_explained=False,
         fields=[*dict.fromkeys(fields)],
@@ -290,16 +303,7 @@ def _expected_items(record: Entity) -> dict[ItemKey, Item]:
 def _unreadable_suspect(kind: FindingKind, record_type: type[Entity], item: Item) -> Suspect:
     key = (item["pk"], item["sk"])
     fields = [to_camel(name) for name in record_type.authenticated_fields()] if kind == "differing" else []
-    return Suspect(
-        kind=kind,
-        type=record_type.kind,
-        id=id_in_key(record_type, key),
-        pk=key[0],
-        sk=key[1],
-        entry_id=None,
-        is_explained=False,
-        fields=fields,
-    )
+    return build_suspect_at_key(kind, record_type, id_in_key(record_type, key), key, fields)
 
 
 def _are_stored(expected: Mapping[ItemKey, Item], stored: Mapping[ItemKey, Item]) -> bool:
