@@ -7,6 +7,7 @@ OpenAPI document, and needs no credential.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
@@ -69,6 +70,7 @@ ROUTE_HINTS: Final = (
 """The guesses that a first-time caller is likely to make. Those at the same path follow each other."""
 
 
+@cache
 def hints_by_path() -> Mapping[str, Sequence[RouteHint]]:
     """Return the guesses at each path."""
     return {path: [*hints] for path, hints in groupby(ROUTE_HINTS, attrgetter("path"))}
