@@ -39,8 +39,16 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
     replays run at a time in an organization. If the webhook is not active, the problem is `invalid_transition`.
     """
     require_active_webhook(webhook)
+    replay = _new_replay(ctx, webhook, body)
+    jobs.create_and_enqueue_after_commit(ctx.changes, replay)
+    if body.status == "pending":  # Even if the backlog is being sent, which then continues when the replay has ended.
+        ctx.changes.update_untracked(webhook, **deferring_fields(ctx.now))
+    return ReplayOut.of(replay)
+
+
+def _new_replay(ctx: Context, webhook: Webhook, body: ReplayCreate) -> Replay:
     until = body.until or max(body.since, ctx.now)
-    replay = Replay(
+    return Replay(
         **ctx.new_id_and_time_fields(),
         organization_id=webhook.organization_id,
         webhook_id=webhook.id,
@@ -51,10 +59,6 @@ def replay_webhook_deliveries(ctx: Context, webhook: Webhook, body: ReplayCreate
         requeued=logic.count_deliveries(webhook.id, status_or_failed_and_skipped(body.status), body.since, until),
         ttl=timestamp_ms(after(ctx.now, days=RETENTION_DAYS)) // 1000,
     )
-    jobs.create_and_enqueue_after_commit(ctx.changes, replay)
-    if body.status == "pending":  # Even if the backlog is being sent, which then continues when the replay has ended.
-        ctx.changes.update_untracked(webhook, **deferring_fields(ctx.now))
-    return ReplayOut.of(replay)
 
 
 @routes.get(
