@@ -14,7 +14,7 @@ from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from local.generators.generate import GENERATED
-from local.generators.table_document import GUARD
+from local.generators.table_items import GUARD
 from local.paths import ROOT
 from tests.docs.keys import template_pattern
 from tests.harness import memory_aws, research_records
