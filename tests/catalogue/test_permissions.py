@@ -29,6 +29,7 @@ from tests.harness.api import ApiResponse
 from tests.harness.callers import Issuer, Person
 from tests.harness.organizations import create_api_key
 from tests.harness.parametrize_operations import (
+    admits_operators_to_tenants,
     parametrize_access_rules,
     parametrize_operations,
     parametrize_request_rules,
@@ -100,12 +101,8 @@ def expected_for_outsiders(operation: Operation, tenant: TenantFixture) -> str:
     return "403 email_mismatch" if get_example(operation, tenant).only_caller else "success"
 
 
-def is_open_to_operators(operation: Operation) -> bool:
-    return isinstance(operation.access, RequireRole) and operation.access.allow_operators
-
-
 def test_operators_may_only_reconcile_records_of_tenants():
-    open_operations = {operation.id for operation in all_operations() if is_open_to_operators(operation)}
+    open_operations = {operation.id for operation in all_operations() if admits_operators_to_tenants(operation)}
     assert open_operations == {"start_reconciliation", "get_reconciliation"}
 
 
@@ -141,7 +138,7 @@ def test_callers_just_below_the_required_access_are_rejected_without_a_change(op
 
 @parametrize_access_rules()
 def test_an_operator_has_no_access_to_tenants_either(operation, tenant):
-    is_admitted = operation.access is Caller.OPERATOR or is_open_to_operators(operation)
+    is_admitted = operation.access is Caller.OPERATOR or admits_operators_to_tenants(operation)
     expected = "success" if is_admitted else expected_for_outsiders(operation, tenant)
     assert outcome_of_call(operation, tenant, tenant.people.operator) == expected
 

@@ -12,6 +12,11 @@ from chalicelib.kernel.operations.operation import Operation
 Predicate = Callable[[Operation], object]
 
 
+def admits_operators_to_tenants(operation: Operation) -> bool:
+    """Return whether operators of the service may call an operation in every tenant."""
+    return isinstance(operation.access, RequireRole) and operation.access.allow_operators
+
+
 def parametrize_operations(predicate: Predicate = bool) -> pytest.MarkDecorator:
     """Run a test for each operation that fulfils a predicate, instead of skipping the others."""
     return pytest.mark.parametrize("operation", [o for o in all_operations() if predicate(o)], ids=lambda o: o.id)

@@ -122,14 +122,9 @@ class BodyLocation:
     def example_element(self) -> Any:
         """Return an example of an element of the list at this location."""
         components, items = openapi_document()["components"]["schemas"], self.schemas[-1]["items"]
-        elements = example_for_schema(self.schemas[-1], components)
-        return (
-            elements[0]
-            if elements
-            else example_for_schema(items, components)
-            if "examples" in items
-            else _example(items)
-        )
+        if elements := example_for_schema(self.schemas[-1], components):
+            return elements[0]
+        return example_for_schema(items, components) if "examples" in items else _example(items)
 
     def _fill(self, at: int) -> Any:
         if at == len(self.path):

@@ -13,7 +13,12 @@ from tests.catalogue.tenant_fixture import TenantFixture
 from tests.catalogue.test_permissions import is_public
 from tests.harness.api import ApiResponse
 from tests.harness.callers import Caller
-from tests.harness.parametrize_operations import access_rule_of, parametrize_access_rules, parametrize_representatives
+from tests.harness.parametrize_operations import (
+    access_rule_of,
+    admits_operators_to_tenants,
+    parametrize_access_rules,
+    parametrize_representatives,
+)
 
 IDEMPOTENCY_HEADERS: Final = {"Idempotency-Key": "3f0c"}
 EXEMPT_OPERATIONS: Final = ("join_platform", "leave_platform", "leave_space")
@@ -35,8 +40,7 @@ def callers_without_access(operation: Operation, tenant: TenantFixture, begin: R
     keys = begin(create_keys) if operation.scope else []
     for key in keys:
         assert tenant.api.get("/status", caller=key).status == 200  # Let the process cache the key.
-    admits_operators = isinstance(operation.access, RequireRole) and operation.access.allow_operators
-    operators = [] if admits_operators else [tenant.people.operator]
+    operators = [] if admits_operators_to_tenants(operation) else [tenant.people.operator]
     return [tenant.people.owner, tenant.people.member, *operators, *keys]
 
 
