@@ -17,8 +17,8 @@ DEV := .venv-dev/bin
 NODE := tests/security/analyser tests/docs/receiver tests/issuer tests/rendering
 # The folder of the load generator, a Node package.
 LOAD := benchmarks/performance
-# What the tests need.
-TESTED := .venv-dev/installed .venv-emulator/installed tools
+# What the tests need. Documented commands run in .venv.
+TESTED := .venv/installed .venv-dev/installed .venv-emulator/installed tools
 PYTEST := $(DEV)/python -m pytest --numprocesses auto --dist loadgroup
 COVERAGE :=
 # Folders with Python code, without the tests.

@@ -21,7 +21,7 @@ ROOT = Path(features.__file__).parent
 ROLES = {"operations", "tasks", "logic", "entities", "models"}
 GENERATED = {"declarations"}
 MUTABLE_DATACLASSES: Final = {
-    *("Context", "Exchange", "Response", "UnitOfWork", "_PendingWrite", "TreeReader", "Walk"),
+    *("Context", "Exchange", "Response", "UnitOfWork", "PendingWrite", "TreeReader", "Walk"),
     *("Usage", "RateLimitUsage", "_BatchReservingCounter", "_SweepStats", "_Runner", "_Cluster"),
     *("DatasetCache", "RecordColumns", "ExternalEffect", "UnverifiedApiKey"),
     *("Problem", "TransactionCancelled", "IdempotencyKeyConflict"),
