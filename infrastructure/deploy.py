@@ -21,15 +21,21 @@ from infrastructure.gateway import THROTTLE
 from infrastructure.names import Stage
 from infrastructure.package import build_package
 
-_RECORD_RENEWAL_DAYS: Final = 30
-"""Time after an upgrade to add MACs to the existing records, by `make audit-records STAGE=… RENEW=1`."""
-
 _SEAL_KEY: Final = "SEAL_KEY"
 _LOG_WRITING_FUNCTIONS: Final = ("api_handler", "jobs", "events")
 """Functions that commit log entries, or create or verify entry MACs."""
 
 _MAX_FUNCTION_SECONDS: Final = 900
 """How long a function of the previous release can still run."""
+
+_ACCEPTANCE_SECONDS: Final[Mapping[str, int]] = {
+    UNAUTHENTICATED_ENTRIES_SETTING: _MAX_FUNCTION_SECONDS,
+    UNAUTHENTICATED_RECORDS_SETTING: 30 * 86_400,
+}
+"""How long entries and records without a MAC are accepted after an upgrade, by the setting that stores the end.
+
+The existing records get their MACs in this time, by `make audit-records STAGE=… RENEW=1`.
+"""
 
 MIN_UNRESERVED_CONCURRENCY: Final = 100
 """Concurrent executions that AWS keeps unreserved in each account."""
@@ -46,8 +52,7 @@ def deploy(name: str) -> None:
     zipped = build_package()
     with translate_errors():
         present = _deployed_variables(stage)
-    _limit_unauthenticated_entries(stage, present)
-    _limit_unauthenticated_records(stage, present)
+    _limit_unauthenticated(stage, present)
     _limit_former_seals(stage, present)
     resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
@@ -86,36 +91,18 @@ def _deployed_variables(stage: Stage) -> list[dict[str, str]]:
     return [variables for variables in known if variables is not None]
 
 
-def _limit_unauthenticated_entries(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
-    """Accept entries without a MAC for 15 minutes if this deployment replaces functions that commit them.
+def _limit_unauthenticated(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
+    """Accept entries and records without a MAC for some time if this deployment replaces functions that store them.
 
-    Functions that are already deployed keep their time. A stage without functions has no such entries.
+    Functions that are already deployed keep their times. A stage without functions has no such entries and records.
     """
-    times = [
-        variables[UNAUTHENTICATED_ENTRIES_SETTING]
-        for variables in deployed
-        if UNAUTHENTICATED_ENTRIES_SETTING in variables
-    ]
-    if times and len(times) == len(deployed):
-        until = configuration.environment_variables(stage.name).get(UNAUTHENTICATED_ENTRIES_SETTING, min(times))
-    else:
-        until = after(now(), seconds=_MAX_FUNCTION_SECONDS if deployed else 0)
-    configuration.update_variables(stage.name, {UNAUTHENTICATED_ENTRIES_SETTING: until})
-
-
-def _limit_unauthenticated_records(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
-    """Accept records without a MAC for 30 days if this deployment replaces functions that store them.
-
-    Functions that are already deployed keep their time. A stage without functions has no such records.
-    """
-    if any(UNAUTHENTICATED_RECORDS_SETTING not in variables for variables in deployed):
-        until = after(now(), days=_RECORD_RENEWAL_DAYS)
-    else:
-        times = [variables[UNAUTHENTICATED_RECORDS_SETTING] for variables in deployed]
-        until = configuration.environment_variables(stage.name).get(
-            UNAUTHENTICATED_RECORDS_SETTING, min(times, default=now())
-        )
-    configuration.update_variables(stage.name, {UNAUTHENTICATED_RECORDS_SETTING: until})
+    for setting, seconds in _ACCEPTANCE_SECONDS.items():
+        if any(setting not in variables for variables in deployed):
+            until = after(now(), seconds=seconds)
+        else:
+            times = [variables[setting] for variables in deployed]
+            until = configuration.environment_variables(stage.name).get(setting, min(times, default=now()))
+        configuration.update_variables(stage.name, {setting: until})
 
 
 def _limit_former_seals(stage: Stage, deployed: Sequence[Mapping[str, str]]) -> None:
