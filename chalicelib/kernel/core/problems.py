@@ -56,6 +56,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
 MAX_ERRORS: Final = 100
 """Maximum number of errors in one response. All errors of a large body could exceed the size of a response."""
 
+_MAX_VALUE_CHARACTERS: Final = 200
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -169,3 +171,9 @@ def unauthenticated(
 ) -> Problem:
     """Return 401 with the authentication scheme."""
     return Problem(code, detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def shorten_repr(value: object) -> str:
+    """Return a value that somebody else chose for a message, without the rest of a long one."""
+    text = repr(value)
+    return text if len(text) <= _MAX_VALUE_CHARACTERS else f"{text[:_MAX_VALUE_CHARACTERS]}…"

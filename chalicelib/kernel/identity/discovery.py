@@ -1,13 +1,12 @@
 """The document in which an issuer describes itself (OpenID Connect Discovery 1.0, section 4)."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
+from chalicelib.kernel.core.problems import shorten_repr
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.http_urls import parse_http_url
 from chalicelib.kernel.outbound.json_client import JsonNotReceived, get_json_object
-
-_MAX_SHOWN_CHARACTERS: Final = 200
 
 
 def discovery_url(issuer: str) -> str:
@@ -30,7 +29,7 @@ def describe_other_issuer_or_none(document: Mapping[str, Any], issuer: str) -> s
     if named == issuer:
         return None
     return (
-        f"The discovery document names the issuer {repr(named)[:_MAX_SHOWN_CHARACTERS]} instead of {issuer!r}, which"
+        f"The discovery document names the issuer {shorten_repr(named)} instead of {issuer!r}, which"
         " must equal the `iss` of tokens exactly."
     )
 

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import ValidationError
 
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.core.problems import unauthenticated
+from chalicelib.kernel.core.problems import shorten_repr, unauthenticated
 from chalicelib.kernel.core.settings import settings, split_list
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.identity.claims import Profile, is_operator_by_claims, profile_from_claims
@@ -28,7 +28,6 @@ _MAX_CACHED_TOKENS: Final = 512
 """Verified tokens that a process caches. Verifying one takes a quarter of a read's processor time."""
 
 _SHAPE: Final = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_MAX_SHOWN_CHARACTERS: Final = 200
 
 TOKEN_TYPES: Final = ("jwt", "at+jwt")
 """Accepted values of the header `typ`, in lower case and without `application/` (RFC 7515, section 4.1.9; RFC 9068)."""
@@ -240,8 +239,8 @@ def require_claims_of_issuer(claims: Mapping[str, Any], issuer: str) -> None:
     """Raise Problem `unauthenticated` unless the claims are from the issuer."""
     if claims.get("iss") != issuer:
         raise unauthenticated(
-            f"The token is not from the trusted issuer: its `iss` is {_shorten(claims.get('iss'))}, and AUTH_ISSUER"
-            f" is {_shorten(issuer)}."
+            f"The token is not from the trusted issuer: its `iss` is {shorten_repr(claims.get('iss'))}, and AUTH_ISSUER"
+            f" is {shorten_repr(issuer)}."
         )
 
 
@@ -266,9 +265,9 @@ def _require_audience_of_service(claims: TokenClaims) -> None:
     accepted = split_list(settings().auth_audience)
     if set(accepted).isdisjoint(claims.audiences):
         name = "aud" if claims.aud is not None else "client_id"
-        received = f"its `{name}` is {_shorten(claims.audiences)}" if claims.audiences else "it has no `aud`"
+        received = f"its `{name}` is {shorten_repr(claims.audiences)}" if claims.audiences else "it has no `aud`"
         raise unauthenticated(
-            f"The token is for another service: {received}, and AUTH_AUDIENCE is {_shorten(', '.join(accepted))}."
+            f"The token is for another service: {received}, and AUTH_AUDIENCE is {shorten_repr(', '.join(accepted))}."
         )
 
 
@@ -337,9 +336,3 @@ def user_id_from_subject(issuer: str, subject: str) -> str:
 def quote_names(names: str) -> str:
     """Return the names of claims in a setting for a message."""
     return " or ".join(f"`{name}`" for name in split_list(names))
-
-
-def _shorten(value: object) -> str:
-    """Return a claim's value for a message, without the rest of a long one."""
-    text = repr(value)
-    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
