@@ -17,10 +17,11 @@ from tests.harness.audit_logs import list_entries
 from tests.harness.conformance import check_message
 from tests.harness.faults import Fault, inject_fault
 from tests.harness.invitations import create_invitation
-from tests.harness.organizations import create_organization
+from tests.harness.organizations import add_organization_member, create_organization
 from tests.harness.receiver import Reply
 from tests.harness.webhooks import (
     UPDATED,
+    create_webhook,
     parse_event,
     received_event_types,
     received_names,
@@ -249,6 +250,20 @@ class TestRetrySchedule:
         assert {"field": "status", "from": "active", "to": "disabled"} in entry["changes"]
         recipients = sorted(letter.recipients[0] for letter in mailbox.received_emails)
         assert recipients == ["ada@example.com", "grace@example.com"]
+
+    @pytest.mark.parametrize("verified", [True, False, None])
+    def test_no_notice_goes_to_an_address_that_the_issuer_has_not_verified(
+        self, api, issuer, grace, receiver, workers, mailbox, verified
+    ):
+        founder = issuer.create_person("charles", "Charles", email_verified=verified)
+        organization = create_organization(api, founder)
+        add_organization_member(organization, grace, "admin")
+        create_webhook(api, organization, receiver.url, events=[UPDATED])
+        receiver.default_reply = Reply(status=410)
+        rename_organization(api, organization, "Engines")
+        workers.run_until_idle()
+        recipients = {letter.recipients[0] for letter in mailbox.received_emails}
+        assert recipients == {grace.email, *([founder.email] if verified else [])}
 
     def test_one_success_clears_the_failure(self, webhook, emit, receiver, clock):
         receiver.default_reply = Reply(status=500)

@@ -186,7 +186,7 @@ def _set_probe_at_unless_probe_changed(webhook: Webhook, probe_at: str | None) -
 
 @task(DisabledNotice.task)
 def notify_webhook_disabled(message: dict[str, Any]) -> None:
-    """Notify the admins of an organization by email that the service disabled a webhook.
+    """Notify the admins of an organization who have a verified address by email that the service disabled a webhook.
 
     If the worker dies between sending an email and storing that, the email is sent twice.
     """
@@ -295,8 +295,9 @@ def _iter_admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
 
 
 def _send_notice_email(admin: Member, email: mail.Email) -> None:
-    if admin.email:
+    """Send the email to the admin's verified address. An unverified one may be a stranger's."""
+    if recipient := admin.verified_email_or_none:
         try:
-            mail.send_email(admin.email, email)
+            mail.send_email(recipient, email)
         except mail.EmailRejected as rejected:
             add_fields(mail=f"given up: {rejected}")

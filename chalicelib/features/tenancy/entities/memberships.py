@@ -136,7 +136,7 @@ class Member(ContainerMember):
 
     @property
     def verified_email_or_none(self) -> str | None:
-        """Return the e-mail address if it is verified. Notices about the membership are sent to no other address."""
+        """Return the e-mail address if it is verified. Notices to the member are sent to no other address."""
         return self.email if self.email_verified else None
 
     @classmethod
