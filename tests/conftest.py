@@ -14,6 +14,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution import pipeline
 from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.claims import Profile
+from chalicelib.kernel.outbound.egress import reset_pool
 from chalicelib.kernel.permissions import access_epochs
 from tests.harness import memory_aws
 from tests.harness.api import ApiClient
@@ -213,6 +214,13 @@ def browser() -> Iterator["Browser"]:
 
     with start_chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _close_pooled_connections() -> Iterator[None]:
+    """Close the service's pooled connections after the last test. A process of the service has them until it ends."""
+    yield
+    reset_pool()
 
 
 @pytest.fixture
