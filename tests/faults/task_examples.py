@@ -1,15 +1,12 @@
 """An example of each task: a function that prepares its record, and the delay until it is due."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
-from chalicelib.features.notifications.webhooks.entities import DisabledNotice, Webhook
 from chalicelib.features.sites.pages.entities.pages import Content
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
 from chalicelib.features.tenancy.api_keys.logic.key_revocation import MAX_KEYS_PER_TRANSACTION
@@ -17,26 +14,22 @@ from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, 
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
 from chalicelib.kernel.work import queues, tasks
 from tests.catalogue import log_proof
-from tests.catalogue.examples.registry import add_feature_neighbours
-from tests.catalogue.tenant_fixture import TenantFixture, put_records
+from tests.catalogue.tenant_fixture import TenantFixture
+from tests.faults import delivery_examples
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import memory_aws, snapshots
 from tests.harness.anchors import run_anchoring
-from tests.harness.channels import create_channel, stored_channel
 from tests.harness.clock import Clock
 from tests.harness.domains import claim_domain, stored_custom_domain
 from tests.harness.exports import create_export
-from tests.harness.external_servers import GONE_URL, reject_deliveries, time_out_deliveries
 from tests.harness.invitations import create_invitation
 from tests.harness.organizations import create_api_key, set_role
 from tests.harness.platforms import add_space_member, create_space, set_member_role
 from tests.harness.sites import create_published_page, update_page
-from tests.harness.webhooks import create_webhook, rename_organization
 
 RunSchedule = Callable[[TenantFixture], None]
 
@@ -77,7 +70,7 @@ def remove_admin_with_many_api_keys(tenant: TenantFixture) -> ItemKey:
     for _ in range(MAX_KEYS_PER_TRANSACTION + 2):
         create_api_key(tenant.api, tenant.organization, "read", caller=admin)
     assert tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=owner).status == 204
-    return _get_only_item_key("organization.api_key_revocation")
+    return memory_aws.get_only_item_key("organization.api_key_revocation")
 
 
 def use_expiring_invitation(tenant: TenantFixture) -> ItemKey:
@@ -104,19 +97,19 @@ def remove_member_with_many_dependents(tenant: TenantFixture) -> ItemKey:
     removed = tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=tenant.people.owner)
     assert removed.status == 204
     tenant.workers.deliver()
-    return _get_only_item_key("organization.departure")
+    return memory_aws.get_only_item_key("organization.departure")
 
 
 def invite_person(tenant: TenantFixture) -> ItemKey:
     """Create an invitation whose email is not sent yet."""
     create_invitation(tenant.api, tenant.organization, "sophie@example.org")
-    return _get_only_item_key("organization.invitation_mail")
+    return memory_aws.get_only_item_key("organization.invitation_mail")
 
 
 def change_role_with_notice(tenant: TenantFixture) -> ItemKey:
     """Change the role of the editor, whose mail about that is not sent yet."""
     set_role(tenant.api, tenant.organization, tenant.people.editor, "member").expect(200)
-    return _get_only_item_key("organization.membership_notice")
+    return memory_aws.get_only_item_key("organization.membership_notice")
 
 
 def create_erasure(tenant: TenantFixture) -> ItemKey:
@@ -139,21 +132,6 @@ def use_expiring_export(tenant: TenantFixture) -> ItemKey:
     return f"O#{tenant.id}", f"X#{tenant.organization.export_id}"
 
 
-def delete_webhook_with_deliveries(tenant: TenantFixture) -> ItemKey:
-    """Delete a webhook with more deliveries than one transaction removes."""
-    add_feature_neighbours("notifications.deliveries", tenant, table.MAX_TRANSACT_ITEMS)
-    assert tenant.api.delete(tenant.organization.webhook_path, caller=tenant.people.owner).status == 204
-    return _get_only_item_key("organization.clearing")
-
-
-def create_replay(tenant: TenantFixture) -> ItemKey:
-    """Request a replay of two deliveries."""
-    add_feature_neighbours("notifications.deliveries", tenant, 2)
-    body = {"from": tenant.organization.record["createdAt"], "status": "succeeded"}
-    replay = tenant.api.post(f"{tenant.organization.webhook_path}/replay", caller=tenant.people.owner, json=body)
-    return f"O#{tenant.id}", f"R#{tenant.organization.webhook_id}#{replay.json['id']}"
-
-
 def grow_log(tenant: TenantFixture) -> ItemKey:
     """Append to one organization's log after all logs were anchored."""
     run_anchoring(tenant.workers)
@@ -169,67 +147,6 @@ def start_reconciliation(tenant: TenantFixture) -> ItemKey:
     path = f"{tenant.organization.path}/audit-log/reconciliations"
     started = tenant.api.post(path, caller=tenant.people.owner).expect(202)
     return f"O#{tenant.id}", f"RECONCILIATION#{started.json['id']}"
-
-
-def create_pending_channel_delivery(tenant: TenantFixture) -> ItemKey:
-    """Create a delivery to a channel whose first attempt the provider rejected."""
-    channel = create_channel(tenant.api, tenant.organization, _CHANNEL_URL, events=["organization.updated"])
-    renamed = tenant.api.patch(tenant.organization.path, caller=tenant.people.owner, json={"name": "Engines"})
-    assert renamed.status == 200
-    with reject_deliveries():
-        tenant.workers.deliver()
-    return stored_channel(channel).item_key
-
-
-def create_pending_delivery(tenant: TenantFixture, url: str = "https://receiver.example/hooks") -> ItemKey:
-    """Create a delivery to a webhook whose first attempt the endpoint rejected."""
-    created = create_webhook(tenant.api, tenant.organization, url, events=["organization.updated"])
-    tenant.workers.deliver()
-    rename_organization(tenant.api, tenant.organization, "Engines")
-    with reject_deliveries():
-        tenant.workers.deliver()
-    items = [item for item in memory_aws.all_items() if item["pk"] == f"V#{created.id}"]
-    (delivery,) = (item for item in items if "kind" in item)
-    return delivery["pk"], delivery["sk"]
-
-
-def create_delivery_to_gone_webhook(tenant: TenantFixture) -> ItemKey:
-    """Create a pending delivery to a webhook that will respond with 410."""
-    pk, _ = create_pending_delivery(tenant, GONE_URL)
-    return f"O#{tenant.id}", f"W#{pk.partition('#')[2]}"
-
-
-def create_unresponsive_webhook(tenant: TenantFixture) -> ItemKey:
-    """Create a webhook that timed out, with a further event that waits for it."""
-    created = create_webhook(
-        tenant.api, tenant.organization, "https://receiver.example/hooks", events=["organization.updated"]
-    )
-    with time_out_deliveries():
-        for name in ("Engines", "More Engines"):
-            rename_organization(tenant.api, tenant.organization, name)
-            tenant.workers.deliver()
-    return f"O#{tenant.id}", f"W#{created.id}"
-
-
-def create_webhook_to_disable(tenant: TenantFixture) -> ItemKey:
-    """Create a webhook that responded with 410 and is not disabled yet."""
-    create_webhook(tenant.api, tenant.organization, GONE_URL, events=["organization.updated"])
-    tenant.workers.deliver()
-    rename_organization(tenant.api, tenant.organization, "Engines")
-    with discard_messages("webhooks.disable"):
-        tenant.workers.deliver()
-    return _get_only_item_key("organization.webhook.disabling")
-
-
-def create_exhausted_delivery(tenant: TenantFixture) -> ItemKey:
-    """Create a delivery that has failed for good, of which no event tells yet."""
-    create_webhook(tenant.api, tenant.organization, "https://receiver.example/hooks", events=["organization.updated"])
-    tenant.workers.deliver()
-    rename_organization(tenant.api, tenant.organization, "Engines")
-    no_further_attempt = patch("chalicelib.features.notifications.webhooks.tasks.next_attempt_at", lambda *_: None)
-    with reject_deliveries(), no_further_attempt, discard_messages("webhooks.exhaust"):
-        tenant.workers.deliver()
-    return _get_only_item_key("organization.webhook.exhaustion")
 
 
 DELIVERY_PARTITION_PREFIXES: Final = {"channels.send": "N", "webhooks.send": "V"}
@@ -248,34 +165,12 @@ def enqueue(name: str, key: ItemKey) -> None:
     return batches.queue_delivery_batches([(key, [record for record in deliveries if isinstance(record, Delivery)])])
 
 
-@contextmanager
-def discard_messages(name: str) -> Iterator[None]:
-    """Discard the messages of a task that are enqueued within the block. Its record remains due."""
-    enqueue = queues.enqueue
-
-    def enqueue_unless_discarded(task: str, record: ItemKey) -> None:
-        if task != name:
-            enqueue(task, record)
-
-    with patch.object(queues, "enqueue", enqueue_unless_discarded):
-        yield
-
-
-def create_disabled_notice(tenant: TenantFixture) -> ItemKey:
-    """Create the pending notice of a disabled webhook."""
-    timestamp, key = now(), (f"O#{tenant.id}", f"W#{tenant.organization.webhook_id}")
-    reason = {"enabled": False, "disabled_reason": "Every attempt has failed for 5 days.", "failing_since": timestamp}
-    webhook = Webhook.from_item(table.get(key) or {}).replace(**reason)
-    put_records([webhook, DisabledNotice.create(webhook, timestamp)])
-    return _get_only_item_key("organization.webhook.disabled_notice")
-
-
 def delete_platform(tenant: TenantFixture) -> ItemKey:
     """Delete a platform that has members, and spaces with members."""
     for space in (tenant.space, create_space(tenant.api, tenant.platform, name="Mills")):
         add_space_member(space, tenant.people.member)
     assert tenant.api.delete(tenant.platform.path, caller=tenant.people.owner).status == 204
-    return _get_only_item_key("purge")
+    return memory_aws.get_only_item_key("purge")
 
 
 def claim_unverifiable_domain(tenant: TenantFixture) -> ItemKey:
@@ -289,7 +184,7 @@ def delete_taxonomy_subtree(tenant: TenantFixture) -> ItemKey:
     """Delete a taxonomy node with a child and attachments."""
     root = tenant.organization.attachment.node
     assert tenant.api.delete(root.path, caller=tenant.people.owner, query={"strategy": "cascade"}).status == 204
-    return _get_only_item_key("taxonomy.felling")
+    return memory_aws.get_only_item_key("taxonomy.felling")
 
 
 def schedule_page_publication(tenant: TenantFixture) -> ItemKey:
@@ -312,7 +207,7 @@ def delete_page_subtree(tenant: TenantFixture) -> ItemKey:
     update_page(tenant.api, create_published_page(tenant.api, tenant.site, "Tools", parent=root_page), parentId=None)
     tenant.workers.run_until_idle()
     assert tenant.api.delete(root_page.path, caller=tenant.people.owner, query={"strategy": "cascade"}).status == 204
-    return _get_only_item_key("page.removal")
+    return memory_aws.get_only_item_key("page.removal")
 
 
 def remove_stored_rendering(tenant: TenantFixture) -> ItemKey:
@@ -344,13 +239,7 @@ def create_research_job(tenant: TenantFixture) -> ItemKey:
     return f"RJ#{response.json['id']}", "#"
 
 
-def _get_only_item_key(kind: str) -> ItemKey:
-    (record,) = (item for item in memory_aws.all_items() if item.get("kind") == kind)
-    return record["pk"], record["sk"]
-
-
 _INVITATION_COUNT: Final = 42
-_CHANNEL_URL: Final = "https://hooks.slack.com/services/T0/B0/room"
 _ROUNDS: Final = 4
 
 EXAMPLES: Final[Mapping[str, TaskExample]] = {
@@ -359,9 +248,9 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit.anchor": TaskExample(grow_log, run_schedule=run_anchoring_schedule),
     "audit_exports.clear": TaskExample(use_expiring_export, {"days": 8}),
     "audit_exports.run": TaskExample(prepare_export),
-    "channels.send": TaskExample(create_pending_channel_delivery, {"seconds": 7}),
-    "deliveries.clear": TaskExample(delete_webhook_with_deliveries),
-    "deliveries.queue": TaskExample(create_pending_delivery, {"seconds": 7}),
+    "channels.send": TaskExample(delivery_examples.create_pending_channel_delivery, {"seconds": 7}),
+    "deliveries.clear": TaskExample(delivery_examples.delete_webhook_with_deliveries),
+    "deliveries.queue": TaskExample(delivery_examples.create_pending_delivery, {"seconds": 7}),
     "domains.check": TaskExample(claim_unverifiable_domain, {"days": 7}),
     "erasures.run": TaskExample(create_erasure),
     "invitations.expire": TaskExample(use_expiring_invitation, {"days": 8}),
@@ -374,14 +263,14 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "pages.turn": TaskExample(schedule_page_publication, {"days": 2}),
     "purges.purge": TaskExample(delete_platform),
     "reconciliations.run": TaskExample(start_reconciliation),
-    "replays.run": TaskExample(create_replay),
+    "replays.run": TaskExample(delivery_examples.create_replay),
     "research.work": TaskExample(create_research_job),
     "taxonomy.remove": TaskExample(delete_taxonomy_subtree),
-    "webhooks.disable": TaskExample(create_webhook_to_disable),
-    "webhooks.exhaust": TaskExample(create_exhausted_delivery),
-    "webhooks.notify": TaskExample(create_disabled_notice),
-    "webhooks.probe": TaskExample(create_unresponsive_webhook, {"seconds": 7}),
-    "webhooks.send": TaskExample(create_delivery_to_gone_webhook, {"seconds": 7}),
+    "webhooks.disable": TaskExample(delivery_examples.create_webhook_to_disable),
+    "webhooks.exhaust": TaskExample(delivery_examples.create_exhausted_delivery),
+    "webhooks.notify": TaskExample(delivery_examples.create_disabled_notice),
+    "webhooks.probe": TaskExample(delivery_examples.create_unresponsive_webhook, {"seconds": 7}),
+    "webhooks.send": TaskExample(delivery_examples.create_delivery_to_gone_webhook, {"seconds": 7}),
 }
 
 

@@ -101,6 +101,12 @@ def get_item(pk: str, sk: str) -> Item | None:
     return _plain(item) if item else None
 
 
+def get_only_item_key(kind: str) -> tuple[str, str]:
+    """Return the key of the only record of a kind."""
+    (record,) = (item for item in all_items() if item.get("kind") == kind)
+    return record["pk"], record["sk"]
+
+
 def to_wire_json(item: Item) -> dict[str, Any]:
     """Return an item in DynamoDB's JSON format."""
     wire: dict[str, Any] = aws_calls.to_json(item_to_dynamodb_json(item))

@@ -1,6 +1,6 @@
 """A redirect leads to the host of its target, and exactly the redirects without loops and long chains are accepted.
 
-Changes of redirects are tested in `tests/http/sites/test_redirects.py`.
+Changes of redirects are tested in `tests/http/sites/test_redirects.py` and `test_redirect_loops.py`.
 """
 
 import re
