@@ -233,11 +233,11 @@ class TestCheckpoint:
         [
             (
                 sign_checkpoint(7, rfc6962.tree_root(SAMPLE_LOG.leaf_hashes), key=UNTRUSTED_KEY),
-                "The checkpoint is not signed with a key that was given.",
+                "No --public-key signed the checkpoint: pass each of auditPublicKeys of GET /status.",
             ),
             (
                 f"{NOTE}\n{build_signature_line(NOTE, 'atrium/other')}",
-                "The checkpoint is not signed with a key that was given.",
+                "No --public-key signed the checkpoint: pass each of auditPublicKeys of GET /status.",
             ),
             (
                 SAMPLE_LOG.checkpoint.replace("\n7\n", "\n6\n"),

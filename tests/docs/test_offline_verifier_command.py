@@ -35,14 +35,15 @@ from tests.harness.stored_logs import StoredLog
 
 PROVEN: Final = "sequence 2 to 6: 3 unaltered, 0 erased.\n"
 INCOMPLETE: Final = (
-    "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, name the "
-    "export's record by --evidence. Line 1 has sequence 2.\n"
+    "The entry with sequence 1 is missing, and no evidence says that it was left out; if filters left it out, pass the "
+    "record with --evidence, or export with evidence=true. Line 1 has sequence 2.\n"
 )
 INCOMPLETE_WITH_EVIDENCE: Final = (
     "The entry with sequence 1 is missing, and no evidence says that it was left out. Line 1 has sequence 2.\n"
 )
+EMPTY: Final = "The export is empty: save it again or, if its filters found nothing, pass its record with --evidence.\n"
 CUT: Final = "The entry with sequence 3 is missing, and no evidence says that it was left out.\n"
-CSV: Final = "This is an export in CSV, which can't be verified: only one in NDJSON can.\n"
+CSV: Final = "This is an export in CSV, which can't be verified: export with format=ndjson.\n"
 NEW_KEY: Final = bytes(range(32, 64))
 
 
@@ -55,15 +56,17 @@ class TestFiles:
     def test_a_truncated_file_is_reported_with_its_last_line(self, tmp_path):
         compressed = b"".join(gzip.compress(line) for line in SAMPLE_LINES)
         (tmp_path / "export").write_bytes(compressed[:-1])
-        with pytest.raises(InvalidInput, match="The file was cut off: its compressed data ends behind line 7"):
+        with pytest.raises(InvalidInput, match="The file was cut off behind line 7"):
             [*read_lines(tmp_path / "export")]
         (tmp_path / "export").write_bytes(compressed[:-100])
-        assert verification_result(SAMPLE_LOG, read_lines(tmp_path / "export")).startswith("The file was cut off: ")
+        assert verification_result(SAMPLE_LOG, read_lines(tmp_path / "export")).startswith(
+            "The file was cut off behind line "
+        )
 
     @pytest.mark.parametrize("trailing", [b"\x1f\x8b\x00garbage", b"garbage"])
     def test_a_damaged_file_is_reported_with_its_last_line(self, tmp_path, trailing):
         (tmp_path / "export").write_bytes(gzip.compress(b"".join(SAMPLE_LINES)) + trailing)
-        with pytest.raises(InvalidInput, match="The file is damaged: its compressed data is wrong behind line 7"):
+        with pytest.raises(InvalidInput, match="The file is damaged behind line 7"):
             [*read_lines(tmp_path / "export")]
 
     def test_every_flipped_bit_of_a_compressed_file_is_detected_or_harmless(self, tmp_path):
@@ -98,6 +101,7 @@ class TestCommand:
         part = [2, 3, 6]
         (tmp_path / "export.ndjson.gz").write_bytes(gzip.compress(b"".join(SAMPLE_LOG.lines_of(part))))
         (tmp_path / "cut.ndjson").write_bytes(SAMPLE_LINES[1])
+        (tmp_path / "empty").touch()
         (tmp_path / "export.csv").write_bytes(file_header_bytes("csv"))
         (tmp_path / "export.csv.gz").write_bytes(gzip.compress(file_header_bytes("csv")))
         (tmp_path / "checkpoint").write_text(SAMPLE_LOG.checkpoint)
@@ -108,6 +112,7 @@ class TestCommand:
             "queued": {"checkpoint": None, "evidence": None},
             "report": {"valid": True, "checkpoint": SAMPLE_LOG.checkpoint},
             "none": [],
+            "all": SAMPLE_LOG.evidence_for([]),
         }
         for name, record in records.items():
             (tmp_path / f"{name}.json").write_text(json.dumps(record))
@@ -147,6 +152,8 @@ class TestCommand:
             ({"checkpoint": "report.json", "evidence": None}, 1, INCOMPLETE),
             ({"checkpoint": "record.json", "evidence": "none.json"}, 1, INCOMPLETE_WITH_EVIDENCE),
             ({"export": "cut.ndjson"}, 1, CUT),
+            ({"export": "empty", "evidence": None}, 1, EMPTY),
+            ({"export": "empty", "evidence": "all.json"}, 0, ": 0 unaltered, 0 erased.\n"),
             ({"export": "export.csv"}, 1, CSV),
             ({"export": "export.csv.gz"}, 1, CSV),
         ],
@@ -164,10 +171,10 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("files", "error"),
         [
-            ({"export": "nowhere"}, "can't read "),
-            ({"evidence": "nowhere"}, "can't read "),
+            ({"export": "nowhere"}, "nowhere: No such file or directory; check the path"),
+            ({"evidence": "nowhere"}, "nowhere: No such file or directory; check the path"),
             ({"evidence": "csv.json"}, "the record has no evidence"),
-            ({"checkpoint": "queued.json"}, "the record has no checkpoint"),
+            ({"checkpoint": "queued.json"}, "the record has no checkpoint: get it again once the export is completed"),
             ({"checkpoint": "csv.json"}, "the record has no checkpoint"),
         ],
     )
@@ -176,13 +183,27 @@ class TestCommand:
             main(self.arguments(folder, **files))
         assert error in capsys.readouterr().err
 
+    def test_a_wrong_key_ends_with_1_and_says_where_the_keys_are(self, folder, capsys):
+        other_key = base64.b64encode(NEW_KEY).decode()
+        arguments = [other_key if argument == PUBLIC_KEY else argument for argument in self.arguments(folder)]
+        assert main(arguments) == 1
+        assert "pass each of auditPublicKeys of GET /status" in capsys.readouterr().out
+
     @pytest.mark.parametrize("key", ["", "AAAA", f"{PUBLIC_KEY}\n", PUBLIC_KEY.rstrip("="), "=" * 44])
     def test_a_malformed_key_ends_with_2(self, folder, key, capsys):
         with pytest.raises(SystemExit, match="2"):
             main([*self.arguments(folder), "--public-key", key])
-        assert "not 32 bytes in base64" in capsys.readouterr().err
+        assert (
+            "--public-key: pass auditPublicKey of GET /status as it is, 32 bytes in base64" in capsys.readouterr().err
+        )
 
-    @pytest.mark.parametrize(("option", "error"), [("--checkpoint", "no checkpoint"), ("--public-key", "--public-key")])
+    @pytest.mark.parametrize(
+        ("option", "error"),
+        [
+            ("--checkpoint", "pass `checkpoint` of verify-integrity, or the record of the export"),
+            ("--public-key", "pass auditPublicKey of GET /status"),
+        ],
+    )
     def test_a_missing_option_ends_with_2(self, folder, option, error, capsys):
         arguments = self.arguments(folder)
         position = arguments.index(option)
@@ -323,7 +344,7 @@ def test_a_log_is_proven_with_the_former_and_the_current_key(verifier, api, conf
     verifier.run_successfully()
     exit_code, output = verifier.run(keys=slice(-1))
     assert exit_code == 1
-    assert "name that too, by one more --public-key" in output
+    assert "no --public-key signed it: pass all auditPublicKeys of /status" in output
 
 
 def test_an_entry_altered_before_its_erasure_is_reported(verifier, api, organization, workers, clock):

@@ -25,9 +25,8 @@ LOG_WITH_ERASURES: Final = build_exported_log([2, 3, 7], erased_sequences=[4, 5]
 HASHES: Final = LOG_WITH_ERASURES.leaf_hashes
 SIGNATURE: Final = LOG_WITH_ERASURES.erasure_signatures[4]
 UNSIGNED_ERROR: Final = (
-    "The entry with sequence 4 was altered: it calls itself erased, and no key that was given signed this. If the "
-    "service had another key when it was erased, name that too, by one more --public-key; GET /status lists former "
-    "ones as auditPublicKeys."
+    "The entry with sequence 4 was altered: it calls itself erased, and no --public-key signed it: pass all "
+    "auditPublicKeys of /status."
 )
 
 CHECKPOINT_OF_NEW_KEY: Final = sign_checkpoint(

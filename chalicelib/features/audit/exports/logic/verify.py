@@ -35,16 +35,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 HASH_BYTES: Final = 32
 MAX_LINE_BYTES: Final = 1 << 20
-
 _ED25519: Final = b"\1"
 _KEY_ID_BYTES: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _CSV_HEADER: Final = re.compile(rb"(\xef\xbb\xbf)?\"?sequence\"?[,;\t]")
-_EVIDENCE_HINT: Final = "; if filters left it out, name the export's record by --evidence"
+_EVIDENCE_HINT: Final = "; if filters left it out, pass the record with --evidence, or export with evidence=true"
 _CONTRADICTION: Final = "The entry with sequence %d is there, and the evidence says that it was left out."
-_NO_EVIDENCE: Final = "This is no evidence: it has to be a list of `from`, `to`, and `hashes` of the subtrees."
+_EMPTY: Final = "The export is empty: save it again or, if its filters found nothing, pass its record with --evidence."
+_NO_EVIDENCE: Final = "This is no evidence (`from`, `to` and `hashes` of subtrees): pass the record of the export."
+_CHECKPOINT_KEY: Final = b'{"checkpoint":'  # begins the first line of an export with evidence
 _NO_SEQUENCE: Final = 10**15  # of an entry that has none yet; sorts after all real sequences
-
 _TREE_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 _SIGNATURE_LINE: Final = re.compile(r"— (?P<name>[^\s+]+) (?P<bytes>[A-Za-z0-9+/=]+)")
 _HEX_HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -59,10 +59,7 @@ _ERASED_ENTRY_PATTERN: Final = (
     r'"occurredAt":"(?P<time>[\w.:-]+)","organizationId":%s,"target":null,"type":"(?P<type>[\w.:-]+)"'
 )
 _ERASURE_CLAIM: Final = b'atrium erased entry\n["%b",%b,%b,"%b","%b","%b","%b","%b"]'
-_UNSIGNED_ERASURE: Final = (
-    "it calls itself erased, and no key that was given signed this. If the service had another key when it was erased, "
-    "name that too, by one more --public-key; GET /status lists former ones as auditPublicKeys"
-)
+_UNSIGNED_ERASURE: Final = "it calls itself erased, and no --public-key signed it: pass all auditPublicKeys of /status"
 
 
 class InvalidInput(Exception):
@@ -101,8 +98,7 @@ class OmittedRun(NamedTuple):
 
 def describe_proof(lines: Iterable[bytes], checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None = None) -> str:
     """Return one sentence that states what is proven about the lines of an export. Raises InvalidInput."""
-    entries = iter_intact_entries(lines, checkpoint)
-    proof = Proof(checkpoint, evidence)
+    entries, proof = iter_intact_entries(lines, checkpoint), Proof(checkpoint, evidence)
     for number, entry in enumerate(entries, 1):
         try:
             proof.add(entry)
@@ -122,9 +118,9 @@ class Proof:
     def __init__(self, checkpoint: Checkpoint, evidence: Sequence[OmittedRun] | None) -> None:
         self._checkpoint = checkpoint
         self._omitted = deque(evidence or ())
+        self._lacks_evidence = evidence is None
         self._no_evidence = "no evidence says that it was left out" + (_EVIDENCE_HINT if evidence is None else "")
-        self._tree = MerkleTree()
-        self._previous = Entry(0, b"", 0, erased=False)
+        self._tree, self._previous = MerkleTree(), Entry(0, b"", 0, erased=False)
         self.missing = 0  # the sequence of the missing entry that no evidence covers; 0 if there is none
         self._first = self._last = self._count = self._erased = self._unproven = 0
 
@@ -151,6 +147,8 @@ class Proof:
     def verify_root_and_describe(self) -> str:
         """Return what is proven after the last entry. Raises InvalidInput if entries are missing."""
         origin, size, root, _ = self._checkpoint
+        if self._lacks_evidence and size and not self._previous.sequence:
+            raise InvalidInput(_EMPTY)
         self._append_omitted_subtrees(size)
         if self._omitted and self._omitted[0].first <= size:
             raise InvalidInput(_CONTRADICTION % self._omitted[0].first)
@@ -228,9 +226,9 @@ def iter_intact_entries(lines: Iterable[bytes], checkpoint: Checkpoint) -> Itera
         end = line.rfind(_SEQUENCE_KEY)
         position = _POSITION.fullmatch(line, end)
         if number == 1 and _CSV_HEADER.match(line):
-            raise InvalidInput("This is an export in CSV, which can't be verified: only one in NDJSON can.")
+            raise InvalidInput("This is an export in CSV, which can't be verified: export with format=ndjson.")
         if position is None or not line.startswith(b"{"):
-            raise InvalidInput(f"Line {number} is no line of an export: {_describe_malformed_line(line)}.")
+            raise InvalidInput(f"Line {number} is no line of an export: {_line_error(line)}. Save it again.")
         if position["sequence"] is None:
             yield Entry(_NO_SEQUENCE, b"", 0, erased=False)
             continue
@@ -258,13 +256,12 @@ def _erasure_error(log: str, erased: re.Match[bytes], integrity: re.Match[bytes]
     return "" if key and _is_signed(claim, signature[_KEY_ID_BYTES:], key) else _UNSIGNED_ERASURE
 
 
-def _describe_malformed_line(line: bytes) -> str:
+def _line_error(line: bytes) -> str:
     if line.endswith(b"\r"):
         return "it ends in CR LF, so another program has rewritten it"
-    reason = "it is too long" if len(line) >= MAX_LINE_BYTES else ""
-    return reason or (
-        "its end does not contain the sequence and integrity of the entry" if line.strip() else "it is empty"
-    )
+    if len(line) >= MAX_LINE_BYTES:
+        return "it is too long"
+    return "its end does not contain the sequence and integrity of the entry" if line.strip() else "it is empty"
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
@@ -277,9 +274,9 @@ def read_lines(path: Path) -> Iterator[bytes]:
                     number += 1
                     yield line
         except EOFError:
-            raise InvalidInput(f"The file was cut off: its compressed data ends behind line {number}.") from None
+            raise InvalidInput(f"The file was cut off behind line {number}. Save it again.") from None
         except (gzip.BadGzipFile, zlib.error):
-            raise InvalidInput(f"The file is damaged: its compressed data is wrong behind line {number}.") from None
+            raise InvalidInput(f"The file is damaged behind line {number}. Save it again.") from None
 
 
 def verify_checkpoint_note(note: bytes, *keys: bytes) -> Checkpoint:
@@ -290,12 +287,12 @@ def verify_checkpoint_note(note: bytes, *keys: bytes) -> Checkpoint:
     lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
     root_hash = _base64_bytes_or_empty(root)
     if not _TREE_SIZE.fullmatch(size) or len(root_hash) != HASH_BYTES or not all(lines) or "\r" in text:
-        raise InvalidInput("This is no checkpoint: it has to consist of origin, size and root, followed by signatures.")
+        raise InvalidInput("This is no checkpoint: pass `checkpoint` of verify-integrity as it is.")
     keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
     signature_bytes = [_base64_bytes_or_empty(line["bytes"]) for line in lines if line and line["name"] == origin]
     usable = [(data, key) for data in signature_bytes if (key := keys_by_id.get(data[:_KEY_ID_BYTES]))]
     if not usable:
-        raise InvalidInput("The checkpoint is not signed with a key that was given.")
+        raise InvalidInput("No --public-key signed the checkpoint: pass each of auditPublicKeys of GET /status.")
     if not all(_is_signed(f"{text}\n".encode(), data[_KEY_ID_BYTES:], key) for data, key in usable):
         raise InvalidInput("The checkpoint was altered: its signature is wrong.")
     return Checkpoint(origin, int(size), root_hash, keys)
@@ -322,7 +319,7 @@ def parse_note_or_record(text: bytes) -> tuple[bytes, list[OmittedRun] | None]:
         return text, None
     record = _parse_json(text, "checkpoint")
     if not isinstance(note := record.get("checkpoint"), str):
-        raise UsageError("the record has no checkpoint: it has one once the export is running; or use --checkpoint")
+        raise UsageError("the record has no checkpoint: get it again once the export is completed")
     evidence = record.get("evidence")
     return note.encode(errors="surrogatepass"), None if evidence is None else _omitted_runs_from_json(evidence)
 
@@ -340,7 +337,7 @@ def _parse_json(text: bytes, what: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_reject_duplicate_names)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"The {what} is no JSON: {error}.") from None
+        raise InvalidInput(f"The {what} is no JSON: {error}. Save the response of the service again.") from None
 
 
 def _omitted_runs_from_json(content: Any) -> list[OmittedRun]:
@@ -374,16 +371,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="verify.py", description="Verify an export of an audit log.")
     parser.add_argument("export", type=Path, help="export in NDJSON, plain or gzip")
     parser.add_argument("--checkpoint", type=Path, help="the log's checkpoint, or the export's record")
-    parser.add_argument("--public-key", action="append", required=True, help="auditPublicKey of GET /status (repeat)")
+    parser.add_argument("--public-key", action="append", default=[], help="auditPublicKey of GET /status (repeat)")
     parser.add_argument("--evidence", type=Path, help="the record of an export with filters, or its list `evidence`")
     options = parser.parse_args(arguments)
     keys = [_base64_bytes_or_empty(key) for key in options.public_key]
-    if any(len(key) != HASH_BYTES for key in keys):
-        parser.error("argument --public-key: it is not 32 bytes in base64")
+    if not keys or any(len(key) != HASH_BYTES for key in keys):
+        parser.error("argument --public-key: pass auditPublicKey of GET /status as it is, 32 bytes in base64")
     try:
-        first_line = next(read_lines(options.export), b"{}")
+        first_line = next(read_lines(options.export), b"")
+        if not options.checkpoint and not first_line.startswith(_CHECKPOINT_KEY):
+            parser.error("argument --checkpoint: pass `checkpoint` of verify-integrity, or the record of the export")
         note, evidence = parse_note_or_record(options.checkpoint.read_bytes() if options.checkpoint else first_line)
-        lines = dropwhile(lambda line: line.startswith(b'{"checkpoint":'), read_lines(options.export))
+        lines = dropwhile(lambda line: line.startswith(_CHECKPOINT_KEY), read_lines(options.export))
         evidence = parse_omitted_runs(options.evidence.read_bytes()) if options.evidence else evidence
         print(describe_proof(lines, verify_checkpoint_note(note, *keys), evidence))
     except InvalidInput as broken:
@@ -392,7 +391,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as unusable:
         parser.error(str(unusable))
     except OSError as error:
-        parser.error(f"can't read {error.filename}: {error.strerror}")
+        parser.error(f"can't read {error.filename}: {error.strerror}; check the path")
     return 0
 
 
