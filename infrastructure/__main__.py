@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from infrastructure.command_line import run_until_output_closes
 from infrastructure.names import parse_stage_name, primary_stage_name
 
 _ROTATABLE_SECRETS: Final = ("audit-signing-key", "seal-key", "entry-key", "data-key", "token-key", "edge-secret")
@@ -190,4 +191,4 @@ def _delete(chosen: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_until_output_closes(main))

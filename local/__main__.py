@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
+from infrastructure.command_line import run_until_output_closes
 from infrastructure.names import parse_stage_name
 from local.server.issuer import TOKEN_LIFETIME_SECONDS
 
 _PORTS: Final = range(1, 65_536)
+_STATUSES: Final = range(200, 600)
 _INTERRUPTED: Final = 130
 """Exit code of a command that Ctrl-C ended."""
 
@@ -51,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
 
     receive = commands.add_parser("receive", help="receive webhooks and print them, until Ctrl-C")
     receive.add_argument("--port", type=_port, default=9471, help="port to listen on (default: %(default)s)")
+    receive.add_argument(
+        "--status", type=_status, default=204, help="status of the responses: 503 for an outage (default: %(default)s)"
+    )
     receive.set_defaults(command=_receive)
 
     tick = commands.add_parser("tick", help="run a schedule now: sweep, anchor")
@@ -152,6 +157,12 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _status(text: str) -> int:
+    if not text.isdecimal() or int(text) not in _STATUSES:
+        raise argparse.ArgumentTypeError("must be a status of a response: 200 to 599")
+    return int(text)
+
+
 def _run(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
     from local.seed.callers import SeedFailed
@@ -223,7 +234,7 @@ def _receive(chosen: argparse.Namespace) -> int:
     from local.tools.webhook_receiver import PortInUse, create_receiver
 
     try:
-        with create_receiver(chosen.port) as server:
+        with create_receiver(chosen.port, chosen.status) as server:
             server.serve_forever()
     except PortInUse as error:
         print(error, file=sys.stderr)
@@ -379,4 +390,4 @@ def _routes(chosen: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_until_output_closes(main))

@@ -6,6 +6,7 @@ Each check is a function in `CHECKS`, which yields findings.
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import dropwhile
 from typing import Final
 
 from local.tools import issuer_checks, token_checks
@@ -13,6 +14,7 @@ from local.tools.findings import Finding, Outcome
 
 TOKEN_VARIABLE: Final = "TOKEN"  # noqa: S105 - the name of a variable
 _MAX_INPUT_CHARACTERS: Final = 100_000
+_WORDS_BEFORE_TOKEN: Final = ("authorization:", "bearer")
 
 CHECKS: Final[Sequence[Callable[[str | None], Iterable[Finding]]]] = (
     issuer_checks.check_issuer,
@@ -32,12 +34,13 @@ def diagnose(token: str | None) -> int:
 
 
 def read_token_or_none() -> str | None:
-    """Return the token from the variable TOKEN, or from stdin unless that is a terminal, or None.
+    """Return the text from the variable TOKEN, or from stdin unless that is a terminal, or None if it is empty.
 
-    `Bearer` before the token is ignored. The variable is removed, so that no other process inherits the token.
+    `Authorization: Bearer` before the token is ignored. The variable is removed, so that no other process inherits the
+    token.
     """
     text = os.environ.pop(TOKEN_VARIABLE, "")
     if not text and not sys.stdin.isatty():
         text = sys.stdin.read(_MAX_INPUT_CHARACTERS)
-    words = text.split()
-    return words[-1] if words else None
+    words = list(dropwhile(lambda word: word.lower() in _WORDS_BEFORE_TOKEN, text.split()))
+    return " ".join(words) or None

@@ -45,7 +45,8 @@ def _check_keys() -> Finding:
         return Finding("keys", Outcome.REJECTED, f"The key set {source} cannot be used: {error}.", remedy)
     algorithms = sorted({algorithm for key in keys for algorithm in list_token_algorithms(key)})
     place = source if URL_PREFIX.match(source) else Path(source).name
-    return Finding("keys", Outcome.ACCEPTED, f"{place} has {len(keys)} usable keys, for {', '.join(algorithms)}.")
+    count = "1 usable key" if len(keys) == 1 else f"{len(keys)} usable keys"
+    return Finding("keys", Outcome.ACCEPTED, f"{place} has {count}, for {', '.join(algorithms)}.")
 
 
 def _check_discovery_document() -> Finding:

@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
-from chalicelib.kernel.identity import jwt
+from chalicelib.kernel.identity import api_key_format, jwt
 from chalicelib.kernel.identity.claims import groups_from_claims
 from chalicelib.kernel.identity.jwt import CLAIM_CHECKS, User, quote_names
 from chalicelib.kernel.identity.token_claims import TokenClaims, VerifiedClaims
-from chalicelib.kernel.identity.userinfo import Userinfo, request_userinfo
+from chalicelib.kernel.identity.userinfo import Userinfo, UserinfoResponse, request_userinfo
 from local.tools.findings import Finding, Outcome
 
 T = TypeVar("T")
@@ -36,6 +36,15 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "person": "Send the token of a person who signed in. Programs use an API key of an organization.",
     "access token": "Send the access token, or set AUTH_ACCEPT_ID_TOKENS=1 if access tokens of the issuer lack claims.",
 }
+_EXPECTED_INPUT: Final = (
+    "Pass the access token of a person who signed in: `make doctor < token.txt`, with the token as the only text of the"
+    " file. docs/guides/issuers/README.md says how to get one."
+)
+_NOT_REQUESTED: Final = UserinfoResponse(obstacle="It was not requested, because the token is rejected.")
+_SIGNED_TOKEN_PARTS: Final = 3
+_ENCRYPTED_TOKEN_PARTS: Final = 5
+"""Numbers of parts of a JSON Web Token, which dots separate (RFC 7515, section 3.1; RFC 7516, section 3.1)."""
+
 _ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
     "signature": "The key of the issuer signed the token.",
     "claims": "The claims that decide whether the token is accepted are valid.",
@@ -49,7 +58,10 @@ _ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
 def check_token(token: str | None) -> Iterator[Finding]:
     """Yield findings about the token, if there is one. The steps after invalid claims are omitted."""
     if token is None:
-        yield Finding("token", Outcome.MISSING, "No token was passed.", "Send one to stdin to check it.")
+        yield Finding("token", Outcome.MISSING, "No token was passed.", _EXPECTED_INPUT)
+        return
+    if text := _describe_other_input_or_none(token):
+        yield Finding("token", Outcome.REJECTED, text, _EXPECTED_INPUT)
         return
     try:
         _, algorithm = _call("format", lambda: jwt.parse_key_id_and_algorithm(token))
@@ -65,9 +77,28 @@ def check_token(token: str | None) -> Iterator[Finding]:
     except _Rejected as rejected:
         yield rejected.finding
         return
-    for step, check in CLAIM_CHECKS.items():
-        yield _check_claims(step, check, claims.token)
-    yield from _check_user(token, claims)
+    findings = [_check_claims(step, check, claims.token) for step, check in CLAIM_CHECKS.items()]
+    yield from findings
+    is_accepted = all(finding.outcome is Outcome.ACCEPTED for finding in findings)
+    yield from _check_user(token, claims, asks_userinfo=is_accepted)
+
+
+def _describe_other_input_or_none(text: str) -> str | None:
+    """Return what the text is if it is no JSON Web Token, or None. The text itself is not shown: it may be a secret."""
+    part_count = len(text.split("."))
+    if text.startswith(api_key_format.PREFIX):
+        return (
+            "This is an API key of an organization, no token. Programs send it to the API as it is, without an issuer."
+        )
+    if text.startswith(("{", "[", '"')):
+        return "This is JSON. The token is the value of `access_token` in it, without quotation marks."
+    if " " in text:
+        return "This is more than one word."
+    if part_count == _ENCRYPTED_TOKEN_PARTS:
+        return "This token is encrypted (five parts). Only its issuer can read it."
+    if part_count != _SIGNED_TOKEN_PARTS:
+        return "This is no JSON Web Token, which has three parts, separated by dots. It may be an opaque token."
+    return None
 
 
 class _Rejected(Exception):
@@ -93,10 +124,12 @@ def _check_claims(step: str, check: Callable[[TokenClaims], None], claims: Token
     )
 
 
-def _check_user(token: str, claims: VerifiedClaims) -> Iterator[Finding]:
+def _check_user(token: str, claims: VerifiedClaims, *, asks_userinfo: bool) -> Iterator[Finding]:
+    """Yield what the service knows about the person. The endpoint is not asked about a token that is not accepted."""
     user = jwt.user_from_claims(token, claims)
     if user.userinfo:
-        user = replace(user, userinfo=Userinfo(user.userinfo.owner, request_userinfo))
+        load = request_userinfo if asks_userinfo else lambda _: _NOT_REQUESTED
+        user = replace(user, userinfo=Userinfo(user.userinfo.owner, load))
     yield Finding("user id", Outcome.ACCEPTED, f"{user.id}, derived from `sub` {claims.token.sub!r}.")
     yield from _check_userinfo(user)
     for step, value, names, setting in (
@@ -119,8 +152,11 @@ def _check_userinfo(user: User) -> Iterator[Finding]:
         remedy = "Until it succeeds, names stay unknown and invitations cannot be accepted."
         yield Finding(step, Outcome.REJECTED, str(problem.__cause__), remedy)
         return
-    text = response.obstacle or "The endpoint describes the person of the token."
-    yield Finding(step, Outcome.MISSING if response.obstacle else Outcome.ACCEPTED, text)
+    if response.obstacle:
+        remedy = "Otherwise let the issuer add the claims to access tokens. Then AUTH_USERINFO is not needed."
+        yield Finding(step, Outcome.MISSING, response.obstacle, "" if response is _NOT_REQUESTED else remedy)
+    else:
+        yield Finding(step, Outcome.ACCEPTED, "The endpoint describes the person of the token.")
 
 
 def _finding_of_value(user: User, step: str, value: str | None, names: str, setting: str) -> Finding:

@@ -17,6 +17,7 @@ from chalicelib.features.admin.migrations.logic import runner
 from chalicelib.features.admin.migrations.logic.migration_catalogue import MIGRATIONS, Migration
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.settings import settings
+from infrastructure.command_line import run_until_output_closes
 from local.__main__ import main
 from local.paths import ROOT
 from local.server import run as run_module
@@ -289,6 +290,28 @@ def test_a_query_without_match_fails(capsys):
     assert capsys.readouterr().out.strip() == ""
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [("local", "routes"), ("local", "--help"), ("infrastructure", "--help")])
+def test_a_command_whose_output_nobody_reads_ends_without_a_message(arguments, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command, environment = [sys.executable, "-m", *arguments], {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    is_ignored_by_argparse = unbuffered and "--help" in arguments
+    assert (ended.returncode, ended.stderr) == (0 if is_ignored_by_argparse else 141, "")
+
+
+def test_a_pipe_that_breaks_elsewhere_is_an_error():
+    def send() -> int:
+        raise BrokenPipeError("a server closed the connection")
+
+    with pytest.raises(BrokenPipeError, match="a server"):
+        run_until_output_closes(send)
+
+
 @pytest.fixture
 def receiver_url():
     """The URL of a running receiver."""
@@ -306,6 +329,20 @@ def receiver_url():
 def test_an_event_is_printed_in_a_line_and_other_bodies_are_printed_unchanged(body, printed, receiver_url, capsys):
     assert httpx.post(receiver_url, content=body.encode()).status_code == 204
     assert capsys.readouterr().out == f"{printed}\n"
+
+
+def test_the_receive_command_responds_with_the_chosen_status(capsys):
+    port = free_port()
+    command = [sys.executable, "-m", "local", "receive", "--port", str(port), "--status", "503"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as sender:  # The process takes a moment to listen.
+            assert sender.post(f"http://127.0.0.1:{port}/", content=b"hello").status_code == 503
+        process.terminate()
+        assert process.stdout
+        assert process.stdout.read() == "hello\n"
+    with pytest.raises(SystemExit, match="2"):
+        main(["receive", "--status", "99"])
+    assert "must be a status of a response: 200 to 599" in capsys.readouterr().err
 
 
 def test_a_used_port_of_the_receive_command_is_reported(capsys):

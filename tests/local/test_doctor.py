@@ -66,7 +66,7 @@ def test_every_step_of_a_complete_token_is_accepted(diagnose, issuer):
     assert (code, steps(output, "missing"), steps(output, "REJECTED")) == (0, [], [])
     told = ["user id", "username", "name", "e-mail address", "verified e-mail address", "operator"]
     assert steps(output, "ok") == ["settings", "keys", *STEPS, *told]
-    assert all(text in output for text in ("'zoe'", "Zoë", "zoe@example.com", "is an operator"))
+    assert all(text in output for text in ("1 usable key,", "'zoe'", "Zoë", "zoe@example.com", "is an operator"))
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,24 @@ def test_an_altered_token_is_rejected_with_a_remedy_for_its_signature(diagnose, 
     assert "AUTH_ISSUER must" not in output
 
 
-@pytest.mark.parametrize(("token", "step"), [("x", "format"), ("atr_x", "format"), ("a.b.c", "format")])
-def test_other_credentials_are_no_tokens(token, step, diagnose):
-    code, output = diagnose(token)
+@pytest.mark.parametrize(
+    ("text", "step", "reason"),
+    [
+        ("opaque-token", "token", "no JSON Web Token, which has three parts"),
+        ("atr_0123456789abcdefghijklmnopqrstuvwxyz01", "token", "an API key of an organization"),
+        ('{"access_token": "x"}', "token", "the value of `access_token`"),
+        ('"a.b.c"', "token", "without quotation marks"),
+        ("token: a.b.c", "token", "more than one word"),
+        ("a..b.c.d", "token", "encrypted"),
+        ("a.b.c", "format", "header is not valid"),
+    ],
+)
+def test_other_input_is_named_first_with_what_is_expected_instead(text, step, reason, diagnose):
+    code, output = diagnose(text)
     assert (code, steps(output, "REJECTED")) == (1, [step])
+    assert reason in output
+    assert step == "format" or "make doctor < token.txt" in output
+    assert text not in output
 
 
 def test_a_token_without_names_is_accepted_and_each_missing_claim_is_named_with_its_setting(
@@ -134,6 +148,15 @@ def test_the_userinfo_endpoint_fills_in_what_is_missing_or_its_failure_is_explai
     code, output = diagnose(zoe.credential)
     assert (code, steps(output, "missing")[0]) == (0, "userinfo response")
     assert "scopes openid" in output
+    code, output = diagnose(provider.issuer.issue_token(iss=provider.url, sub=zoe.id, scope="openid email"))
+    assert (code, steps(output, "missing")[0]) == (0, "userinfo response")
+    assert "with this `aud`" in output
+    assert "scopes openid" not in output
+    requests = len(provider.userinfo_requests)
+    code, output = diagnose(provider.issuer.issue_token(iss=provider.url, sub=zoe.id, aud="web"))
+    assert (code, steps(output, "REJECTED")) == (1, ["audience"])
+    assert "It was not requested, because the token is rejected." in output
+    assert len(provider.userinfo_requests) == requests
     provider.set_reply(Reply(500))
     code, output = diagnose(zoe.credential)
     assert (code, steps(output, "REJECTED")) == (1, ["userinfo response"])
@@ -180,7 +203,7 @@ def test_the_command_reads_the_token_from_stdin_or_a_variable_and_uses_a_run(loc
     values = {name.lower(): value for name, value in issuer.settings().items()}
     write_settings(local_state, **values, **dict.fromkeys(keys, "A" * 43 + "="))
     token = issuer.issue_token(sub="zoe", **PROFILE)
-    for text, variable in ((f"Bearer {token}\n", None), ("", token)):
+    for text, variable in ((f"Bearer {token}\n", None), (f"authorization: bearer {token}", None), ("", token)):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         if variable:
             monkeypatch.setenv("TOKEN", variable)
@@ -190,7 +213,8 @@ def test_the_command_reads_the_token_from_stdin_or_a_variable_and_uses_a_run(loc
     assert main(["doctor"]) == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     assert main(["doctor"]) == 0
-    assert "No token was passed" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert all(text in output for text in ("No token was passed", "make doctor < token.txt"))
 
 
 @pytest.mark.usefixtures("configure", "local_state")

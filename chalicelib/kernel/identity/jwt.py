@@ -318,7 +318,7 @@ def _register_ed25519() -> None:
 def user_from_claims(token: str, claims: VerifiedClaims) -> User:
     """Return the user whom the claims of a token identify."""
     verified = claims.token
-    owner = TokenOwner(verified.iss, verified.sub, token, verified.exp)
+    owner = TokenOwner(verified.iss, verified.sub, token, verified.exp, verified.has_openid_scope)
     return User(
         id=user_id_from_subject(verified.iss, verified.sub),
         token_profile=profile_from_claims(claims.all),

@@ -66,6 +66,12 @@ class TokenClaims(BaseModel):
         return [self.aud] if isinstance(self.aud, str) else self.aud
 
     @property
+    def has_openid_scope(self) -> bool:
+        """Return whether the token says that it has the scope `openid` (OpenID Connect Core 1.0, section 5.4)."""
+        scopes = self.scope.split() if isinstance(self.scope, str) else self.scope
+        return isinstance(scopes, list) and "openid" in scopes
+
+    @property
     def is_id_token(self) -> bool:
         """Return whether it is an ID token (OpenID Connect Core 1.0, section 2) and not an access token."""
         is_marked = "id" in (self.token_use, ascii_lower(self.typ or ""))

@@ -55,12 +55,17 @@ class UserinfoResponse:
 
 @dataclass(frozen=True)
 class TokenOwner:
-    """The subject of a valid token. `expires_at`: when the token expires, in seconds since 1970."""
+    """The subject of a valid token.
+
+    `expires_at`: when the token expires, in seconds since 1970. `has_openid_scope`: whether it says that it has the
+    scope `openid`, which the endpoint requires.
+    """
 
     issuer: str
     subject: str
     token: str
     expires_at: float
+    has_openid_scope: bool = False
 
     @property
     def key(self) -> ItemKey:
@@ -201,9 +206,15 @@ def _request(owner: TokenOwner) -> UserinfoResponse:
             raise
         log.warning("The issuer's userinfo endpoint rejects a token with status %d", error.status)
         return UserinfoResponse(
-            obstacle=f"It rejects the token with status {error.status}. The token needs the scopes openid and email."
+            obstacle=f"It rejects the token with status {error.status}. {_explain_rejection(owner)}"
         )
     if claims.get("sub") != owner.subject:
         log.error("The issuer's userinfo endpoint describes another `sub` than the token's; its response is not used")
         return UserinfoResponse(obstacle="It describes another `sub` than the token's.")
     return UserinfoResponse(profile_from_claims(claims))
+
+
+def _explain_rejection(owner: TokenOwner) -> str:
+    if owner.has_openid_scope:
+        return "The token has the scope openid, so its issuer seems not to accept tokens with this `aud` there."
+    return "The token needs the scopes openid and email."
