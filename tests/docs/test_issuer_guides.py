@@ -11,6 +11,7 @@ import subprocess
 import time
 from functools import cache
 from typing import Any, Final
+from urllib.parse import parse_qs
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
@@ -222,7 +223,7 @@ ACCEPTED: Final[dict[str, tuple[tuple[str, int], dict[str, Any], Profile, bool]]
     "Clerk": (("clerk", 0), clerk_token(), NAMED, False),
     "Clerk, operator": (("clerk", 0), clerk_token(groups=["operators"]), NAMED, True),
     "OpenID provider": (("openid-provider", 0), openid_token(**OIDC_CLAIMS, groups=["operators"]), NAMED, True),
-    "OpenID provider, userinfo": (("openid-provider", 0), openid_token(), Profile(), False),
+    "OpenID provider, userinfo": (("openid-provider", 1), openid_token(), Profile(), False),
 }
 """Tokens of people: the guide and the number of its command, the claims, the profile, and whether it is an operator."""
 
@@ -289,7 +290,7 @@ def test_a_persons_token_of_the_documented_shape_is_accepted_with_the_settings_o
     is_uuid = claims["sub"] == UUID
     assert user.id == (UUID if is_uuid else str(uuid5(uuid5(NAMESPACE_URL, settings().auth_issuer), claims["sub"])))
     assert (user.token_profile, user.is_operator) == (profile, is_operator)
-    assert (user.userinfo is not None) == (case in USERINFO or command[0] == "openid-provider")
+    assert (user.userinfo is not None) == (case in USERINFO)
 
 
 @pytest.mark.parametrize("case", USERINFO)
@@ -316,5 +317,20 @@ def test_every_guide_is_listed_and_every_command_is_valid_on_a_deployed_stage_an
     for command in commands:
         values = {name.lower(): value for name, value in (DEPLOYED | settings_of(*command)).items()}
         assert parse_settings(values).auth_issuer.startswith("https://")
-    for guide in others:
-        assert "    make doctor STAGE=prod < token.txt" in GUIDES[guide]
+
+
+@pytest.mark.parametrize("guide", sorted(GUIDES.keys() - {"README"}))
+def test_every_guide_says_how_to_get_a_token_for_the_audience_and_how_to_check_it(guide):
+    chapter = GUIDES[guide].split("## Get a token\n")[1]
+    assert "    make doctor STAGE=prod < token.txt" in chapter
+    audience = settings_of(guide)["AUTH_AUDIENCE"]
+    if requests := re.findall(r"^    REQUEST='(.+)'$", chapter, re.MULTILINE):
+        assert "[Get a token](README.md#get-a-token)" in chapter
+        parameters = parse_qs(requests[0], strict_parsing=True)
+        assert "openid" in parameters["scope"][0].split()
+        # Amazon Cognito and Keycloak derive the audience from the client.
+        named = parameters.get("audience") or parameters.get("resource") or parameters["scope"][0].split()
+        assert guide in ("cognito", "keycloak") or named[-1].removeprefix("api://").removesuffix("/access") == audience
+    else:
+        (template,) = re.findall(r'getToken\(\{ template: "(\w+)" \}\)\)', chapter)
+        assert template == audience

@@ -1,14 +1,19 @@
 // An OpenID Connect provider for tests: oidc-provider with its own login pages, on a port of its choice.
 // It prints its URL when it listens. POST /rotate makes it sign with a new key and still publish the former one.
-// Its access tokens for the resource in the first argument have an e-mail address. Those for other resources have none.
+// The configuration of tokens comes from the guide. Its access tokens for the guide's resource name the person, and those
+// for other resources do not.
 // It accepts them at its userinfo endpoint if the resource ends in "+userinfo", as Auth0, Cognito and Keycloak do.
 import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
-const resource = process.argv[2];
 const [algorithm, ...generated] =
-  process.argv[3] === "EdDSA" ? ["EdDSA", "ed25519"] : ["RS256", "rsa", { modulusLength: 2048 }];
+  process.argv[2] === "EdDSA" ? ["EdDSA", "ed25519"] : ["RS256", "rsa", { modulusLength: 2048 }];
+
+const guide = readFileSync(new URL("../../docs/guides/issuers/openid-provider.md", import.meta.url), "utf8");
+const [, code] = guide.match(/```js\n([^]+?)```/);
+const { resourceIndicators, extraTokenClaims } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
 
 const newKey = () => ({
   ...generateKeyPairSync(...generated).privateKey.export({ format: "jwk" }),
@@ -24,6 +29,7 @@ const provider = (issuer, keys) => {
     jwks: { keys },
     clients: [
       client("web", { redirect_uris: ["http://127.0.0.1/callback"], grant_types: ["authorization_code"] }),
+      client("console", { redirect_uris: ["http://127.0.0.1/callback"], token_endpoint_auth_method: "client_secret_post" }),
       client("reports", { redirect_uris: [], response_types: [], grant_types: ["client_credentials"] }),
     ],
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["preferred_username", "name"] },
@@ -33,18 +39,16 @@ const provider = (issuer, keys) => {
       clientCredentials: { enabled: true },
       dPoP: { enabled: true },
       resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: (_, audience) => ({
-          scope: "openid email profile", audience, accessTokenFormat: "jwt", jwt: { sign: { alg: algorithm } },
+        ...resourceIndicators,
+        getResourceServerInfo: (...found) => ({
+          ...resourceIndicators.getResourceServerInfo(...found), jwt: { sign: { alg: algorithm } },
         }),
       },
     },
-    // Without this, an access token of this provider identifies a person only by `sub`.
-    extraTokenClaims: async (_, token) =>
-      token.accountId && token.aud === resource ? { email: `${token.accountId}@example.com`, email_verified: true } : {},
+    extraTokenClaims,
     findAccount: (_, id) => ({
       accountId: id,
-      claims: () => ({ sub: id, preferred_username: id, email: `${id}@example.com`, email_verified: true }),
+      claims: () => ({ sub: id, preferred_username: id, email: `${id}@example.com`, email_verified: true, groups: ["staff"] }),
     }),
     pkce: { required: () => false },
   });
@@ -73,5 +77,5 @@ server.listen(0, "127.0.0.1", () => {
   issuer = `http://127.0.0.1:${server.address().port}`;
   keys = [newKey()];
   handleRequest = provider(issuer, keys);
-  console.log(`${issuer} ${resource}`);
+  console.log(issuer);
 });

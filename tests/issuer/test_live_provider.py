@@ -2,11 +2,12 @@
 
 import re
 import subprocess
+import sys
 import time
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import httpx
@@ -23,7 +24,9 @@ from local.tools.doctor import diagnose
 from local.tools.node import find_node
 
 HERE: Final = Path(__file__).parent
-GUIDE: Final = HERE.parents[1] / "docs/guides/issuers/openid-provider.md"
+GUIDES: Final = HERE.parents[1] / "docs/guides/issuers"
+GUIDE: Final = (GUIDES / "openid-provider.md").read_text()
+TOKEN_STEPS: Final = (GUIDES / "README.md").read_text().split("## Get a token")[1].split("## Check a token")[0]
 AUDIENCE: Final = "https://api.atrium.example"
 WITH_USERINFO: Final = "https://api.atrium.example/+userinfo"
 WITHOUT_USERINFO: Final = "https://lean.atrium.example"
@@ -42,12 +45,16 @@ class Provider:
         """Sign a person in by the code flow and return the client's tokens (OpenID Connect Core, section 3.1)."""
         parameters = {"client_id": "web", "response_type": "code", "redirect_uri": CALLBACK, "nonce": "n-0S6_WzA2Mj"}
         parameters |= {"resource": resource, "scope": "openid email profile"}
+        code = self.approve(f"{self.issuer}/auth?{urlencode(parameters)}", person)
+        return self._tokens("web", resource=resource, grant_type="authorization_code", code=code, redirect_uri=CALLBACK)
+
+    def approve(self, address: str, person: str) -> str:
+        """Open the address of an authorization request, sign a person in, and return the code for the client."""
         with httpx.Client(base_url=self.issuer) as browser:
-            page = browser.get("/auth", params=parameters)
+            page = browser.get(address)
             while not page.headers.get("location", "").startswith(CALLBACK):
                 page = self._submit_page(browser, page, person)
-            code = parse_qs(urlsplit(page.headers["location"]).query)["code"][0]
-        return self._tokens("web", resource=resource, grant_type="authorization_code", code=code, redirect_uri=CALLBACK)
+        return parse_qs(urlsplit(page.headers["location"]).query)["code"][0]
 
     def client_token(self, **headers: str) -> str:
         """Return a token of the client credentials grant (RFC 6749, section 4.4)."""
@@ -73,11 +80,11 @@ class Provider:
 
 @pytest.fixture(scope="module", params=["RS256", pytest.param("EdDSA", marks=pytest.mark.exhaustive)])
 def provider(request):
-    command = [find_node().program, str(HERE / "provider.mjs"), AUDIENCE, request.param]
+    command = [find_node().program, str(HERE / "provider.mjs"), request.param]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout
         try:
-            yield Provider(process.stdout.readline().split()[0])
+            yield Provider(process.stdout.readline().strip())
         finally:
             process.terminate()
 
@@ -100,7 +107,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
 
 def use_guide_settings(monkeypatch: pytest.MonkeyPatch, provider: Provider, **changes: str) -> None:
     """Set what the guide exports for a local run, for this provider."""
-    exported = dict(re.findall(r"^    export (\w+)=(\S+)$", GUIDE.read_text(), re.MULTILINE))
+    exported = dict(re.findall(r"^    export (\w+)=(\S+)$", GUIDE, re.MULTILINE))
     exported = {name: value.replace(exported["AUTH_ISSUER"], provider.issuer) for name, value in exported.items()}
     assert exported["AUTH_JWKS"] == f"{provider.issuer}/jwks"
     configure(monkeypatch, **{**exported, **changes})
@@ -118,7 +125,36 @@ def test_access_token_identifies_its_user(provider):
     token = provider.sign_in("ada")["access_token"]
     assert jwt.get_unverified_header(token)["typ"] == "at+jwt"
     user_id = str(uuid5(uuid5(NAMESPACE_URL, provider.issuer), "ada"))
-    assert verify_token(token) == User(user_id, Profile(email="ada@example.com", email_verified=True))
+    assert verify_token(token) == User(user_id, Profile("ada", email="ada@example.com", email_verified=True))
+    assert jwt.decode(token, options={"verify_signature": False})["groups"] == ["staff"]
+
+
+def test_the_documented_commands_get_a_token_that_the_service_accepts_with_the_settings_of_the_guide(
+    provider, monkeypatch, tmp_path, capsys
+):
+    def run(commands: str) -> str:
+        return subprocess.run(
+            ["bash", "-euc", commands], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    preparing, redeeming = re.findall(r"(?:^      .+\n)+", TOKEN_STEPS, re.MULTILINE)
+    (request,) = re.findall(r"^    (REQUEST=.+)$", GUIDE, re.MULTILINE)
+    assert request in preparing
+    preparing = preparing.replace("https://login.example.com", provider.issuer).replace("=web", "=console")
+    preparing = preparing.replace("-of-web", "-of-console")
+    document = httpx.get(f"{provider.issuer}/.well-known/openid-configuration").json()
+    assert [document[name] for name in ("authorization_endpoint", "token_endpoint")] == re.findall(
+        r"(?:AUTHORIZE|TOKENS)=(\S+)", preparing
+    )
+    assert "client_secret_post" in document["token_endpoint_auth_methods_supported"]
+    code = provider.approve(run(preparing), "ada")
+    redeeming = redeeming.replace("the-copied-code", code).replace(".venv/bin/python", sys.executable)
+    assert run(f"{preparing}\n{redeeming}").startswith(provider.issuer)
+    use_guide_settings(monkeypatch, provider)
+    assert diagnose((tmp_path / "token.txt").read_text().strip()) == 0
+    output = capsys.readouterr().out
+    assert "missing   name" in output
+    assert "ok        verified e-mail address" in output
 
 
 def test_id_token_and_token_of_another_audience_are_rejected_unless_id_tokens_are_enabled(provider, monkeypatch):
@@ -135,7 +171,7 @@ def test_the_userinfo_endpoint_names_the_person_of_an_access_token_without_claim
     assert aws is None
     token = provider.sign_in("grace", WITH_USERINFO)["access_token"]
     assert "email" not in jwt.decode(token, options={"verify_signature": False})
-    use_guide_settings(monkeypatch, provider, AUTH_AUDIENCE=f"{AUDIENCE}, {WITH_USERINFO}")
+    use_guide_settings(monkeypatch, provider, AUTH_AUDIENCE=f"{AUDIENCE}, {WITH_USERINFO}", AUTH_USERINFO="1")
     user = verify_token(token)
     assert user.token_profile == Profile()
     assert (user.username, user.verified_email_or_none) == ("grace", "grace@example.com")
@@ -148,10 +184,10 @@ def test_the_userinfo_endpoint_names_the_person_of_an_access_token_without_claim
 def test_an_endpoint_that_rejects_the_tokens_of_the_api_is_explained(provider, monkeypatch, aws, capsys):
     assert aws is None
     token = provider.sign_in("grace", WITHOUT_USERINFO)["access_token"]
-    use_guide_settings(monkeypatch, provider, AUTH_AUDIENCE=WITHOUT_USERINFO)
+    use_guide_settings(monkeypatch, provider, AUTH_AUDIENCE=WITHOUT_USERINFO, AUTH_USERINFO="1")
     user = verify_token(token)
     assert (user.name, user.verified_email_or_none) == (None, None)
-    assert "rejects the token with status 401" in user.explain_unverified_email()
+    assert "The token has the scope openid, so its issuer seems not to accept" in user.explain_unverified_email()
     assert diagnose(token) == 0
     assert "rejects the token with status 401" in capsys.readouterr().out
 
