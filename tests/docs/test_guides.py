@@ -26,6 +26,11 @@ UNITS = {"s": 1, "min": 60, "h": 3600}
 SECRETS_CHAPTER = (ROOT / "docs/operations/running.md").read_text().partition("## Secrets")[2].partition("\n## ")[0]
 COMMAND = re.compile(r"^ +\.venv/bin/python -m (infrastructure|local) (.*?)(?:  #.*)?$", re.MULTILINE)
 
+ANY_COMMAND: Final = re.compile(r"\.venv/bin/python -m (infrastructure|local) ([^`\n\\]+)")
+PAGES_WITH_COMMANDS: Final = [
+    page for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")) if ANY_COMMAND.search(page.read_text())
+]
+
 ANONYMOUS_CALLERS: Final = (ROOT / "docs/operations/anonymous-callers.md").read_text()
 ANONYMOUS_ROWS: Final = dict(re.findall(r"^\| `(\w+)` \| (.+ \| .+) \|$", ANONYMOUS_CALLERS, re.MULTILINE))
 ANONYMOUS_OPERATIONS: Final = [
@@ -62,6 +67,14 @@ def test_the_documented_retries_and_limits_are_those_of_the_code():
     assert [int(n) * UNITS[unit] for n, unit in re.findall(r"(\d+) (s|min|h)\b", pauses)] == list(RETRY_SECONDS)
     assert f"up to {MAX_CHANNELS} channels" in CHANNELS
     assert f"longer than {MAX_NAME_CHARACTERS} characters" in CHANNELS
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS, ids=lambda page: page.name)
+def test_every_documented_command_of_the_project_exists(page):
+    parsers = {"infrastructure": _parser(), "local": _local_parser()}
+    for program, text in ANY_COMMAND.findall(page.read_text()):
+        arguments = shlex.split(re.split(r"[|>&<)]", text, maxsplit=1)[0], comments=True)
+        parsers[program].parse_args(arguments)
 
 
 def test_the_commands_of_a_rotation_exist_and_are_in_the_order_of_the_steps():
