@@ -181,8 +181,8 @@ edge-secret: .venv/installed ## print the secret that an edge of your own sends 
 	@$(BIN)/python -m infrastructure edge-secret $(STAGED)
 
 .PHONY: audit-records
-audit-records: .venv/installed ## compare all records with the logs (STAGE=prod, default: a local run; RENEW=1 adds missing MACs)
-	@$(BIN)/python -m local audit-records $(if $(STAGE),$(STAGED)) $(if $(RENEW),--renew)
+audit-records: .venv/installed ## compare all records with the logs (STAGE=prod, default: a local run; RENEW=1 adds missing MACs, ACCEPT='ORG TYPE ID' accepts a finding)
+	@$(BIN)/python -m local audit-records $(if $(STAGE),$(STAGED)) $(if $(RENEW),--renew) $(if $(ACCEPT),--accept $(ACCEPT))
 
 .PHONY: renew-seals
 renew-seals: .venv/installed ## replace the seals of log entries after a rotation of SEAL_KEY (STAGE=prod)

@@ -81,7 +81,14 @@ def _parser() -> argparse.ArgumentParser:
 
     audit = commands.add_parser("audit-records", help="compare the records of all organizations with their logs")
     _add_stage_or_run(audit)
-    audit.add_argument("--renew", action="store_true", help="first add MACs to records of releases without them")
+    purpose = audit.add_mutually_exclusive_group()
+    purpose.add_argument("--renew", action="store_true", help="first add MACs to records of releases without them")
+    purpose.add_argument(
+        "--accept",
+        nargs=3,
+        metavar=("ORGANIZATION_ID", "TYPE", "ID"),
+        help="accept the finding about a record after its investigation, instead of comparing all records",
+    )
     audit.set_defaults(command=_audit_records)
 
     provision = commands.add_parser("provision", help="create table, queues and buckets in a running emulator")
@@ -295,8 +302,10 @@ def _reanchor(chosen: argparse.Namespace) -> int:
 
 
 def _audit_records(chosen: argparse.Namespace) -> int:
-    from local.tools.audit_records import AuditFailed, audit_records
+    from local.tools.audit_records import AuditFailed, RecordReference, accept_finding, audit_records
 
+    if chosen.accept:
+        return _run_resumable(chosen, lambda: accept_finding(RecordReference(*chosen.accept)), AuditFailed)
     return _run_resumable(chosen, lambda: audit_records(renews_macs=chosen.renew), AuditFailed)
 
 

@@ -17,6 +17,7 @@ from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.storage import record_types
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.work import tasks
+from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 FEATURES: Final = (
@@ -109,9 +110,19 @@ def event_emitting_tasks() -> tuple[Task, ...]:
     return tuple(task for task in tasks.all_tasks() if task.emits)
 
 
+@cache
+def event_emitting_commands() -> tuple[Command, ...]:
+    """Return every command of operators that can emit events."""
+    return (import_module("chalicelib.features.audit.reconciliations.logic.acceptance").ACCEPT_COMMAND,)
+
+
 def event_names() -> list[str]:
-    """Return the name of every event that an operation or a task declares, in order."""
-    emitters: list[Operation | Task] = [*all_operations(), *event_emitting_tasks()]
+    """Return the name of every event that an operation, a task or a command declares, in order."""
+    emitters: list[Operation | Task | Command] = [
+        *all_operations(),
+        *event_emitting_tasks(),
+        *event_emitting_commands(),
+    ]
     return sorted({event for emitter in emitters for event in emitter.emits})
 
 
@@ -119,6 +130,7 @@ __all__ = [
     "FEATURES",
     "ROUTES",
     "all_operations",
+    "event_emitting_commands",
     "event_emitting_tasks",
     "event_names",
     "load_operation",

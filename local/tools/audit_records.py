@@ -2,17 +2,19 @@
 
 It does what a reconciliation of one organization does, for all of them. A scan of the table also finds containers that
 neither a log nor an index names. The command changes nothing, unless it is asked to add MACs to records that were
-stored by releases without record MACs.
+stored by releases without record MACs, or to accept a finding.
 """
 
+import json
 import time
-from collections.abc import Collection, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator
+from itertools import groupby
+from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.features.audit.reconciliations.entities import Reconciliation
-from chalicelib.features.audit.reconciliations.logic import record_checks
+from chalicelib.features.audit.reconciliations.entities import Reconciliation, Suspect
+from chalicelib.features.audit.reconciliations.logic import acceptance, record_checks
 from chalicelib.features.audit.reconciliations.logic.log_reader import UNREADABLE_ERRORS, LogReader
 from chalicelib.features.audit.reconciliations.logic.walk import Walk
 from chalicelib.features.audit.reconciliations.tasks import CONFIRMATION_DELAY_SECONDS, MAX_READS_PER_SECOND
@@ -20,8 +22,9 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import organization_id_from_log
+from chalicelib.kernel.storage.entity import Item, organization_id_from_log
 from local.tools.record_macs import RecordsKeepChanging, iter_items, renew_record_macs
+from local.tools.table_scans import RateLimit
 from local.tools.verify_logs import iter_log_positions
 
 Finding = dict[str, Any]
@@ -34,6 +37,14 @@ class AuditFailed(Exception):
     """AWS did not respond, or records disagree with the log. The message says what to do."""
 
 
+class RecordReference(NamedTuple):
+    """A record as a finding names it."""
+
+    organization_id: str
+    type: str
+    id: str
+
+
 def audit_records(*, renews_macs: bool) -> None:
     """Print each record that disagrees with its organization's log, and a summary. Raises AuditFailed.
 
@@ -44,51 +55,95 @@ def audit_records(*, renews_macs: bool) -> None:
             renewed_count, invalid_count = renew_record_macs()
             print(f"{renewed_count} records got a MAC. {invalid_count} have no valid one and keep it.", flush=True)
         organization_ids = [log for each in iter_log_positions("") if (log := organization_id_from_log(each.log))]
-        found_ids, failed_ids = set[str](), set[str]()
+        found, failed_ids = list[RecordReference](), set[str]()
         for organization_id in organization_ids:
             try:
-                found = _reconcile(organization_id)
+                found += _print_findings(organization_id, _reconcile(organization_id))
             except (*UNREADABLE_ERRORS, Problem, ConcurrentModification, ClientError, BotoCoreError) as error:
                 print(f"{organization_id}: not compared: {error!r}", flush=True)
                 failed_ids.add(organization_id)
-            else:
-                found_ids |= {each["id"] for each in _print_findings(organization_id, found)}
-        found_ids |= {each["id"] for log, found in _check_containers(found_ids) for each in _print_findings(log, found)}
+        for organization_id, suspects in _check_containers({(each.type, each.id) for each in found}):
+            found += _print_findings(organization_id, suspects)
     except (Problem, ConcurrentModification, RecordsKeepChanging, ClientError, BotoCoreError) as error:
         raise AuditFailed(f"{error} {_RESUME_HINT}") from error
     compared_count = len(organization_ids) - len(failed_ids)
-    print(f"{compared_count} organizations were compared with their logs: {len(found_ids)} findings.")
-    if found_ids:
+    print(f"{compared_count} organizations were compared with their logs: {len(found)} findings.")
+    if found:
         raise AuditFailed("Find out who wrote these records. docs/security.md describes who can.")
     if failed_ids:
         raise AuditFailed(f"{len(failed_ids)} organizations could not be compared. {_RESUME_HINT}")
 
 
+def accept_finding(record: RecordReference) -> None:
+    """Print the finding about a record, accept it with an entry of the log, and print the entry. Raises AuditFailed."""
+    try:
+        walk = _walk_to_confirmation(
+            record.organization_id, lambda each: (each["type"], each["id"]) == (record.type, record.id)
+        )
+        confirmed = [each for suspect in walk.reconciliation.suspects for each in walk.check_again(suspect)][:1]
+        if not confirmed:
+            raise AuditFailed(f"{record.type} {record.id} agrees with the log of {record.organization_id}.")
+        _print_findings(record.organization_id, confirmed)
+        event = acceptance.accept(walk.reader, confirmed[0])
+    except ConcurrentModification as error:
+        raise AuditFailed(f"A request changed the record. {_RESUME_HINT}") from error
+    except (acceptance.NotAcceptable, Problem, ClientError, BotoCoreError) as error:
+        raise AuditFailed(str(error)) from error
+    print(f"Accepted by the entry {event.id}, {event.type}: {json.dumps(event.data)}")
+
+
 def _reconcile(organization_id: str) -> list[Finding]:
     """Return the findings in an organization, within the limit of reads per second."""
-    fields = new_id_and_time_fields(now())
-    walk, started_at = Walk(Reconciliation(**fields, organization_id=organization_id)), time.monotonic()
-    while walk.reconciliation.step != "confirmation" or walk.reconciliation.suspects:
-        progress = walk.advance()
-        if progress.get("step") == "confirmation" and progress["suspects"]:
-            time.sleep(CONFIRMATION_DELAY_SECONDS)
-        walk.reconciliation = walk.reconciliation.replace(**progress)
-        time.sleep(max(0, walk.reader.read_count / MAX_READS_PER_SECOND - (time.monotonic() - started_at)))
+    walk = _walk_to_confirmation(organization_id)
+    _advance(walk, lambda: bool(walk.reconciliation.suspects))
     if walk.reconciliation.has_more:
         print(f"{organization_id}: there are more findings than those listed", flush=True)
     return walk.reconciliation.findings
 
 
-def _check_containers(found_ids: Collection[str]) -> Iterator[tuple[str, list[Finding]]]:
-    """Yield the findings about containers that no log and no index names, by organization."""
-    for item in iter_items("sk = :container", container=_CONTAINER_SORT_KEY):
-        organization_id = str(item.get("organization_id") or item.get("id"))
-        found = record_checks.find_suspects(LogReader(organization_id), [item], is_final=True)
-        yield organization_id, [{**each} for each in found if each["id"] not in found_ids]
+def _walk_to_confirmation(organization_id: str, is_wanted: Callable[[Suspect], bool] = lambda _suspect: True) -> Walk:
+    """Return a comparison of which only the confirmation of the wanted suspects remains, after its delay."""
+    reconciliation = Reconciliation(**new_id_and_time_fields(now()), organization_id=organization_id)
+    walk = Walk(reconciliation, is_wanted)
+    _advance(walk, lambda: walk.reconciliation.step != "confirmation")
+    if walk.reconciliation.suspects:
+        time.sleep(CONFIRMATION_DELAY_SECONDS)
+    return walk
 
 
-def _print_findings(organization_id: str, findings: list[Finding]) -> list[Finding]:
+def _advance(walk: Walk, is_unfinished: Callable[[], bool]) -> None:
+    limit = RateLimit(MAX_READS_PER_SECOND)
+    while is_unfinished():
+        former_count = walk.reader.read_count
+        walk.reconciliation = walk.reconciliation.replace(**walk.advance())
+        limit.wait_after(walk.reader.read_count - former_count)
+
+
+def _check_containers(found: Collection[tuple[str, str]]) -> Iterator[tuple[str, list[Suspect]]]:
+    """Yield the findings about containers that no log and no index names, by organization.
+
+    `found`: types and ids of the records that were found before.
+    """
+    items = iter_items("sk = :container", container=_CONTAINER_SORT_KEY)
+    suspects = [each for item in items for each in _check_container(item, found)]
+    if suspects:
+        time.sleep(CONFIRMATION_DELAY_SECONDS)
+    for organization_id, group in groupby(suspects, lambda each: each[0]):
+        reader = LogReader(organization_id)
+        current = reader.get_items({(each["pk"], each["sk"]) for _, each in group})
+        yield organization_id, record_checks.find_suspects(reader, [*current.values()], is_final=True)
+
+
+def _check_container(item: Item, found: Collection[tuple[str, str]]) -> list[tuple[str, Suspect]]:
+    organization_id = str(item.get("organization_id") or item.get("id"))
+    reader, limit = LogReader(organization_id), RateLimit(MAX_READS_PER_SECOND)
+    suspects = record_checks.find_suspects(reader, [item])
+    limit.wait_after(reader.read_count)
+    return [(organization_id, each) for each in suspects if (each["type"], each["id"]) not in found]
+
+
+def _print_findings(organization_id: str, findings: Collection[Finding | Suspect]) -> list[RecordReference]:
     for each in findings:
         fields = f": {', '.join(each['fields'])}" if each["fields"] else ""
         print(f"{organization_id}: {each['kind']} {each['type']} {each['id']}{fields}", flush=True)
-    return findings
+    return [RecordReference(organization_id, each["type"], each["id"]) for each in findings]

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from chalicelib.features.audit.reconciliations.logic.log_reader import UNREADABLE_ERRORS
-from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
-from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.storage import table
@@ -22,6 +20,7 @@ from chalicelib.kernel.transactions.record_macs import (
     make_renewed_mac,
 )
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
+from local.tools.table_scans import iter_scanned_items
 
 _MAX_ATTEMPTS: Final = 5
 
@@ -54,12 +53,10 @@ def renew_record_macs() -> tuple[int, int]:
 
 def iter_items(condition: str, **values: str) -> Iterator[Item]:
     """Yield all items that satisfy a filter expression, read from the table. `:name` in it stands for a value."""
-    parameters: dict[str, Any] = {"TableName": settings().table_name, "ConsistentRead": True}
-    parameters["FilterExpression"] = condition
+    parameters: dict[str, Any] = {"FilterExpression": condition}
     if values:
         parameters["ExpressionAttributeValues"] = {f":{name}": {"S": value} for name, value in values.items()}
-    for page in aws.client("dynamodb").get_paginator("scan").paginate(**parameters):
-        yield from map(item_from_dynamodb_json, page["Items"])
+    yield from map(item_from_dynamodb_json, iter_scanned_items(parameters))
 
 
 def _read_record_or_none(record_type: type[Entity], item: Item) -> Entity | None:

@@ -4,6 +4,7 @@ There is no list of all logs, and a bucket of anchors contains only logs that ha
 command scans the table for logs. The anchors name logs that are missing in the table.
 """
 
+import math
 import os
 import sys
 import time
@@ -23,12 +24,12 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import checkpoints
 from chalicelib.kernel.storage import table
+from local.tools.table_scans import MAX_SCANNED_UNITS_PER_SECOND, iter_scanned_items
 
 _STORED: Final = "stored"
 _ANCHORED: Final = "anchored"
 _OUTBOX, _ = ledger.head_key("")
 _SCAN: Final[dict[str, Any]] = {
-    "ConsistentRead": True,
     "ProjectionExpression": "pk",
     "FilterExpression": "begins_with(pk, :outbox)",
     "ExpressionAttributeValues": {":outbox": {"S": _OUTBOX}},
@@ -65,7 +66,7 @@ def verify_logs(after: str = "", bucket: str | None = None) -> bool:
         settings.cache_clear()
     run = VerificationRun(after)
     try:
-        run.verify(iter_log_positions(after))
+        run.verify(iter_log_positions(after, max_units_per_second=math.inf))  # A restored stage has no other load.
     except Problem as problem:
         raise VerificationNotRun(f"{problem.detail} {run.resume_hint}") from problem
     except (ClientError, BotoCoreError) as error:
@@ -153,8 +154,12 @@ def _describe_fault(fault: Fault | None, progress: VerificationProgress) -> str:
     return f"{fault.failure}{position}, of {progress.head_size} entries"
 
 
-def iter_log_positions(after: str) -> Iterator[LogPosition]:
+def iter_log_positions(
+    after: str, *, max_units_per_second: float = MAX_SCANNED_UNITS_PER_SECOND
+) -> Iterator[LogPosition]:
     """Yield every log after a position: first all logs in the table, then those of which only an anchor is left.
+
+    `max_units_per_second`: the limit of read units of the scan for the logs in the table.
 
     Raises VerificationNotRun if the position is invalid.
     """
@@ -164,24 +169,25 @@ def iter_log_positions(after: str) -> Iterator[LogPosition]:
             f"--after {after}: not a position that this command printed. Omit it to start at the first log."
         )
     if kind != _ANCHORED:
-        yield from (LogPosition(stored, f"{_STORED}/{stored}") for stored in _iter_stored_logs(log))
+        yield from (
+            LogPosition(stored, f"{_STORED}/{stored}") for stored in _iter_stored_logs(log, max_units_per_second)
+        )
     for anchored in _iter_anchored_logs(log if kind == _ANCHORED else ""):
         outbox, _ = ledger.head_key(anchored)
         if not table.query(outbox, limit=1).items:
             yield LogPosition(anchored, f"{_ANCHORED}/{anchored}")
 
 
-def _iter_stored_logs(after: str) -> Iterator[str]:
+def _iter_stored_logs(after: str, max_units_per_second: float) -> Iterator[str]:
     """Yield the logs that have a head or an outbox in the table, each once. A scan does not interleave partitions."""
     pk, sk = ledger.head_key(after)
-    last_pk, parameters = pk if after else None, _SCAN | {"TableName": settings().table_name}
+    last_pk, parameters = pk if after else None, {**_SCAN}
     if after:
         parameters["ExclusiveStartKey"] = {"pk": {"S": pk}, "sk": {"S": sk}}
-    for page in aws.client("dynamodb").get_paginator("scan").paginate(**parameters):
-        for item in page["Items"]:
-            if (pk := item["pk"]["S"]) != last_pk:
-                last_pk = pk
-                yield pk.removeprefix(_OUTBOX)
+    for item in iter_scanned_items(parameters, max_units_per_second=max_units_per_second):
+        if (pk := item["pk"]["S"]) != last_pk:
+            last_pk = pk
+            yield pk.removeprefix(_OUTBOX)
 
 
 def _iter_anchored_logs(after: str) -> Iterator[str]:

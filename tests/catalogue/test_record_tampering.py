@@ -22,7 +22,7 @@ from tests.harness import memory_aws, snapshots
 from tests.harness.api import Json
 from tests.harness.parametrize_operations import parametrize_operations
 from tests.harness.platforms import set_member_role
-from tests.harness.reconciliations import find_disagreements
+from tests.harness.reconciliations import accept_findings, find_disagreements
 
 Item = dict[str, Any]
 
@@ -165,6 +165,35 @@ def test_deleted_records_are_found(populated, kinds):
         memory_aws.delete_item(get_record(record_types.get_record_type(kind), populated))
     missing = sorted(each["type"] for each in find_disagreements(populated.id) if each["kind"] == "missing")
     assert missing == [kind for kind in kinds if kind not in DELETION_LEAVES_NO_TRACE]
+
+
+def test_records_of_each_type_can_be_accepted_until_they_are_altered_again(populated):
+    altered = {each.kind: get_record(each, populated) for each in COMPARED_TYPES if not each.mac_exemption}
+    for _ in range(2):
+        for record_type in map(record_types.get_record_type, altered):
+            memory_aws.put_item({**get_record(record_type, populated), "record_mac": bytes(26)})
+        assert {each["type"] for each in find_disagreements(populated.id)} == {*altered}
+        accept_findings(populated.id)
+        assert find_disagreements(populated.id) == []
+    populated.workers.run_until_idle()
+    assert find_disagreements(populated.id) == []
+
+
+@pytest.mark.parametrize("kinds", DELETION_GROUPS, ids=lambda kinds: kinds[0])
+def test_the_absence_of_records_of_each_type_can_be_accepted_until_they_are_back(populated, clock, kinds):
+    clock.shift(minutes=2)
+    types = map(record_types.get_record_type, kinds)
+    deleted = {each: get_record(each, populated) for each in types}
+    for record_type, item in deleted.items():
+        # A derived item without its record cannot be accepted.
+        for each in (item, *record_type.from_item(item).derived_items):
+            memory_aws.delete_item(each)
+    missing = {each["type"] for each in find_disagreements(populated.id) if each["kind"] == "missing"}
+    accept_findings(populated.id)
+    assert find_disagreements(populated.id) == []
+    for item in deleted.values():
+        memory_aws.put_item(item)
+    assert missing <= {each["type"] for each in find_disagreements(populated.id)}
 
 
 def test_an_older_copy_of_a_record_is_found(populated):

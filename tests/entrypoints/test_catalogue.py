@@ -71,7 +71,7 @@ def test_descriptions_and_message_templates_are_sentences(event_type):
     for text in (event_type.description, event_type.sentence):
         assert text.endswith(".")
         assert text[0] == "{" or text[0].isupper()
-    assert {name for _, name, _, _ in Formatter().parse(event_type.sentence) if name} <= {"actor", "target"}
+    assert {name for _, name, _, _ in Formatter().parse(event_type.sentence) if name} <= {"actor", "target", "count"}
 
 
 def test_descriptions_and_sentences_are_unique():

@@ -161,10 +161,13 @@ SERVICE_EVENTS: Final = {
 }
 """Events that no request emits, only the service itself, with the type of their subject."""
 
+OPERATOR_EVENTS: Final = ("organization.record.absence_accepted", "organization.record.accepted")
+"""Events that commands of operators emit, about records of any type."""
+
 
 def test_every_event_is_a_webhook():
     emitted = {event for operation in all_operations() for event in operation.emits}
-    assert set(DOCUMENT["webhooks"]) == emitted | set(SERVICE_EVENTS) == set(event_names())
+    assert set(DOCUMENT["webhooks"]) == emitted | {*SERVICE_EVENTS, *OPERATOR_EVENTS} == set(event_names())
     for event, methods in DOCUMENT["webhooks"].items():
         schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert schema["properties"]["type"] == {"const": event}
@@ -179,6 +182,14 @@ def test_an_event_of_the_service_has_a_webhook_with_its_record(event, record):
     assert message["summary"] == "By the service itself"
     schema = message["requestBody"]["content"]["application/json"]["schema"]
     assert schema["properties"]["data"] == {"$ref": f"#/components/schemas/{record}"}
+
+
+@pytest.mark.parametrize("event", OPERATOR_EVENTS)
+def test_an_event_of_an_operator_has_a_webhook_with_any_record(event):
+    message = DOCUMENT["webhooks"][event]["post"]
+    assert message["summary"] == "By an operator"
+    data = message["requestBody"]["content"]["application/json"]["schema"]["properties"]["data"]
+    assert (data["required"], data["additionalProperties"]) == (["id"], True)
 
 
 # In other suites, `conformance.check_event` compares the states of the other examples with entries.

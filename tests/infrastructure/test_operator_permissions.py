@@ -178,6 +178,18 @@ def test_auditing_records_uses_the_documented_actions(used_actions, configure):
     )
 
 
+def test_accepting_findings_uses_the_documented_actions(organization_with_data, used_actions, monkeypatch):
+    monkeypatch.setattr("local.tools.audit_records.CONFIRMATION_DELAY_SECONDS", 0)
+    organization, actions = organization_with_data, set[str]()
+    (channel,) = (each for each in memory_aws.all_items() if each.get("kind") == "organization.integration_channel")
+    for alter in (lambda: memory_aws.put_item({**channel, "name": "Forged"}), lambda: memory_aws.delete_item(channel)):
+        alter()
+        reset_key_cache()
+        actions |= run_local(used_actions, "audit-records", "--accept", organization.id, channel["kind"], channel["id"])
+    expected = documented_actions("audit-records") - {"dynamodb:Scan", "s3:ListBucket"}
+    assert actions == expected | documented_actions("audit-records --accept")
+
+
 @pytest.mark.usefixtures("organization_with_data")
 def test_renewing_entry_macs_ends_the_time_in_which_those_of_the_signing_key_are_valid(
     configure, tmp_path, monkeypatch, capsys

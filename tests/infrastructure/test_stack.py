@@ -234,6 +234,27 @@ def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources():
         assert dimensions.get("stage", "dev") == dimensions.get("Stage", "dev") == "dev"
 
 
+@pytest.mark.parametrize(
+    ("alarm_name", "metric"),
+    [
+        ("forged-entries", "ForgedEntries"),
+        ("anchors-refused", "AnchorsRefused"),
+        ("records-disagree", "ReconciliationFindings"),
+    ],
+)
+def test_an_alarm_about_altered_data_begins_with_the_first_occurrence(alarm_name, metric):
+    (alarm,) = (
+        each
+        for each in properties_by_name("CloudWatch::Alarm").values()
+        if resolve(each["AlarmName"]) == f"{DEV.prefix}-{alarm_name}"
+    )
+    source = (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"], resolve(alarm["Dimensions"]))
+    assert source == ("Atrium", metric, "Sum", [{"Name": "stage", "Value": "dev"}])
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+    assert (alarm["EvaluationPeriods"], alarm["TreatMissingData"]) == (1, "notBreaching")
+    assert "DatapointsToAlarm" not in alarm
+
+
 def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_indexes():
     alarm_metrics = [
         (metric.name, metric.dimensions.get("Operation"), metric.dimensions.get("GlobalSecondaryIndexName"))

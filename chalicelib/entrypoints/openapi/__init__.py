@@ -11,6 +11,7 @@ from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build
 from chalicelib.entrypoints.openapi.webhooks import build_webhook_path_items, message_models
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 _DESCRIPTION: Final = """\
@@ -59,7 +60,8 @@ GROUP_DESCRIPTIONS: Final = {
 
 def build_document() -> dict[str, Any]:
     """Return the document of the whole API, which is committed as `openapi.json` and served."""
-    return build_document_for(catalogue.all_operations(), catalogue.event_emitting_tasks())
+    others: list[Task | Command] = [*catalogue.event_emitting_tasks(), *catalogue.event_emitting_commands()]
+    return build_document_for(catalogue.all_operations(), others)
 
 
 def document_to_indented_json(openapi_document: dict[str, Any]) -> str:
@@ -67,10 +69,10 @@ def document_to_indented_json(openapi_document: dict[str, Any]) -> str:
     return json.dumps(openapi_document, indent=2, ensure_ascii=False) + "\n"
 
 
-def build_document_for(operations: Iterable[Operation], tasks: Iterable[Task] = ()) -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of some tasks."""
+def build_document_for(operations: Iterable[Operation], others: Iterable[Task | Command] = ()) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of tasks and commands."""
     operations = list(operations)
-    emitters: list[Operation | Task] = [*operations, *tasks]
+    emitters: list[Operation | Task | Command] = [*operations, *others]
     components = schemas.build_schemas(operations, message_models(emitters))
     components |= {"Problem": problems.PROBLEM_SCHEMA, "FieldError": problems.FIELD_ERROR_SCHEMA}
     return {

@@ -1,4 +1,4 @@
-"""OpenAPI webhooks: the messages to webhooks, one for each event of an operation or a task (Standard Webhooks)."""
+"""OpenAPI webhooks: the messages to webhooks, one for each event that the service can emit (Standard Webhooks)."""
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
@@ -15,10 +15,11 @@ from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.entity import Entity
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types, find_record_type
+from chalicelib.kernel.work.commands import Command
 from chalicelib.kernel.work.tasks import Task
 
 Schema = dict[str, Any]
-Emitter = Operation | Task
+Emitter = Operation | Task | Command
 
 _HEADERS: Final = {
     "webhook-id": "The id of the event, which is the same in each attempt.",
@@ -29,6 +30,21 @@ _HEADERS: Final = {
 _OPTIONAL_HEADERS: Final = {
     "x-request-id": "The id of the request that caused the event, for questions to support. It is not signed."
 }
+_ANY_RECORD: Final = {
+    "type": "object",
+    "description": "The public fields of the record.",
+    "properties": {
+        "id": {
+            "type": "string",
+            "description": "The id of the record.",
+            "examples": ["01939d3c-0000-7000-8000-00000000000b"],
+        }
+    },
+    "required": ["id"],
+    "additionalProperties": True,
+}
+"""The schema of the data of events that can be about records of any type."""
+
 _RESPONSES: Final = {
     "2XX": {"description": "Delivered. The event is not sent again."},
     "410": {"description": "Disables the webhook."},
@@ -68,9 +84,10 @@ def _emitters_by_event(all_emitters: Iterable[Emitter]) -> dict[str, list[Emitte
 def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[Output]]:
     """Return the public models that the data of an event can have.
 
-    A task declares the record type of each event. For an operation, the first rule that applies decides: the record set
-    that it changes, the record in its response if the event is its main event, the record type that the event is named
-    after, the innermost record in its path, or the container in which it requires a role.
+    A task declares the record type of each event. The events of a command can be about any type, so none is returned.
+    For an operation, the first rule that applies decides: the record set that it changes, the record in its response if
+    the event is its main event, the record type that the event is named after, the innermost record in its path, or the
+    container in which it requires a role.
     """
     kind = find_record_type(event.rpartition(".")[0])
     records = {entity.output_model for entity in all_record_types()}
@@ -80,6 +97,8 @@ def _possible_data_models(event: str, emitters: Iterable[Emitter]) -> set[type[O
         records = {kind.output_model}
     ranked: dict[int, set[type[Output]]] = {}
     for emitter in emitters:
+        if isinstance(emitter, Command):
+            continue
         if isinstance(emitter, Task):
             ranked.setdefault(0, set()).add(emitter.emits[event].output_model)
         elif kind and issubclass(kind, RecordSet):
@@ -104,7 +123,8 @@ def _innermost_path_type_with_output(operation: Operation) -> type[Entity] | Non
 
 def _message_operation_object(event: str, emitters: list[Emitter], components: Mapping[str, Schema]) -> dict[str, Any]:
     records = {schemas.public_model_name(model.__name__): model for model in _possible_data_models(event, emitters)}
-    schema = _message_body_schema(event, sorted(records))
+    is_about_any_record = any(isinstance(emitter, Command) for emitter in emitters)
+    schema = _message_body_schema(event, _ANY_RECORD if is_about_any_record else _data_schema(sorted(records)))
     example = example_for_schema(schema, components)
     if records:
         example["data"] |= _event_data_example_overrides(event, emitters, records[min(records)])
@@ -140,13 +160,17 @@ def _event_data_example_overrides(event: str, emitters: Iterable[Emitter], model
 def _summarize_emitters(emitters: Iterable[Emitter]) -> str:
     operations = [emitter.id for emitter in emitters if isinstance(emitter, Operation)]
     by_service = ["by the service itself"] if any(isinstance(emitter, Task) for emitter in emitters) else []
-    text = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_service])
+    by_operator = ["by an operator"] if any(isinstance(emitter, Command) for emitter in emitters) else []
+    text = ", or ".join([*(["after " + " or ".join(operations)] if operations else []), *by_service, *by_operator])
     return text[0].upper() + text[1:]
 
 
-def _message_body_schema(event: str, model_names: list[str]) -> Schema:
+def _data_schema(model_names: list[str]) -> Schema:
     references = [schemas.schema_reference(name) for name in model_names]
-    data = {"type": "object"} if not references else references[0] if len(references) == 1 else {"anyOf": references}
+    return {"type": "object"} if not references else references[0] if len(references) == 1 else {"anyOf": references}
+
+
+def _message_body_schema(event: str, data: Schema) -> Schema:
     return {
         "type": "object",
         "properties": {

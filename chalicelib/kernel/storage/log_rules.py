@@ -27,6 +27,13 @@ ERASURE_KIND: Final = "organization.erasure"
 """The kind of a job that redacts records and entries. Until it has ended, a record may be gone before its entries."""
 
 
+ACCEPTANCE_EVENT: Final = "organization.record.accepted"
+"""The event after which a record of any type is authentic as it is stored. The entry is about the record."""
+
+ABSENCE_EVENT: Final = "organization.record.absence_accepted"
+"""The event after which a record of any type may be missing. The entry is about the record."""
+
+
 def no_keys(_entry: EntryContent) -> Iterable[ItemKey]:
     """Return no keys: the entry changes records, but creates none."""
     return ()

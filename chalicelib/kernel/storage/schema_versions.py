@@ -23,6 +23,11 @@ _INDEX_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|tas
 """Attributes of index keys, which follow from the record."""
 
 
+def is_index_attribute(name: str) -> bool:
+    """Return whether an attribute is an index key, which follows from the record."""
+    return _INDEX_ATTRIBUTES.fullmatch(name) is not None
+
+
 def schema_version_of(item: Item) -> int:
     """Return the schema version of an item, 1 by default."""
     return int(item.get("shape", 1))
@@ -60,5 +65,5 @@ def owned_legacy_attribute_values(legacy_item: Item, upcast_item: Item, current_
     return {
         name: value
         for name, value in legacy_item.items()
-        if name not in upcast_item or name in current_item or _INDEX_ATTRIBUTES.fullmatch(name)
+        if name not in upcast_item or name in current_item or is_index_attribute(name)
     }

@@ -15,7 +15,10 @@ from chalicelib.kernel.transactions.record_writes import (
 
 @dataclass
 class PendingWrite:
-    """A change of a record. It is None before its creation, and after its deletion."""
+    """A change of a record. It is None before its creation, and after its deletion.
+
+    `authenticates_former`: the record gets a valid MAC and new derived items, whatever is stored.
+    """
 
     before: Entity | None
     after: Entity | None
@@ -24,6 +27,7 @@ class PendingWrite:
     unconditional: bool = False
     unchecked_version_fields: frozenset[str] = frozenset()
     was_ended: bool = False
+    authenticates_former: bool = False
 
     @property
     def has_new_version(self) -> bool:
@@ -39,7 +43,12 @@ class PendingWrite:
             return RecordWrite(delete_or_check_if_unchanged_write("Delete", before))
         assert before is not None and after is not None  # noqa: S101, PT018 - a change has at least one of them
         return update_if_unchanged_write(
-            before, after, self.unchecked_version_fields, has_entry=has_entry, is_new=self.replaces_expired
+            before,
+            after,
+            self.unchecked_version_fields,
+            has_entry=has_entry,
+            is_new=self.replaces_expired,
+            authenticates_former=self.authenticates_former,
         )
 
     def to_empty_write(self, key: ItemKey) -> RecordWrite:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.schema_versions import is_index_attribute
 from chalicelib.kernel.storage.writes import ItemUpdate, Write, put_if_absent_write
 from chalicelib.kernel.transactions.record_macs import mac_after_write, make_record_mac
 
@@ -34,20 +35,29 @@ def put_record_write(record: Entity, *, is_unconditional: bool) -> RecordWrite:
 
 
 def update_if_unchanged_write(
-    before: Entity, after: Entity, unchecked_version_fields: Container[str], *, has_entry: bool, is_new: bool
+    before: Entity,
+    after: Entity,
+    unchecked_version_fields: Container[str],
+    *,
+    has_entry: bool,
+    is_new: bool,
+    authenticates_former: bool,
 ) -> RecordWrite:
     """Return the write that updates a record. Raises as `mac_after_write` does.
 
     `unchecked_version_fields`: version fields that may have changed since the record was read. `has_entry`: whether a
     log entry is committed with it. `is_new`: whether `after` is another record, which replaces one with the same key.
+    `authenticates_former`: whether the record gets a valid MAC and its own index keys, whatever is stored.
     """
-    changed, removed = _changed_and_removed_attributes(before, after)
     stored = before.item() if before.stored_item is None else before.stored_item
+    changed, removed = _changed_and_removed_attributes(
+        before, after, _index_keys(stored) if authenticates_former else None
+    )
     item = {name: value for name, value in stored.items() if name not in removed} | changed
     mac_guard: Mapping[str, Any] = NO_VALUES
     mac = (
         make_record_mac(after, item)
-        if is_new and not after.mac_exemption
+        if (is_new or authenticates_former) and not after.mac_exemption
         else mac_after_write(before, after, stored, item, {*changed, *removed}, has_entry=has_entry)
     )
     if mac != before.record_mac:
@@ -58,19 +68,28 @@ def update_if_unchanged_write(
     return RecordWrite(ItemUpdate(after.item_key, set=changed, remove=removed).to_write(condition, **old_values), item)
 
 
-def _changed_and_removed_attributes(before: Entity, after: Entity) -> tuple[dict[str, Any], list[str]]:
+def _changed_and_removed_attributes(
+    before: Entity, after: Entity, stored_index_keys: Item | None
+) -> tuple[dict[str, Any], list[str]]:
     """Return the changed attributes of a record except its MAC, and the names of the removed ones.
 
-    The same document as before is not serialized again: its stored form stays, whichever release has chosen it.
+    `stored_index_keys`: the stored index keys, if they may not be those of `before`. The same document as before is not
+    serialized again: its stored form stays, whichever release has chosen it.
     """
     if before.legacy_item is None:
         same = frozenset(name for name in after.json_fields if getattr(before, name) is getattr(after, name))
         old, new = before.item(same), after.item(same)
     else:
         old, new = before.owned_item_attribute_values, after.item()
+    if stored_index_keys is not None:
+        old = {name: value for name, value in old.items() if not is_index_attribute(name)} | stored_index_keys
     changed = {name: value for name, value in new.items() if name not in old or not json_equal(old[name], value)}
     changed.pop("record_mac", None)
     return changed, [name for name in old if name not in new and name != "record_mac"]
+
+
+def _index_keys(item: Item) -> Item:
+    return {name: value for name, value in item.items() if is_index_attribute(name)}
 
 
 def delete_or_check_if_unchanged_write(action: Literal["Delete", "ConditionCheck"], record: Entity) -> Write:

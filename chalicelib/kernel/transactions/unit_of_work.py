@@ -116,6 +116,15 @@ class UnitOfWork:
         self._event_subject = self._event_subject or record.item_key
         return record
 
+    def authenticate(self, record: R, version: int) -> R:
+        """Give a record a valid MAC and its derived items, whatever is stored, with a new version. Return the record.
+
+        The other changes of a record leave an invalid MAC invalid.
+        """
+        authentic = record.replace(version=version, updated_at=self.now)
+        self._add_pending_write(record, PendingWrite(record, authentic, authenticates_former=True))
+        return authentic
+
     def upsert(self, record: Entity) -> None:
         """Write an internal record, replacing any existing one."""
         self._add_pending_write(record, PendingWrite(None, record, unconditional=True))
@@ -353,9 +362,10 @@ class UnitOfWork:
             writes.append((planned.write, change.on_conflict))
             if stored is not None and planned.item is not None:
                 stored[key] = planned.item
-            writes += unique_items.unique_item_writes_with_problems(change.before, change.after, self.now)
+            former = None if change.authenticates_former else change.before  # Its derived items may be altered, too.
+            writes += unique_items.unique_item_writes_with_problems(former, change.after, self.now)
             add_quota_change(change.before, change.after, counts)
-            writes += [(write, None) for write in derived_item_writes(change.before, change.after)]
+            writes += [(write, None) for write in derived_item_writes(former, change.after)]
         writes += [counter_write_with_problem(limit, pk, delta) for (limit, pk), delta in counts.items() if delta]
         writes += [
             (delete_or_check_if_unchanged_write("ConditionCheck", record), None)

@@ -48,7 +48,9 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
     """Commit changes and their log entry in one transaction. Raises as `UnitOfWork.commit` does.
 
     Raises ValueError if the origin does not declare the event, or if the changes include records of types whose
-    `log_rules` do not declare it.
+    `log_rules` do not declare it. Both are errors in the code. Nothing is committed, also in production: the request
+    fails with 500, which an alarm reports, and a release mends it. Without the error, a reconciliation would report the
+    change as one that somebody without the service has made, and operators would treat it as a break-in.
 
     After the commit nothing fails: if the ledger cannot be triggered, the sweep finds the entry and the tasks to start.
     """
@@ -56,7 +58,14 @@ def commit(changes: UnitOfWork, event_type: str, origin: Origin, idempotency_wri
         raise ValueError(f"{origin.operation_id} does not declare that it emits {event_type!r}")
     if kinds := changes.undeclared_kinds_changed_with_event(event_type):
         raise ValueError(f"{event_type} changes {sorted(kinds)}: add it to `changed_by` in their `log_rules`")
-    event = _build_log_event(changes, event_type, origin)
+    commit_event(changes, _build_log_event(changes, event_type, origin), idempotency_write)
+
+
+def commit_event(changes: UnitOfWork, event: Event, idempotency_write: Write | None = None) -> None:
+    """Commit changes with the entry of an event that is about no change of its record. Otherwise use `commit`.
+
+    Raises as `UnitOfWork.commit` does.
+    """
     if changes.chains is None or changes.chains.log != event.log:
         changes.chains = Chains(event.log) if changes.is_new_log(event.log) else Chains.read(event.log)
     changes.commit(idempotency_write, event)

@@ -1,14 +1,18 @@
 """Fixtures of the tests of audit logs."""
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
+from chalicelib.features.tenancy.entities.memberships import Member
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient, Json
 from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.callers import Person
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization, set_role
 from tests.harness.stored_logs import StoredLog
+from tests.harness.stored_records import load_item
 from tests.harness.workers import Workers
 
 
@@ -73,3 +77,18 @@ def is_match(entry: Json, query: dict[str, str]) -> bool:
         and query.get("targetId", entry["target"]["id"]) == entry["target"]["id"]
         and query.get("from", time) <= time <= query.get("to", time)
     )
+
+
+@pytest.fixture
+def forged_member(organization: CreatedOrganization, grace: Person) -> dict[str, Any]:
+    """A member whose role somebody changed in the table."""
+    item = load_item(Member.make_item_key(organization_id=organization.id, user_id=organization.owner.id))
+    forged = {**item, "id": f"{item['id'][:-4]}beef", "user_id": grace.id, "sk": f"M#{grace.id}", "role": "admin"}
+    memory_aws.put_item(forged)
+    return forged
+
+
+@pytest.fixture
+def without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the command confirm suspects at once."""
+    monkeypatch.setattr("local.tools.audit_records.CONFIRMATION_DELAY_SECONDS", 0)

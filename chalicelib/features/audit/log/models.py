@@ -62,7 +62,7 @@ class IntegrityQuery(CursorQuery):
 class ActorReference(Output):
     """The principal who performed the action: a user, an API key, an anonymous caller or the service itself.
 
-    `id` is null for anonymous callers and for the service itself.
+    `id` is null for anonymous callers, for the service itself, and for operators who run a command.
     """
 
     type: Literal["user", "api_key", "operator", "anonymous", "system"] = Field(examples=["user"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, get_args
 
 from chalicelib.features.audit.reconciliations.models import FindingKind, ReconciliationOut, ReconciliationStatus
 from chalicelib.kernel.storage.entity import Item
@@ -40,7 +40,7 @@ class Reconciliation(PublicJob):
 
     `step`, `pending_ranges` and `log_cursor` are its progress: the partitions that are still to be read, and the
     position in the log. `suspects` are the records to check again at the end, and `has_more` tells whether there were
-    too many of them.
+    too many of them. `finding_counts` has the number of findings by kind.
     """
 
     kind, parameter, task = "organization.reconciliation", "reconciliation_id", "reconciliations.run"
@@ -63,6 +63,7 @@ class Reconciliation(PublicJob):
     checked_records: int = 0
     checked_entries: int = 0
     findings: list[dict[str, Any]] = field(default_factory=list)
+    finding_counts: dict[FindingKind, int] = field(default_factory=lambda: dict.fromkeys(get_args(FindingKind), 0))
     has_more: bool = False
     completed_at: str | None = None
     error: str | None = None

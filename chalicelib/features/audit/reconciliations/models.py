@@ -9,7 +9,7 @@ from chalicelib.kernel.http.fields import Timestamp
 from chalicelib.kernel.http.models import Output, RecordOutput
 
 ReconciliationStatus = Literal["queued", "running", "completed", "failed"]
-FindingKind = Literal["unlogged", "differing", "missing"]
+FindingKind = Literal["unlogged", "differing", "missing", "newer"]
 
 
 class FindingOut(Output):
@@ -20,7 +20,8 @@ class FindingOut(Output):
 
     kind: FindingKind = Field(
         description="`unlogged`: no entry explains the record. `differing`: it is not as the service stored it last. "
-        "`missing`: it is gone, although the last entry says that it exists.",
+        "`missing`: it is gone, although the last entry says that it exists. `newer`: a newer release seems to have "
+        "stored it, so it cannot be compared. If one is being deployed, compare again after the deployment.",
         examples=["differing"],
     )
     type: str = Field(description="The type of the record.", examples=["organization.member"])
@@ -30,6 +31,15 @@ class FindingOut(Output):
         "of them differs. `derivedItems` stands for items that the service derives from the record.",
         examples=[["role"]],
     )
+
+
+class FindingCountsOut(Output):
+    """The number of findings of each kind. With `hasMore`, there are at least as many."""
+
+    unlogged: int = Field(default=0, ge=0, description="Records that no entry explains.", examples=[0])
+    differing: int = Field(default=0, ge=0, description="Records that differ from what was stored.", examples=[1])
+    missing: int = Field(default=0, ge=0, description="Records that are gone.", examples=[0])
+    newer: int = Field(default=0, ge=0, description="Records that this release cannot compare.", examples=[0])
 
 
 class ReconciliationOut(RecordOutput):
@@ -47,12 +57,14 @@ class ReconciliationOut(RecordOutput):
     def of(cls, record: object, **overrides: Any) -> Self:
         """Return the response. Before the end, findings can still turn out to be changes that were in flight."""
         output = super().of(record, **overrides)
-        return output if output.status == "completed" else output.model_copy(update={"findings": [], "has_more": False})
+        unconfirmed = {"findings": [], "finding_counts": FindingCountsOut(), "has_more": False}
+        return output if output.status == "completed" else output.model_copy(update=unconfirmed)
 
     status: ReconciliationStatus = Field(examples=["completed"])
     checked_records: int = Field(ge=0, description="Records compared so far.", examples=[120])
     checked_entries: int = Field(ge=0, description="Entries compared so far.", examples=[340])
     findings: list[FindingOut] = Field(description="The first 100 findings. Empty until the status is `completed`.")
+    finding_counts: FindingCountsOut = Field(description="The number of findings of each kind.")
     has_more: bool = Field(description="Whether there are further findings.", examples=[False])
     completed_at: Timestamp | None = Field(description="When the comparison ended.")
     error: str | None = Field(description="Why it failed.", examples=[None])

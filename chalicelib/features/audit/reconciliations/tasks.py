@@ -76,5 +76,5 @@ def _end(reconciliation: Reconciliation, status: str, **result: Any) -> None:
     )
     changes.set_diff_base(reconciliation.as_requested)
     outbox.commit(changes, f"organization.reconciliation.{status}", Origin.system(Reconciliation.task))
-    if reconciliation.findings:
-        add_metrics(ReconciliationFindings=len(reconciliation.findings))
+    if finding_count := sum(reconciliation.finding_counts.values()):
+        add_metrics(ReconciliationFindings=finding_count)

@@ -7,10 +7,15 @@ from typing import Final
 
 @dataclass(frozen=True)
 class EventType:
-    """An event type. `description`: when it occurs. `sentence`: `{actor}` performed the action on `{target}`."""
+    """An event type.
+
+    `description`: when it occurs. `sentence`: `{actor}` performed the action on `{target}`. `{count}` is the sum of the
+    numbers in the object `counts_field` of the event's `data`.
+    """
 
     description: str
     sentence: str
+    counts_field: str = ""
 
 
 EVENT_TYPES: Final[Mapping[str, EventType]] = {
@@ -99,7 +104,8 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "organization.reconciliation.completed": EventType(
         "The records of the organization were compared with the log. `findings` lists those that do not agree.",
-        "The records of the organization were compared with the audit log.",
+        "The records of the organization were compared with the audit log. Records that do not agree with it: {count}.",
+        counts_field="findingCounts",
     ),
     "organization.reconciliation.failed": EventType(
         "The comparison of the records with the log could not be finished.",
@@ -108,6 +114,16 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     "organization.reconciliation.requested": EventType(
         "A comparison of the organization's records with the log was requested.",
         "{actor} asked for a comparison of the records with the audit log.",
+    ),
+    "organization.record.absence_accepted": EventType(
+        "An operator accepted that a record is missing, although the log said that it exists. The target of the log "
+        "entry names its type. `data` is the record as the log knew it last.",
+        "{actor} accepted that {target} is missing.",
+    ),
+    "organization.record.accepted": EventType(
+        "An operator accepted a record as it is stored, although it did not agree with the log. The target of the log "
+        "entry names its type. `data` is the record.",
+        "{actor} accepted {target} as it is stored.",
     ),
     "organization.restored": EventType(
         "The organization was restored before its purge.", "{actor} restored the organization {target}."
@@ -338,6 +354,7 @@ _AREA_BY_PREFIX: Final = {
     "organization.api_key": "api-keys",
     "organization.audit_export": "audit-log",
     "organization.reconciliation": "audit-log",
+    "organization.record": "audit-log",
     "organization.webhook": "webhooks",
     "organization.integration_channel": "channels",
     "platform": "platforms",

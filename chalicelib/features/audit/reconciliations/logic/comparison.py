@@ -21,7 +21,12 @@ _CONTAINER_SORT_KEY: Final = "#"
 
 
 def find_differing_fields(record: Entity, data: Mapping[str, Any]) -> list[str]:
-    """Return the public fields whose stored values differ from those in an entry, by their public names."""
+    """Return the public fields whose stored values differ from those in an entry, by their public names.
+
+    Records without a public form have none.
+    """
+    if not record.output_model:
+        return []
     names = [*_compared_field_names(type(record)), *(name for name in RECORD_FIELDS if to_camel(name) in data)]
     return [
         to_camel(name)

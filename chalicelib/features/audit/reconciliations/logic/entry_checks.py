@@ -19,6 +19,8 @@ from chalicelib.features.audit.reconciliations.logic.record_checks import build_
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.log_rules import (
+    ABSENCE_EVENT,
+    ACCEPTANCE_EVENT,
     EntryContent,
     KeysAfterEntry,
     Removal,
@@ -166,7 +168,16 @@ def find_restored_records(reader: LogReader, entries: Sequence[EntryContent]) ->
         and is_former(items[key], entry)
         and isinstance(record := record_checks.read_record_or_suspect(items[key]), record_type)
         and not record.log_rules.is_ended(record)
+        and not _is_accepted_after(reader, record, entry)
     ]
+
+
+def _is_accepted_after(reader: LogReader, record: Entity, entry: EntryContent) -> bool:
+    """Return whether an operator has accepted the record since the entry by which it was removed."""
+    return any(
+        each["type"] == ACCEPTANCE_EVENT and each["target"]["type"] == record.kind and each["id"] > entry["id"]
+        for each in reader.list_newest_about(record.id)
+    )
 
 
 def _list_removed_keys(reader: LogReader, removal: Removal) -> Collection[ItemKey]:
@@ -179,7 +190,9 @@ def _list_removed_keys(reader: LogReader, removal: Removal) -> Collection[ItemKe
 
 
 def _is_of_subject(item: Item, entry: EntryContent) -> bool:
-    return bool(item.get("id") == entry["target"]["id"])
+    # The key of a missing record may be all that was known of it.
+    is_known_by_key = entry["type"] == ABSENCE_EVENT and _is_older(item, entry)
+    return is_known_by_key or bool(item.get("id") == entry["target"]["id"])
 
 
 def _is_older(item: Item, entry: EntryContent) -> bool:
@@ -199,7 +212,7 @@ def _iter_expected_records(entry: EntryContent) -> Iterator[ExpectedRecord]:
 
 def _ends_subject(entry: EntryContent) -> bool:
     record_type = find_record_type(entry["target"]["type"])
-    return record_type is not None and entry["type"] in record_type.log_rules.ended_by
+    return record_type is not None and entry["type"] in (*record_type.log_rules.ended_by, ABSENCE_EVENT)
 
 
 def _is_compared(record_type: type[Entity]) -> bool:

@@ -24,6 +24,7 @@ from chalicelib.kernel.storage.entity import Entity, Facet, Item, ItemKey, Parti
 from chalicelib.kernel.storage.log_rules import ERASURE_KIND, EntryContent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import get_record_type
+from chalicelib.kernel.storage.schema_versions import schema_version_of
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state
 
 CLOCK_DIFFERENCE_SECONDS: Final = 60
@@ -154,6 +155,8 @@ class LogReader:
 def _read_authentic_record_or_none(record_type: type[Entity], item: Item) -> Entity | None:
     """Return the record in an item, or None if it has an invalid MAC or cannot be read."""
     try:
+        if schema_version_of(item) > record_type.schema_version:
+            return None
         record = record_type.from_item(item)
         is_exempt = bool(record_type.mac_exemption) or accepts_unauthenticated_records()
         return record if is_exempt or mac_state(record, item) == "valid" else None

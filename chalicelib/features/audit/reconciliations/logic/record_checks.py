@@ -29,6 +29,7 @@ from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
 from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys, unknown_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types
+from chalicelib.kernel.storage.schema_versions import schema_version_of
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, mac_version
 from chalicelib.kernel.transactions.unique_items import reserved_guards
 
@@ -265,6 +266,8 @@ def read_record_or_suspect(item: Item) -> Entity | Suspect | None:
         # Requests read records by key, so the kind of an item does not matter to them.
         return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
     try:
+        if schema_version_of(item) > record_type.schema_version:
+            return _unreadable_suspect("newer", record_type, item)
         record = record_type.from_item(item)
         return record if _has_valid_record_fields(record) else _unreadable_suspect("differing", record_type, item)
     except UNREADABLE_ERRORS:

@@ -1,5 +1,6 @@
 """The steps of a reconciliation: all records, all entries, a search for explanations, and the confirmation."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -30,10 +31,11 @@ Explanation = Callable[[EntryContent], bool]
 class Walk:
     """A reconciliation in progress. Each method advances it by a page, and returns the fields to store.
 
-    `reader` counts the reads since it was created.
+    `is_wanted`: whether a suspect is checked further. `reader` counts the reads since it was created.
     """
 
     reconciliation: Reconciliation
+    is_wanted: Callable[[Suspect], bool] = lambda _suspect: True
     reader: LogReader = field(init=False)
     _explanations: dict[tuple[Any, ...], Explanation | None] = field(init=False, default_factory=dict)
 
@@ -114,13 +116,19 @@ class Walk:
         suspect, *remaining = self.reconciliation.suspects
         findings = [*self.reconciliation.findings]
         findings += [
-            {name: each[name] for name in ("kind", "type", "id", "fields")} for each in self._check_again(suspect)
+            {name: each[name] for name in ("kind", "type", "id", "fields")} for each in self.check_again(suspect)
         ]
         unique = [each for number, each in enumerate(findings) if _is_first_about_record(findings, number)]
-        has_more = self.reconciliation.has_more or len(unique) > MAX_FINDINGS
-        return {"suspects": remaining, "findings": unique[:MAX_FINDINGS], "has_more": has_more}
+        new = Counter(each["kind"] for each in unique[len(self.reconciliation.findings) :])
+        return {
+            "suspects": remaining,
+            "findings": unique[:MAX_FINDINGS],
+            "finding_counts": {kind: count + new[kind] for kind, count in self.reconciliation.finding_counts.items()},
+            "has_more": self.reconciliation.has_more or len(unique) > MAX_FINDINGS,
+        }
 
-    def _check_again(self, suspect: Item) -> list[Suspect]:
+    def check_again(self, suspect: Item) -> list[Suspect]:
+        """Return the suspects that remain of one when its record is read again."""
         is_explained = suspect["is_explained"]
         if suspect["entry_id"]:
             entry = None if is_explained else self.reader.get_entry_or_none(suspect["entry_id"])
@@ -132,7 +140,7 @@ class Walk:
         )
 
     def _with_suspects(self, found: Sequence[Suspect]) -> dict[str, Any]:
-        suspects = [*self.reconciliation.suspects, *({**each} for each in found)]
+        suspects = [*self.reconciliation.suspects, *({**each} for each in found if self.is_wanted(each))]
         has_more = self.reconciliation.has_more or len(suspects) > MAX_SUSPECTS
         return {"suspects": suspects[:MAX_SUSPECTS], "has_more": has_more}
 

@@ -43,18 +43,26 @@ EscapeFunction = Callable[[str], str]
 
 @dataclass(frozen=True)
 class MessageContent:
-    """The content of a message: a sentence with `{actor}` and `{target}`, their names, and the event for programs."""
+    """The content of a message: a sentence with `{actor}` and `{target}`, their names, and the event for programs.
+
+    `count`: the number for `{count}` in the sentence.
+    """
 
     sentence: str
     actor: str
     target: str
     event: Mapping[str, Any]
+    count: int = 0
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], sequence: int) -> "MessageContent":
         """Return the content for a log entry with its sequence."""
+        event_type = EVENT_TYPES[entry["type"]]
         return cls(
-            EVENT_TYPES[entry["type"]].sentence, *_actor_and_target_names(entry), build_event_payload(entry, sequence)
+            event_type.sentence,
+            *_actor_and_target_names(entry),
+            build_event_payload(entry, sequence),
+            sum((entry["data"] or {}).get(event_type.counts_field, {}).values()),
         )
 
     @classmethod
@@ -80,7 +88,7 @@ class MessageContent:
 
     def render(self, escape: EscapeFunction) -> str:
         """Return the sentence with escaped names."""
-        return self.sentence.format(actor=escape(self.actor), target=escape(self.target))
+        return self.sentence.format(actor=escape(self.actor), target=escape(self.target), count=self.count)
 
 
 def encode_message_body(provider: Provider, content: MessageContent) -> bytes:
