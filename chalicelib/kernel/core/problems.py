@@ -16,7 +16,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unknown_api_version": (400, "The API version is not known"),
     "unauthenticated": (401, "A valid credential is needed"),
     "token_expired": (401, "The token has expired"),
-    "api_key_revoked": (401, "The API key was revoked"),
+    "api_key_revoked": (401, "The API key or its secret was revoked"),
     "api_key_expired": (401, "The API key has expired"),
     "insufficient_role": (403, "The role does not allow this"),
     "insufficient_scope": (403, "The API key's scopes do not allow this"),
