@@ -31,10 +31,15 @@ class RouteHint:
 
 _IN_BODY: Final = "with `{}` in the body"
 _IN_QUERY: Final = "with `{}` in the query"
+_INTO_SPACE: Final = "for a member of the platform"
 
 ROUTE_HINTS: Final = (
+    RouteHint("PUT", "/organizations/{organization_id}", "update_organization"),
     RouteHint("POST", "/organizations/{organization_id}/invitations", "invite_to_organization"),
     RouteHint("POST", "/organizations/{organization_id}/members", "invite_to_organization"),
+    RouteHint("POST", "/organizations/{organization_id}/members/invite", "invite_to_organization"),
+    RouteHint("GET", "/organizations/{organization_id}/users", "list_organization_members"),
+    RouteHint("POST", "/organizations/{organization_id}/users", "invite_to_organization"),
     RouteHint(
         "GET", "/organizations/{organization_id}/platforms", "list_platforms", _IN_QUERY.format("organizationId")
     ),
@@ -47,23 +52,59 @@ ROUTE_HINTS: Final = (
     RouteHint("GET", "/organizations/{organization_id}/domains", "list_domain_inventory"),
     RouteHint("GET", "/organizations/{organization_id}/channels", "list_integration_channels"),
     RouteHint("POST", "/organizations/{organization_id}/channels", "create_integration_channel"),
+    RouteHint("GET", "/orgs", "list_organizations"),
+    RouteHint("POST", "/orgs", "create_organization"),
+    RouteHint("GET", "/orgs/{organization_id}", "get_organization"),
+    RouteHint("GET", "/invitations", "list_invitations"),
+    RouteHint("POST", "/invitations", "invite_to_organization"),
+    RouteHint("PUT", "/platforms/{platform_id}", "update_platform"),
     RouteHint("GET", "/platforms/{platform_id}/invitations", "list_invitations", _IN_QUERY.format("platformId")),
     RouteHint("POST", "/platforms/{platform_id}/invitations", "invite_to_platform"),
     RouteHint("POST", "/platforms/{platform_id}/members", "invite_to_platform"),
+    RouteHint("POST", "/platforms/{platform_id}/members/invite", "invite_to_platform"),
+    RouteHint("GET", "/platforms/{platform_id}/users", "list_platform_members"),
+    RouteHint("POST", "/platforms/{platform_id}/users", "invite_to_platform"),
     RouteHint("POST", "/platforms/{platform_id}/spaces", "create_space", _IN_BODY.format("platformId")),
+    RouteHint("POST", "/platforms/{platform_id}/modules", "update_platform_modules"),
+    RouteHint("PUT", "/platforms/{platform_id}/modules", "update_platform_modules"),
+    RouteHint("PUT", "/platforms/{platform_id}/project-blocks", "update_project_blocks"),
+    RouteHint("PUT", "/platforms/{platform_id}/theme", "update_platform_theme"),
+    RouteHint("PUT", "/platforms/{platform_id}/navigation", "update_platform_navigation"),
+    RouteHint("PUT", "/platforms/{platform_id}/home", "update_platform_home"),
+    RouteHint("POST", "/platforms/{platform_id}/publish", "publish_platform"),
     RouteHint("GET", "/platforms/{platform_id}/domain", "get_custom_domain"),
     RouteHint("POST", "/platforms/{platform_id}/domain", "set_custom_domain"),
+    RouteHint("PUT", "/platforms/{platform_id}/custom-domain", "set_custom_domain"),
+    RouteHint("POST", "/platforms/{platform_id}/taxonomy-nodes", "create_taxonomy_node", _IN_BODY.format("platformId")),
     RouteHint("GET", "/spaces", "list_platform_spaces"),
-    RouteHint("POST", "/spaces/{space_id}/members", "update_space_member", "for a member of the platform"),
+    RouteHint("PUT", "/spaces/{space_id}", "update_space"),
+    RouteHint("POST", "/spaces/{space_id}/members", "update_space_member", _INTO_SPACE),
+    RouteHint("POST", "/spaces/{space_id}/invite", "update_space_member", _INTO_SPACE),
+    RouteHint("GET", "/spaces/{space_id}/users", "list_space_members"),
+    RouteHint("POST", "/spaces/{space_id}/users", "update_space_member", _INTO_SPACE),
     RouteHint("GET", "/spaces/{space_id}/modules", "list_effective_modules"),
+    RouteHint("PUT", "/spaces/{space_id}/modules", "replace_module_overrides"),
+    RouteHint("PATCH", "/spaces/{space_id}/modules", "set_module_override"),
+    RouteHint("PATCH", "/spaces/{space_id}/module-overrides", "set_module_override"),
+    RouteHint(
+        "PUT", "/spaces/{space_id}/module-overrides/{module_id}", "set_module_override", _IN_BODY.format("moduleId")
+    ),
+    RouteHint(
+        "PATCH", "/spaces/{space_id}/module-overrides/{module_id}", "set_module_override", _IN_BODY.format("moduleId")
+    ),
     RouteHint("GET", "/sites", "list_sites"),
     RouteHint("POST", "/sites", "create_site"),
+    RouteHint("PUT", "/sites/{site_id}", "update_site"),
     RouteHint("POST", "/sites/{site_id}/publish", "update_site", 'with the body `{"status": "published"}`'),
+    RouteHint("GET", "/sites/{site_id}/menus", "list_navigation_menus"),
+    RouteHint("POST", "/sites/{site_id}/menus", "put_navigation_menu"),
+    RouteHint("POST", "/sites/{site_id}/navigation", "put_navigation_menu"),
     RouteHint("GET", "/webhooks", "list_webhooks"),
     RouteHint("POST", "/webhooks", "create_webhook"),
     RouteHint("GET", "/api-keys", "list_api_keys"),
     RouteHint("POST", "/api-keys", "create_api_key"),
     RouteHint("GET", "/audit-log", "list_audit_log"),
+    RouteHint("GET", "/users", "list_organization_members"),
     RouteHint("GET", "/users/me", "get_me"),
     RouteHint("GET", "/health", "get_status"),
 )

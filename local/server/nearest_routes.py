@@ -1,16 +1,15 @@
 """Suggestions for unknown routes. Deployed, API Gateway rejects these without asking the service."""
 
 import re
-from difflib import get_close_matches
 from typing import Final
 from urllib.parse import unquote
 
 from chalicelib.entrypoints.routes import ROUTES
 from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.nearest_names import find_nearest_names
 from chalicelib.kernel.http.fields import UUID_PATTERN
 
 _MAX_PATHS: Final = 3
-_MAX_PATH_CHARACTERS: Final = 300
 _MIN_SIMILARITY: Final = 0.75
 
 
@@ -20,8 +19,8 @@ def find_nearest_routes(method: str, path: str) -> list[str]:
     Of a path with several operations it is the one with the request's method, or else all of them.
     """
     paths = {_without_ids(known_path): known_path for _, _, known_path, _ in ROUTES}
-    requested = _without_ids(unquote(path)[:_MAX_PATH_CHARACTERS].rstrip("/"))
-    matches = get_close_matches(requested, paths, n=_MAX_PATHS, cutoff=_MIN_SIMILARITY)
+    requested = _without_ids(unquote(path).rstrip("/"))
+    matches = find_nearest_names(requested, paths, max_count=_MAX_PATHS, min_similarity=_MIN_SIMILARITY)
     return [route for match in matches for route in _routes_at(paths[match], method)]
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from chalicelib.kernel.core.counts import describe_count
 from local.paths import ROOT
 
 REQUIREMENTS_FILES: Final = ("requirements.txt", "requirements-dev.txt", "requirements-emulator.txt")
@@ -55,10 +56,10 @@ def format_findings(name: str, findings: Findings) -> list[str]:
     lines = [f"{name}: VULNERABLE: {vulnerability}" for vulnerability in findings.vulnerabilities]
     if findings.unaudited_names:
         names = ", ".join(findings.unaudited_names[:3]) + (", …" if findings.unaudited_names[3:] else "")
-        lines.append(
-            f"{name}: NOT AUDITED: the index has no advisories for {len(findings.unaudited_names)} libraries ({names})."
-        )
-    return lines or [f"{name}: no known vulnerabilities in {findings.audited_count} libraries."]
+        count = describe_count(len(findings.unaudited_names), "library", "libraries")
+        lines.append(f"{name}: NOT AUDITED: the index has no advisories for {count} ({names}).")
+    audited = describe_count(findings.audited_count, "library", "libraries")
+    return lines or [f"{name}: no known vulnerabilities in {audited}."]
 
 
 def main() -> int:

@@ -19,6 +19,7 @@ from chalicelib.features.audit.reconciliations.logic.log_reader import UNREADABL
 from chalicelib.features.audit.reconciliations.logic.walk import Walk
 from chalicelib.features.audit.reconciliations.tasks import CONFIRMATION_DELAY_SECONDS, MAX_READS_PER_SECOND
 from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
@@ -53,7 +54,8 @@ def audit_records(*, renews_macs: bool) -> None:
     try:
         if renews_macs:
             renewed_count, invalid_count = renew_record_macs()
-            print(f"{renewed_count} records got a MAC. {invalid_count} have no valid one and keep it.", flush=True)
+            renewed = describe_count(renewed_count, "record")
+            print(f"{renewed} got a MAC. Records without a valid MAC: {invalid_count}.", flush=True)
         organization_ids = [log for each in iter_log_positions("") if (log := organization_id_from_log(each.log))]
         found, failed_ids = list[RecordReference](), set[str]()
         for organization_id in organization_ids:
@@ -67,11 +69,12 @@ def audit_records(*, renews_macs: bool) -> None:
     except (Problem, ConcurrentModification, RecordsKeepChanging, ClientError, BotoCoreError) as error:
         raise AuditFailed(f"{error} {_RESUME_HINT}") from error
     compared_count = len(organization_ids) - len(failed_ids)
-    print(f"{compared_count} organizations were compared with their logs: {len(found)} findings.")
+    compared, findings = describe_count(compared_count, "organization"), describe_count(len(found), "finding")
+    print(f"Compared {compared} with the log: {findings}.")
     if found:
         raise AuditFailed("Find out who wrote these records. docs/security.md describes who can.")
     if failed_ids:
-        raise AuditFailed(f"{len(failed_ids)} organizations could not be compared. {_RESUME_HINT}")
+        raise AuditFailed(f"{describe_count(len(failed_ids), 'organization')} could not be compared. {_RESUME_HINT}")
 
 
 def accept_finding(record: RecordReference) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import URL_PREFIX, settings
 from chalicelib.kernel.identity.discovery import discovery_url, fetch_discovery_document
@@ -45,8 +46,8 @@ def _check_keys() -> Finding:
         return Finding("keys", Outcome.REJECTED, f"The key set {source} cannot be used: {error}.", remedy)
     algorithms = sorted({algorithm for key in keys for algorithm in list_token_algorithms(key)})
     place = source if URL_PREFIX.match(source) else Path(source).name
-    count = "1 usable key" if len(keys) == 1 else f"{len(keys)} usable keys"
-    return Finding("keys", Outcome.ACCEPTED, f"{place} has {count}, for {', '.join(algorithms)}.")
+    usable_keys = describe_count(len(keys), "usable key")
+    return Finding("keys", Outcome.ACCEPTED, f"{place} has {usable_keys}, for {', '.join(algorithms)}.")
 
 
 def _check_discovery_document() -> Finding:

@@ -22,6 +22,7 @@ from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
@@ -68,9 +69,8 @@ class DeadMessage:
         age = now_seconds - self.sent_at
         remaining_time = _format_duration(max(0, DEAD_LETTER_RETENTION_SECONDS - age))
         subject = f"{describe_message(self.body)}{_format_request_ids(self.body)}"
-        return (
-            f"{subject}; {_format_duration(age)} old, deleted in {remaining_time}, received {self.receive_count} times"
-        )
+        received = describe_count(self.receive_count, "time")
+        return f"{subject}; {_format_duration(age)} old, deleted in {remaining_time}, received {received}"
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,8 @@ def _describe_log(message: Mapping[str, Any]) -> str:
         pending_count = ledger.count_pending_in_one_read(str(message["log"]))
     except Problem as problem:
         return problem.detail
-    return f"{pending_count} pending entries" + (f"; then {task_names}" if task_names else "")
+    pending = describe_count(pending_count, "pending entry", "pending entries")
+    return f"{pending}; then {task_names}" if task_names else pending
 
 
 def _format_request_ids(body: str) -> str:

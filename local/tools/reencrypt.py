@@ -52,7 +52,7 @@ def reencrypt_secrets(stage: str | None) -> None:
                     f"{secret}: .chalice/config.json has other keys. Run `make bootstrap STAGE={stage}`."
                 )
             record_count = 0
-            hash_key = " and the key that hashes e-mail addresses" if email_hashes.reencrypt_key_if_outdated() else ""
+            hash_key = ", with the key that hashes e-mail addresses" if email_hashes.reencrypt_key_if_outdated() else ""
             # A concurrent rotation of a webhook's secret may store a value that an old key encrypted. So scan again.
             while changed_count := sum(map(_reencrypt, _encrypted_records())):
                 record_count += changed_count
@@ -60,7 +60,7 @@ def reencrypt_secrets(stage: str | None) -> None:
                 record_data_replaced(deployed_stage)
     except (CommandError, Problem, ConcurrentModification, ClientError, BotoCoreError, DecryptionError) as error:
         raise ReencryptionFailed(f"{error} Run the command again: it continues with the rest.") from error
-    print(f"{record_count} webhooks and channels{hash_key} were encrypted again. All values use the current DATA_KEY.")
+    print(f"Webhooks and channels encrypted again: {record_count}{hash_key}. All values use the current DATA_KEY.")
 
 
 def _encrypted_records() -> Iterator[Webhook | IntegrationChannel]:

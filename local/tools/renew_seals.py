@@ -17,6 +17,7 @@ from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix
 from chalicelib.kernel.audit_log import entry_macs, ledger
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
@@ -84,12 +85,14 @@ def renew_entry_macs(stage: str | None) -> None:
     except (CommandError, Problem, ClientError, BotoCoreError, RecordsKeepChanging) as error:
         raise RenewalFailed(f"{error} {_RESUME_HINT}") from error
     if mac_count or invalid_count:
-        print(f"{mac_count} MACs of records were replaced. {invalid_count} records have no valid one.")
-    print(f"{seal_count} seals were replaced.")
+        print(
+            f"Replaced the MACs of {describe_count(mac_count, 'record')}. Records without a valid MAC: {invalid_count}."
+        )
+    print(f"Replaced {describe_count(seal_count, 'seal')}.")
     if failed_count:
         raise RenewalFailed(
-            f"{failed_count} logs failed verification and keep their seals. Find out what happened to them. "
-            f"{_RESUME_HINT}"
+            f"{describe_count(failed_count, 'log')} failed verification, with seals as before. Find out what"
+            f" happened to them. {_RESUME_HINT}"
         )
     print("All seals use the current SEAL_KEY.")
     if deployed_stage and settings().signing_key_seals_until:

@@ -6,6 +6,7 @@ Without this command, a log gets its first anchor in the new bucket only when it
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
@@ -30,7 +31,7 @@ def schedule_first_anchors() -> None:
         raise ReanchorFailed(
             f"{error} Run the command again: it keeps the anchors that are already scheduled."
         ) from error
-    print(f"{log_count} logs are scheduled for their first anchor in {bucket}, at the next full hour.")
+    print(f"Scheduled the first anchor of {describe_count(log_count, 'log')} in {bucket}, at the next full hour.")
 
 
 def _schedule_anchor(bucket: str, log: str) -> bool:

@@ -20,6 +20,7 @@ from chalicelib.features.audit.log.logic.entry_verification import Fault
 from chalicelib.features.audit.log.logic.log_verification import VerificationProgress, VerificationResult
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import checkpoints
@@ -81,7 +82,8 @@ def verify_logs(after: str = "", bucket: str | None = None) -> bool:
     bucket = settings().anchors_bucket
     reference = f"the anchors in {bucket}" if bucket else "their signed heads (no anchors)"
     result = f"{run.failed_count} failed" if run.failed_count else "all verified"
-    print(f"{run.log_count} logs with {run.entry_count:,} entries, compared with {reference}: {result}.")
+    logs, entries = describe_count(run.log_count, "log"), describe_count(run.entry_count, "entry", "entries")
+    print(f"{logs} with {entries}, compared with {reference}: {result}.")
     return not run.failed_count
 
 
@@ -108,7 +110,8 @@ class VerificationRun:
                 self._count(position, log_results)
             if time.monotonic() - reported_at > _REPORT_INTERVAL_SECONDS:
                 reported_at = time.monotonic()
-                print(f"{self.log_count} logs verified so far. {self.resume_hint}", file=sys.stderr, flush=True)
+                logs = describe_count(self.log_count, "log")
+                print(f"{logs} verified so far. {self.resume_hint}", file=sys.stderr, flush=True)
 
     def _count(self, position: LogPosition, results: Sequence[VerificationResult]) -> None:
         self.log_count += 1
@@ -139,7 +142,7 @@ def _verify_remaining(log: str, result: VerificationResult) -> VerificationResul
 def _describe_result(result: VerificationResult) -> str:
     """Return the failure of a log, or that it was verified, and how many pending entries were removed."""
     count = result.progress.suppressed_count
-    suppressed = f"; {count} entries were removed before they were sealed" if count else ""
+    suppressed = f"; removed before sealing: {describe_count(count, 'entry', 'entries')}" if count else ""
     return _describe_fault(result.fault, result.progress) + suppressed
 
 
@@ -151,7 +154,7 @@ def _describe_fault(fault: Fault | None, progress: VerificationProgress) -> str:
         anchored, remaining = checkpoints.parse(progress.anchor_note).checkpoint.size, fault.sequence - 1
         lost = anchored - remaining
         return f"truncated{position}: {remaining} of {anchored} anchored entries remain, {lost} are lost"
-    return f"{fault.failure}{position}, of {progress.head_size} entries"
+    return f"{fault.failure}{position}, of {describe_count(progress.head_size, 'entry', 'entries')}"
 
 
 def iter_log_positions(

@@ -129,6 +129,26 @@ def test_the_example_body_is_accepted(operation):
         operation.body_model.model_validate_json(json.dumps(content["application/json"]["example"]))
 
 
+EMPTY_EXAMPLES: Final = {
+    "publish_page": {"": "An empty body publishes the draft, which is what an editor usually means."},
+}
+"""The empty lists and objects in the example bodies of operations, each with the reason."""
+
+
+@each_operation
+def test_the_example_body_has_no_empty_lists_and_objects(operation):
+    for content in documentation_of(operation).get("requestBody", {}).get("content", {}).values():
+        assert [*_pointers_of_empty_values(content["example"])] == [*EMPTY_EXAMPLES.get(operation.id, ())]
+
+
+def _pointers_of_empty_values(value: Any, pointer: str = "") -> Iterator[str]:
+    if value in ([], {}):
+        yield pointer
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
+        yield from _pointers_of_empty_values(member, f"{pointer}/{name}")
+
+
 def test_every_example_matches_its_schema():
     example_count = 0
     for pointer, media in _media_types(DOCUMENT):

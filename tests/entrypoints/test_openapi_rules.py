@@ -26,6 +26,13 @@ class GardenOut(RecordOutput):
     light: Literal["sun", "shade"] | None
 
 
+class ToolIn(Input):
+    """A tool of a garden."""
+
+    title: Name = Field(examples=["Spade"])
+    details: dict[str, str] = Field({}, examples=[{"title": "Ash handle"}])
+
+
 class GardenCreate(Input):
     """A new garden."""
 
@@ -33,6 +40,7 @@ class GardenCreate(Input):
     slug: Slug | None = None
     beds: int = 2
     walled: bool = False
+    tools: list[ToolIn] = Field([])
 
 
 class GardenPatch(Patch):
@@ -120,7 +128,7 @@ def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
     operation, document = document_operation(create_garden, "post", "/gardens", Caller.USER, emits="garden.created")
     assert operation["summary"] == "Create a garden"
     assert operation["description"].startswith("Gardens are few")
-    assert operation["description"].endswith("**Access:** `user`. **Event:** `garden.created`.")
+    assert operation["description"].endswith("**Access:** `user` (users, by their token). **Event:** `garden.created`.")
     assert operation["security"] == [{"userToken": []}]
     assert {"ETag", "Location", "Idempotency-Replayed"} <= set(operation["responses"]["201"]["headers"])
     assert {"409", "429"} <= set(operation["responses"])
@@ -132,6 +140,7 @@ def test_a_creation_documents_its_location_and_the_problems_in_its_docstring():
         "slug": "analytical-engines",
         "beds": 2,
         "walled": False,
+        "tools": [{"title": "Spade", "details": {"title": "Ash handle"}}],
     }
     fields = document["components"]["schemas"]["GardenCreate"]["properties"]
     assert fields["beds"] == {"type": ["integer", "null"], "default": 2}
@@ -166,6 +175,7 @@ def test_the_fields_of_a_patch_are_optional_and_null_means_the_default():
     assert "application/merge-patch+json" in operation["requestBody"]["content"]
     assert operation["security"] == [{"userToken": []}, {"apiKey": ["gardens:write"]}]
     assert operation["x-atrium-access"] == "garden:admin"
+    assert "**Access:** `garden:admin` (role admin or higher in the garden); an API key" in operation["description"]
     assert operation["x-atrium-event"] == "garden.updated"
     assert operation["x-atrium-other-events"] == ["garden.restored"]
     assert {"404", "412", "413", "415", "422"} <= set(operation["responses"])

@@ -282,13 +282,13 @@ UNKNOWN = {"name": "pyjwt", "skip_reason": "Dependency not found on PyPI and cou
 @pytest.mark.parametrize(
     ("libraries", "error", "lines"),
     [
-        ([SOUND], "", ["no known vulnerabilities in 1 libraries."]),
+        ([SOUND], "", ["no known vulnerabilities in 1 library."]),
         (
             [SOUND, FIXABLE, UNFIXED],
             "",
             ["VULNERABLE: jinja2 2: PYSEC-7, fixed in 2.1", "VULNERABLE: idna 1: PYSEC-8, fixed in no version"],
         ),
-        ([SOUND, UNKNOWN], "", ["NOT AUDITED: the index has no advisories for 1 libraries (pyjwt)."]),
+        ([SOUND, UNKNOWN], "", ["NOT AUDITED: the index has no advisories for 1 library (pyjwt)."]),
         ([], "ERROR: could not connect", ["NOT AUDITED: ERROR: could not connect"]),
     ],
 )

@@ -82,16 +82,16 @@ def test_every_module_is_consistent_with_its_source(catalogue, platform, space):
         enabled_by_platform = exists and (platform_state is None or platform_state["enabled"] is not False)
         override_applies = exists and override is not None and not (platform_state and platform_state["locked"])
         assert module.locked == bool(platform_state and platform_state["locked"])
-        assert module.inherited is not override_applies
+        assert module.inherited is (exists and not override_applies)
         match module.source:
             case "system":
                 assert (module.enabled, platform_state, override_applies) == (True, None, False)
             case "platform":
                 assert (module.enabled, override_applies) == (enabled_by_platform, False)
-                assert platform_state is not None or not exists
+                assert platform_state is not None
             case "space":
-                assert override_applies
-                assert module.enabled is override["enabled"]
+                assert override_applies or not exists
+                assert module.enabled is (exists and override["enabled"])
             case "dependency":
                 assert not module.enabled
                 assert override["enabled"] if override_applies else enabled_by_platform

@@ -106,9 +106,15 @@ class TestInvalidBlock:
 
     def test_the_errors_of_all_blocks_are_reported(self):
         blocks = build_block("heading", level=9, text=7), {"id": "a", "type": "carousel"}, build_block("image")
+        inner = build_block("quote", "", text=7), {"id": "", "type": 7}
+        more_blocks: list[Any] = [build_block("button", "", url="/"), columns_block(*inner, name="b"), "divider"]
         codes = {"0/level": "out_of_range", "0/text": "wrong_type", "1/type": "not_one_of"}
-        codes |= {"2/url": "required", "2/alt": "required"}
-        assert validation_errors(*blocks) == [(f"/blocks/{pointer}", code) for pointer, code in codes.items()]
+        codes |= {"2/url": "required", "2/alt": "required", "3/id": "malformed", "3/label": "required"}
+        codes |= {f"4/columns/0/{name}": "malformed" for name in ("0/id", "1/id")}
+        codes |= {"4/columns/0/0/text": "wrong_type", "4/columns/0/1/type": "not_one_of", "5": "not_an_object"}
+        assert sorted(validation_errors(*blocks, *more_blocks)) == sorted(
+            (f"/blocks/{name}", code) for name, code in codes.items()
+        )
 
     def test_the_error_of_an_unknown_type_lists_the_types(self):
         with pytest.raises(ValidationProblem) as raised:
@@ -117,6 +123,18 @@ class TestInvalidBlock:
             "must be one of 'heading', 'text', 'list', 'quote', 'code', 'image', 'embed', 'button', 'divider', "
             "'columns', 'custom'"
         )
+
+    def test_an_unknown_field_gets_the_nearest_one_of_the_type(self):
+        inner = build_block("code", text="", languages="")
+        blocks = [
+            build_block("heading", level=1, leve=1, text=""),
+            build_block("divider", "b", leve=1),
+            columns_block(inner, name="c"),
+        ]
+        with pytest.raises(ValidationProblem) as raised:
+            validate_blocks(*blocks)
+        questions = [error.detail.removeprefix("There is no such field.") for error in raised.value.errors]
+        assert questions == [" Do you mean `level`?", "", " Do you mean `language`?"]
 
 
 class TestLimitsOfAllBlocks:

@@ -68,6 +68,8 @@ _EXAMPLES_BY_FORMAT: Final[Mapping[str, str]] = {
     "email": "ada@example.com",
     "uri": "https://example.com/engines",
 }
+_EMPTY_VALUES: Final[tuple[object, ...]] = ("", [], {})
+"""Defaults that are no example, because they do not show what a value contains."""
 _EXAMPLE_ID_PREFIX: Final = "01a1f84a-95c0"
 """The first 48 bits of all example UUIDs (version 7): 2026-11-20T09:30:00.000Z."""
 
@@ -81,7 +83,7 @@ def example_for_schema(
     for a string without an example. The field then needs `examples`.
     """
     declared = [*schema.get("examples", [])[:1], *(schema[key] for key in ("const", "default") if key in schema)]
-    if declared and declared[0] != "":
+    if declared and ("examples" in schema or declared[0] not in _EMPTY_VALUES):
         return declared[0]
     if "$ref" in schema:
         target = str(schema["$ref"]).rsplit("/", 1)[-1]

@@ -14,15 +14,23 @@ from chalicelib.entrypoints.openapi.record_examples import example_secret_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
-from chalicelib.kernel.operations.access_rules import RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ErrorDocument, RawResponse, Redirect
+from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit
 
 Schema = dict[str, Any]
 Components = Mapping[str, Schema]
 
 USER_TOKEN, API_KEY = "userToken", "apiKey"
+
+_CALLERS: Final[Mapping[str, str]] = {
+    Caller.PUBLIC: "everybody, without a credential",
+    Caller.PRINCIPAL: "everybody with a valid credential",
+    Caller.USER: "users, by their token",
+    Caller.OPERATOR: "operators of the service",
+}
 
 _CONTENT_BY_MEDIA_TYPE: Final[Mapping[str, Schema]] = {
     "application/json": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0"}},
@@ -65,12 +73,28 @@ def _operation_description(operation: Operation) -> str:
     """Return the docstring without its summary, followed by the access rule, events, rate limits and deprecation."""
     details = operation.docstring.partition("\n\n")[2]
     required_scope = f"; an API key needs the scope `{operation.scope}`" if operation.scope else ""
-    access = f"**Access:** `{operation.access_label}`{required_scope}."
+    access = f"**Access:** `{operation.access_label}` ({describe_access(operation)}){required_scope}."
     events = "**Event:** " + " or ".join(f"`{event}`" for event in operation.emits) + "." if operation.emits else ""
     limits = ", ".join(map(_describe_rate_limit, operation.rate_limits))
     rate_limit = f"**Rate limit:** {limits}." if limits else ""
     deprecation = operation.deprecation.description if operation.deprecation else ""
     return "\n\n".join(filter(None, (deprecation, details, " ".join(filter(None, (access, events, rate_limit))))))
+
+
+def describe_access(operation: Operation) -> str:
+    """Return the access rule of an operation in words."""
+    rule = operation.access
+    if isinstance(rule, Caller):
+        return _CALLERS[rule]
+    if isinstance(rule, RequireRecordToken) or rule.public_label:
+        return _CALLERS.get(operation.access_label, "everybody with that token")
+    or_higher = "" if rule.role is Role.OWNER else " or higher"
+    role = f"role {rule.role}{or_higher} in the {rule.role_container_type.kind}" if rule.role else _CALLERS[Caller.USER]
+    if rule.allow_operators:
+        role += f", or {_CALLERS[Caller.OPERATOR]}"
+    return (
+        f"everybody once the {rule.container_type.kind} is published, until then {role}" if rule.if_published else role
+    )
 
 
 def _describe_rate_limit(rate_limit: RateLimit) -> str:

@@ -12,6 +12,8 @@ from chalicelib.kernel.operations.operation import Operation
 Schema = dict[str, Any]
 _COMPONENTS: Final = "#/components/schemas/"
 _SUFFIXES: Final = ("Output", "Out")
+_KEYWORDS_WITH_NAMED_SCHEMAS: Final = ("properties", "patternProperties", "$defs")
+_KEYWORDS_WITH_JSON_VALUES: Final = ("examples", "default", "const", "enum")
 
 
 class _Generator(GenerateJsonSchema):
@@ -144,16 +146,19 @@ def _with_public_names_and_short_types(schema: Any) -> Any:
         return [_with_public_names_and_short_types(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    simplified = {
-        key: _with_public_names_and_short_types(value)
-        for key, value in schema.items()
-        if key != "title" or not isinstance(value, str)
-    }
+    simplified = {key: _simplified_keyword_value(key, value) for key, value in schema.items() if key != "title"}
     if "$ref" in simplified:
         simplified["$ref"] = _COMPONENTS + public_model_name(simplified["$ref"].removeprefix(_COMPONENTS))
     if simplified.get("default", ...) is None:
         del simplified["default"]
     return _with_merged_null_type(simplified)
+
+
+def _simplified_keyword_value(keyword: str, value: Any) -> Any:
+    """Return the value of a keyword with its schemas simplified. Examples and other JSON values stay as they are."""
+    if keyword in _KEYWORDS_WITH_NAMED_SCHEMAS:
+        return {name: _with_public_names_and_short_types(schema) for name, schema in value.items()}
+    return value if keyword in _KEYWORDS_WITH_JSON_VALUES else _with_public_names_and_short_types(value)
 
 
 def _with_merged_null_type(schema: Schema) -> Schema:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from chalicelib.kernel.core.nearest_names import ask_whether_meant
+
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "malformed_json": (400, "The body is not JSON"),
     "invalid_cursor": (400, "The cursor is not valid here"),
@@ -16,7 +18,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "unknown_api_version": (400, "The API version is not known"),
     "unauthenticated": (401, "A valid credential is needed"),
     "token_expired": (401, "The token has expired"),
-    "api_key_revoked": (401, "The API key was revoked"),
+    "api_key_revoked": (401, "The API key or its secret was revoked"),
     "api_key_expired": (401, "The API key has expired"),
     "insufficient_role": (403, "The role does not allow this"),
     "insufficient_scope": (403, "The API key's scopes do not allow this"),
@@ -153,7 +155,7 @@ def describe_nearest_routes(nearest_routes: Mapping[str, str]) -> str:
     `nearest_routes` maps a method and path, such as `GET /platforms`, to the words that follow it in the question.
     """
     names = [f"{route} {words}".rstrip() for route, words in nearest_routes.items()]
-    return f"Do you mean {' or '.join(names)}?" if names else ""
+    return ask_whether_meant(names)
 
 
 def unavailable(detail: str, retry_after_seconds: int = 1) -> Problem:

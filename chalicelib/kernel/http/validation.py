@@ -1,7 +1,7 @@
 """Validation of requests. All errors are reported at once, each with a pointer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar, get_args
 
@@ -10,8 +10,10 @@ from pydantic_core import from_json
 
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.json_equality import json_equal
-from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
+from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
+from chalicelib.kernel.core.problems import MAX_ERRORS, FieldError, Problem, ValidationProblem
 from chalicelib.kernel.http.forms import FORMS, parse_form
+from chalicelib.kernel.http.known_fields import known_names_at, public_field_names
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.query_handling import STRICT_HANDLING_APPLIED
 from chalicelib.kernel.http.request import Request
@@ -85,7 +87,7 @@ def validate_body(
             return _merge_and_validate_patch(model, raw, public_record or {})
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _to_malformed_or_validation_problem(error) from None
+        raise _to_malformed_or_validation_problem(error, model, raw) from None
 
 
 def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
@@ -93,7 +95,7 @@ def validate_value(model: type[M], value: Mapping[str, Any], pointer: str) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise ValidationProblem([_to_field_error(e, pointer) for e in error.errors(include_url=False)]) from None
+        raise ValidationProblem(_to_field_errors(error, model, value, pointer)) from None
 
 
 def validate_query(model: type[Query], request: Request, rejected_names: Sequence[str] = ()) -> Query:
@@ -108,8 +110,7 @@ def validate_query(model: type[Query], request: Request, rejected_names: Sequenc
     try:
         query = model.model_validate(query_values)
     except ValidationError as error:
-        errors += [_to_field_error(e, "query") for e in error.errors(include_url=False)]
-        raise ValidationProblem(errors, headers) from None
+        raise ValidationProblem([*errors, *_to_field_errors(error, model, query_values, "query")], headers) from None
     if errors:
         raise ValidationProblem(errors, headers)
     return query
@@ -117,16 +118,16 @@ def validate_query(model: type[Query], request: Request, rejected_names: Sequenc
 
 def unknown_query_parameters(query: type[Query] | None, body: type[Input] | None, request: Request) -> list[str]:
     """Return the names of the request's query parameters that an operation neither has nor rejects as misplaced."""
-    known_names = {*(_public_field_names(query) if query else ()), *(_field_pointers_by_name(body) if body else ())}
+    known_names = {*(public_field_names(query) if query else ()), *(_field_pointers_by_name(body) if body else ())}
     return [name for name in request.query if name not in known_names]
 
 
 def _unknown_parameter_error(name: str, model: type[Query]) -> FieldError:
-    known_names = ", ".join(sorted(_public_field_names(model)))
-    advice = f"It has: {known_names}." if known_names else "It has none."
-    return FieldError(
-        _build_error_pointer([name], "query"), "unknown_parameter", f"The operation has no such parameter. {advice}"
-    )
+    names = sorted(public_field_names(model))
+    advice = f"It has: {', '.join(names)}." if names else "It has none."
+    question = _ask_for_nearest(name, names)
+    detail = " ".join(filter(None, ("The operation has no such parameter.", question, advice)))
+    return FieldError(_build_error_pointer([name], "query"), "unknown_parameter", detail)
 
 
 def is_valid_query(model: type[Query] | None, request: Request) -> bool:
@@ -142,7 +143,7 @@ def reject_body_fields_in_query(body: type[Input], query: type[Query] | None, re
 
     If it were ignored, the operation could do more than the caller intended. Unknown parameters are ignored.
     """
-    query_names = _public_field_names(query) if query else set()
+    query_names = public_field_names(query) if query else set()
     misplaced = {
         name: pointer
         for name, pointer in _field_pointers_by_name(body).items()
@@ -153,11 +154,6 @@ def reject_body_fields_in_query(body: type[Input], query: type[Query] | None, re
         raise ValidationProblem(
             [FieldError(f"query/{name}", "misplaced", advice.format(pointer)) for name, pointer in misplaced.items()]
         )
-
-
-def _public_field_names(model: type[Input | Query]) -> set[str]:
-    """Return the fields of a model as callers name them."""
-    return {field.alias or name for name, field in model.model_fields.items()}
 
 
 @cache
@@ -196,22 +192,25 @@ def _json_body_bytes(request: Request, *, accepts_form: bool) -> bytes:
 
 def _merge_and_validate_patch(model: type[Patch], raw: bytes, public_record: Mapping[str, Any]) -> Input:
     patch = _parse_json_object(raw)
-    names = _public_field_names(model)
+    names = public_field_names(model)
     unknown_fields = {name: value for name, value in patch.items() if name not in names}
+    rejected_names = [
+        name for name, value in unknown_fields.items() if not _is_same_as_public_value(name, value, public_record)
+    ]
     errors = [
-        _unknown_field_error(name, public_record)
-        for name, value in unknown_fields.items()
-        if not _is_same_as_public_value(name, value, public_record)
+        _unknown_field_error(name, public_record, names if number < MAX_ERRORS else ())
+        for number, name in enumerate(rejected_names)
     ]
     current = {name: value for name, value in public_record.items() if name in names}
     patch_fields = {name: value for name, value in patch.items() if name in names}
+    merged = merge_patch(current, patch_fields)
     try:
-        merged = model.model_validate_json(json.dumps(merge_patch(current, patch_fields)))
+        validated = model.model_validate_json(json.dumps(merged))
     except ValidationError as error:
-        raise ValidationProblem([*errors, *(_to_field_error(e, "") for e in error.errors(include_url=False))]) from None
+        raise ValidationProblem([*errors, *_to_field_errors(error, model, merged)]) from None
     if errors:
         raise ValidationProblem(errors)
-    return merged
+    return validated
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
@@ -245,29 +244,56 @@ def _is_same_as_public_value(name: str, value: Any, public_record: Mapping[str, 
     return name in public_record and json_equal(public_record[name], value)
 
 
-def _unknown_field_error(name: str, public_record: Mapping[str, Any]) -> FieldError:
+def _unknown_field_error(name: str, public_record: Mapping[str, Any], known_names: Iterable[str]) -> FieldError:
     pointer = _build_error_pointer([name], "")
     if name in public_record:
         return FieldError(pointer, "read_only", "The service sets this field. Omit it.")
-    return FieldError(pointer, *_ERROR_DETAILS["extra_forbidden"])
+    code, detail = _ERROR_DETAILS["extra_forbidden"]
+    return FieldError(pointer, code, f"{detail} {_ask_for_nearest(name, known_names)}".rstrip())
 
 
-def _to_malformed_or_validation_problem(error: ValidationError) -> Problem:
-    details = error.errors(include_url=False)
-    if details[0]["type"] == "json_invalid":
-        return _malformed_body_problem(details[0]["msg"].removeprefix("Invalid JSON: "))
-    return ValidationProblem([_to_field_error(e, "") for e in details])
+def _ask_for_nearest(name: str, known_names: Iterable[str]) -> str:
+    return ask_whether_meant(f"`{nearest}`" for nearest in find_nearest_names(name, known_names))
+
+
+def _to_malformed_or_validation_problem(error: ValidationError, model: type[Input], raw: bytes) -> Problem:
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "json_invalid":
+        return _malformed_body_problem(first["msg"].removeprefix("Invalid JSON: "))
+    return ValidationProblem(_to_field_errors(error, model, from_json(raw)))
 
 
 def _malformed_body_problem(why: str) -> Problem:
     return Problem("malformed_json", f"The body is not JSON: {why}.")
 
 
-def _to_field_error(error: Mapping[str, Any], pointer_prefix: str) -> FieldError:
+def _to_field_errors(
+    error: ValidationError, model: type[Input | Query], value: Any, pointer_prefix: str = ""
+) -> list[FieldError]:
+    """Return the errors in a value of a model. Those that a response shows suggest the nearest name or value."""
+    details = error.errors(include_url=False)
+    shown = [_to_field_error(each, pointer_prefix, _suggestion(each, model, value)) for each in details[:MAX_ERRORS]]
+    return [*shown, *(_to_field_error(each, pointer_prefix) for each in details[MAX_ERRORS:])]
+
+
+def _suggestion(error: Mapping[str, Any], model: type[Input | Query], value: Any) -> str:
+    """Return a question about an unknown field or value, to append to the message of the error, or an empty text."""
+    if error["type"] == "extra_forbidden":
+        question = _ask_for_nearest(str(error["loc"][-1]), known_names_at(model, value, error["loc"]))
+        return f" {question}" if question else ""
+    if error["type"] not in ("enum", "literal_error") or not isinstance(error["input"], str):
+        return ""
+    expected_values = str(error["ctx"]["expected"]).split("'")[1::2]
+    nearest = [f"'{each}'" for each in find_nearest_names(error["input"], expected_values)]
+    return f". {ask_whether_meant(nearest)}" if nearest else ""
+
+
+def _to_field_error(error: Mapping[str, Any], pointer_prefix: str, suggestion: str = "") -> FieldError:
     code, message = _ERROR_DETAILS.get(error["type"], ("malformed", "is not valid"))
     context = dict(error.get("ctx", {}))
     context["expected"] = str(context.get("expected")).replace(" or ", ", ")
-    return FieldError(_build_error_pointer(error["loc"], pointer_prefix), code, message.format(**context))
+    pointer = _build_error_pointer(error["loc"], pointer_prefix)
+    return FieldError(pointer, code, message.format(**context) + suggestion)
 
 
 def _build_error_pointer(location: Sequence[int | str], pointer_prefix: str) -> str:

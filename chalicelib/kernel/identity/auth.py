@@ -141,9 +141,8 @@ def organization_pending_revocations_key(api_key_record_key: ItemKey) -> ItemKey
 
 def _unverified_api_key_from_pointer(secret: str, ip: str) -> UnverifiedApiKey:
     # A pointer never changes, so it is cached. The record is read for each request.
-    unknown = unauthenticated("The API key is unknown. Check that it was copied completely.")
     if not api_key_format.is_well_formed(secret):
-        raise unknown
+        raise _unknown_api_key()
     digest = api_key_format.digest_api_key(secret)
     if (digest, ip) not in _accepted_keys:
         # A flood of rejected keys costs no read, and does not affect accepted keys.
@@ -152,7 +151,7 @@ def _unverified_api_key_from_pointer(secret: str, ip: str) -> UnverifiedApiKey:
         pointer = table.get(api_key_pointer_key(digest))
         if pointer is None:
             request_quota.count_rejected_key(digest, ip_networks.client_network(ip))
-            raise unknown
+            raise _unknown_api_key()
         _records_by_digest[digest] = (pointer["record_pk"], pointer["record_sk"])
         if len(_records_by_digest) > _MAX_CACHED_KEYS:
             _records_by_digest.popitem(last=False)
@@ -188,13 +187,26 @@ def _valid_principal_or_raise(
 ) -> ApiKeyPrincipal:
     record = Credential.from_item(item) if item else None
     if record is None or api_key.digest not in record.digests:
-        raise unauthenticated("The API key is unknown. It may have been rotated or removed.")
-    expires_at = record.digests[api_key.digest]
-    revoked = record.status == "revoked" or record.id in (pending_revocations or {}).get("reasons", {})
-    if revoked or (expires_at is not None and expires_at <= now()):
+        raise _unknown_api_key()
+    if record.status == "revoked" or record.id in (pending_revocations or {}).get("reasons", {}):
         raise unauthenticated("The API key was revoked. Create another one.", "api_key_revoked")
     if record.status == "expired":
         raise unauthenticated("The API key has expired. Create another one.", "api_key_expired")
+    secret_expires_at = record.digests[api_key.digest]
+    if secret_expires_at is not None and secret_expires_at <= now():
+        raise unauthenticated(_describe_replaced_secret(secret_expires_at), "api_key_revoked")
     if record.allowed_ips and not ip_networks.is_in_networks(ip, record.allowed_ips):
         raise Problem("ip_not_allowed", f"This API key cannot be used from {ip}.")
     return ApiKeyPrincipal(record, api_key.record_key)
+
+
+def _unknown_api_key() -> Problem:
+    detail = "The API key is unknown. Check that it was copied completely, and that it is the latest secret of its key."
+    return unauthenticated(detail)
+
+
+def _describe_replaced_secret(ended_at: str) -> str:
+    return (
+        f"A rotation of the API key replaced this secret, which stopped working at {ended_at}. Use the secret that the"
+        " rotation returned. If it is lost, rotate the API key again."
+    )

@@ -17,9 +17,9 @@ class Unique:
     """A unique value of a record.
 
     - `namespace` and `key`: templates of the reserved value. `field`: the public field, for problems.
-    - `error_code`: the problem if the value is taken, with `advice`. Without a code the request is retried. With
-      `already_exists` the problem names the record that has the value, so everyone who may write such a record must be
-      able to read it.
+    - `error_code`: the problem if the value is taken, with `advice`, a template with fields of the record and the
+      `existing_id` of the record that has the value. Without a code the request is retried. With `already_exists` the
+      problem names the record that has the value, so everyone who may write such a record must be able to read it.
     - `expires_at_field`: field that holds the time after which the value may be reused. `applies_to`: whether a record
       needs the value.
     - `ref_field`: field stored in the reservation that identifies the record. `projected_fields`: further stored

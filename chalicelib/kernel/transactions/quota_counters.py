@@ -22,7 +22,7 @@ def counter_write_with_problem(quota: Quota, pk: str, delta: int) -> tuple[Write
     if delta < 0:
         return update.to_write(), None
     maximum = quota.maximum
-    problem = Problem("limit_exceeded", f"At most {maximum} {quota.name} are allowed. {quota.advice}")
+    problem = Problem("limit_exceeded", f"The maximum number of {quota.name} is reached: {maximum}. {quota.advice}")
     condition = "#n <= :max" if delta > maximum else "attribute_not_exists(#n) OR #n <= :max"
     write = update.to_write(condition, max=maximum - delta)
     return write, problem

@@ -22,7 +22,8 @@ class _ValueTakenProblem(Problem):
         """Initialize the problem of a record. `existing_id`: the id of the other record, if the problem may name it."""
         value = unique.key.format_map(_Values(record, {}))
         other = f"The {record.noun} {existing_id}" if existing_id else f"Another {record.noun}"
-        detail = f"{other} has the {unique.field} {value!r}. {unique.advice}"
+        advice = unique.advice.format_map(_Values(record, {"existing_id": existing_id or "{id}"}))
+        detail = f"{other} has the {unique.field} {value!r}. {advice}"
         super().__init__(
             unique.error_code,
             detail,

@@ -78,7 +78,8 @@ class TestRunningExportQuota:
         for _ in range(10):
             create_export(api, organization)
         rejected = post_export(api, organization).expect_problem("409 limit_exceeded")
-        assert rejected.json["detail"] == "At most 10 running audit exports are allowed. Wait until one has ended."
+        detail = "The maximum number of running audit exports is reached: 10. Wait until one has ended."
+        assert rejected.json["detail"] == detail
         assert post_export(api, create_organization(api, ada)).status == 202
         workers.deliver()
         assert post_export(api, organization).status == 202

@@ -116,7 +116,7 @@ class TestReleaseThatIntroducesTheSealKey:
 
     def test_rejects_seals_of_a_signing_key_once_all_are_renewed(self, log, configure, capsys):
         renew_entry_macs(None)
-        assert capsys.readouterr().out == "8 seals were replaced.\nAll seals use the current SEAL_KEY.\n"
+        assert capsys.readouterr().out == "Replaced 8 seals.\nAll seals use the current SEAL_KEY.\n"
         assert seal_key_ids(log) == {seal_key_id()}
         configure(signing_key_seals_until="")
         assert log.failure() == INTACT
@@ -130,7 +130,7 @@ class TestSealRenewal:
         """A function that asserts that the command reports a log and keeps its seals."""
 
         def assert_rejected(fault: str, key: bytes | None = None) -> None:
-            with pytest.raises(RenewalFailed, match="1 logs failed verification and keep their seals"):
+            with pytest.raises(RenewalFailed, match="1 log failed verification, with seals as before"):
                 renew_entry_macs(None)
             assert f"{log.id}: {fault}" in capsys.readouterr().out
             assert seal_key_ids(log) == {key or signing_key_id()}
@@ -152,7 +152,7 @@ class TestSealRenewal:
         assert all({**item, "seal": 0} == {**items_before[item["pk"], item["sk"]], "seal": 0} for item in changed_items)
         capsys.readouterr()
         renew_entry_macs(None)
-        assert capsys.readouterr().out.startswith("0 seals were replaced.")
+        assert capsys.readouterr().out.startswith("Replaced 0 seals.")
         assert memory_aws.all_items() == items
 
     def test_continues_after_an_interruption(self, log, monkeypatch, capsys):
@@ -162,7 +162,7 @@ class TestSealRenewal:
         assert seal_key_ids(log) == {signing_key_id(), seal_key_id()}
         assert log.failure() == INTACT
         renew_entry_macs(None)
-        assert capsys.readouterr().out.startswith("4 seals were replaced.")
+        assert capsys.readouterr().out.startswith("Replaced 4 seals.")
         assert log.failure() == INTACT
 
     def test_accepts_erased_entries(self, log, api, workers, clock, issuer):

@@ -302,10 +302,10 @@ class TestUpgrade:
         organization = organization_without_macs
         with pytest.raises(AuditFailed):
             audit_records(renews_macs=True)
-        assert "0 records got a MAC. 5 have no valid one" in capsys.readouterr().out
+        assert "0 records got a MAC. Records without a valid MAC: 5." in capsys.readouterr().out
         configure(unauthenticated_records_until=after(now(), seconds=60))
         audit_records(renews_macs=True)
         configure(unauthenticated_records_until="")
         assert find_disagreements(organization.id) == []
         audit_records(renews_macs=False)
-        assert capsys.readouterr().out.endswith("1 organizations were compared with their logs: 0 findings.\n")
+        assert capsys.readouterr().out.endswith("Compared 1 organization with the log: 0 findings.\n")

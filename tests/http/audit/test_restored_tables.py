@@ -8,6 +8,7 @@ from standardwebhooks import Webhook as Verifier
 
 from chalicelib.features.audit.log.logic.log_verification import VerificationResult
 from chalicelib.kernel.core import aws
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import unavailable
 from infrastructure import resources
 from local.__main__ import main
@@ -61,7 +62,7 @@ def found_logs():
 
 
 def summary(logs, entries, source):
-    return f"{logs} logs with {entries} entries, compared with {source}: all verified."
+    return f"{describe_count(logs, 'log')} with {entries} entries, compared with {source}: all verified."
 
 
 class TestEveryLog:
@@ -142,7 +143,7 @@ TRUNCATED = "truncated at sequence 11: 10 of 13 anchored entries remain, 3 are l
     ("tamper", "fault"),
     [
         (lambda log: log.alter(4, leaf=bytes(32)), MODIFIED),
-        (remove_pending_entry, "verified; 1 entries were removed before they were sealed"),
+        (remove_pending_entry, "verified; removed before sealing: 1 entry"),
         (truncate_and_alter, f"{TRUNCATED}; remaining entries: {MODIFIED}"),
     ],
 )
@@ -187,10 +188,10 @@ def test_a_restored_table_shows_the_loss_and_serves_the_remaining_data(
     assert api.get(webhook.path, caller=owner).status == 200
     use_new_anchors_bucket(configure)
     assert run_verify() == (0, [summary(1, 11, f"the anchors in {NEW_ANCHORS_BUCKET}")])
-    assert f"1 logs are scheduled for their first anchor in {NEW_ANCHORS_BUCKET}" in run_reanchor(capsys)
+    assert f"Scheduled the first anchor of 1 log in {NEW_ANCHORS_BUCKET}" in run_reanchor(capsys)
     log.anchor()
     assert log.anchored_sizes == [11]
-    assert "0 logs are scheduled" in run_reanchor(capsys)
+    assert "Scheduled the first anchor of 0 logs" in run_reanchor(capsys)
     log.rename("Restored")
     workers.deliver()
     (webhook_request,) = receiver.requests  # Signed with a secret that the restored table stores encrypted.

@@ -42,9 +42,11 @@ class TestTestDelivery:
 
 def rotate(webhook, hours=None):
     """Rotate the secret and return when each of the current secrets expires."""
-    webhook.post("/rotate-secret", {} if hours is None else {"graceHours": hours}).expect(200)
+    rotated = webhook.post("/rotate-secret", {} if hours is None else {"graceHours": hours}).expect(200).json
     item = table.get((f"O#{webhook.organization.id}", f"W#{webhook.id}"))
     assert item
+    last_end = max((secret["until"] for secret in item["secrets"] if secret["until"]), default=None)
+    assert rotated["formerSecretsUntil"] == webhook.read()["formerSecretsUntil"] == last_end
     return [secret["until"] for secret in item["secrets"]]
 
 

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("nameserver")
 DETAILS = {
     "TXT_NOT_FOUND": "DNS has no TXT record at {challenge}. Add one with the value {proof}.",
     "TXT_MISMATCH": "DNS has '{txt}' at {challenge}. Add another TXT record with the value {proof}.",
-    "CNAME_MISMATCH": "Point it to {target} with a CNAME record",
+    "CNAME_MISMATCH": "Point it to {target} with a CNAME record, and remove its other CNAME, A and AAAA records.",
     "APEX_NEEDS_A_OR_ALIAS": "An apex can have no CNAME record.",
     "DOMAIN_TAKEN": "another platform has verified this domain",
     "DNS_TIMEOUT": "did not answer in time",
@@ -51,6 +51,8 @@ def verify(api, platform):
         proof = domain["records"][0]
         values = {"challenge": proof["name"], "proof": proof["expected"], "txt": "', '".join(proof["observed"][:3])}
         detail = DETAILS.get(domain["lastError"], "").format(target=TARGET, **values)
+        if domain["lastError"] == "CNAME_MISMATCH" and not domain["records"][1]["observed"]:
+            detail = f"DNS has no CNAME record at {domain['domain']}. Add one with the value {TARGET}."
         assert detail in (domain["lastErrorDetail"] or ""), domain["lastErrorDetail"]
         assert (domain["lastErrorDetail"] is None) == (domain["lastError"] is None)
         return domain
@@ -82,6 +84,8 @@ class TestVerifyCustomDomain:
         domain = verify()
         assert (domain["status"], domain["lastError"], domain["verifiedAt"]) == ("pending", "TXT_NOT_FOUND", None)
         assert domain["records"] == claimed_domain["records"]
+        routing = f"To route visitors, {SHOP_DOMAIN} also has to point to {TARGET} (CNAME)."
+        assert domain["lastErrorDetail"].endswith(f". {routing}")
         assert domain["lastCheckedAt"] == domain["updatedAt"]
         assert custom_domain_events(api, organization) == ["added", "checked"]
 
@@ -96,6 +100,7 @@ class TestVerifyCustomDomain:
             domain = verify()
             assert domain["lastError"] == "TXT_MISMATCH", texts
             assert [record["ok"] for record in domain["records"]] == [False, True]
+            assert "To route visitors" not in domain["lastErrorDetail"]
             assert all(len(text) <= 300 for text in domain["records"][0]["observed"])
         texts = [*(f"elsewhere={n}" for n in range(30)), f" {published_domain['records'][0]['expected']} "]
         nameserver.set_replies(CHALLENGE_NAME, texts, record_type="TXT")

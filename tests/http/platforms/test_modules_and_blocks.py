@@ -161,6 +161,8 @@ def test_an_override_that_the_platform_blocks_shows_its_effect_but_not_in_the_lo
     assert {override["moduleId"]: override["effective"] for override in replaced["items"]} == overrides
     modules = {module["moduleId"]: module for module in space.get("/effective-modules").json["items"]}
     assert {name: {field: modules[name][field] for field in OFF | {"blockedBy": []}} for name in overrides} == overrides
+    sources = {name: (modules[name]["source"], modules[name]["inherited"]) for name in overrides}
+    assert sources == {"feed": ("platform", True), "wiki": ("space", False)}
 
 
 def test_a_space_has_the_modules_of_its_platform_with_its_overrides(platform, other_platform, space, new_space):

@@ -49,7 +49,10 @@ class TestInviteToPlatform:
         monkeypatch.setattr(Invitation, "quota", replace(Invitation.quota, limit=3))
         for container in containers:
             create_invitation(api, container, stranger)
-            assert post_invitation(api, container, stranger).errors == {"/email": "already_exists"}
+            answer = post_invitation(api, container, stranger)
+            assert answer.errors == {"/email": "already_exists"}
+            invitation = f"{organization.path}/invitations/{answer.json['existingId']}"
+            answer.expect_problem("409 already_exists", f"POST {invitation}/resend. ", f"DELETE {invitation}.")
         for container in containers:
             assert post_invitation(api, container, "else@example.org").status_and_code == "409 limit_exceeded"
 

@@ -118,7 +118,8 @@ class TestErasePerson:
         paths = [erase.begin(email=f"{n}@example.org") for n in range(10)]
         rejected = post_erasure(api, organization, email=SOPHIE_EMAIL)
         assert (rejected.status_and_code, running_erasure_count()) == ("409 limit_exceeded", 10)
-        assert rejected.json["detail"] == "At most 10 running erasures are allowed. Wait until one is completed."
+        detail = "The maximum number of running erasures is reached: 10. Wait until one is completed."
+        assert rejected.json["detail"] == detail
         workers.deliver()
         assert {erase.get(path)["status"] for path in paths} == {"completed"}
         assert all("turn_at" in erasure for erasure in stored_erasures(organization)), "the second search is due"

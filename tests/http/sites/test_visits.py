@@ -1,9 +1,13 @@
 """Test visits of sites: pages by path, the home page, HTML, and the resolution of hosts and paths."""
 
+from typing import Any
+from urllib.parse import urlsplit
+
 import pytest
 
 from tests.harness.domains import set_domain_state
 from tests.harness.organizations import create_api_key
+from tests.harness.platforms import create_platform
 from tests.harness.redirects import create_redirect
 from tests.harness.rendered_pages import parse_harmless_document, parse_html
 from tests.harness.sites import SitePages, create_published_page, create_site, get_page_by_path
@@ -34,6 +38,16 @@ def resolve(api, host, path="/"):
     resolution = request_resolution(api, host, path).json
     redirect = resolution["redirect"] and (resolution["redirect"]["location"], resolution["redirect"]["statusCode"])
     return resolution["match"], (resolution["page"] or {}).get("id") or redirect
+
+
+def follow_redirects(api, host, path):
+    """Follow the redirects of a visit to the end. Fails if they lead back to where they have been."""
+    visited: list[tuple[str, str]] = []
+    while (answer := request_document(api, host, path)).status in (301, 302, 307, 308):
+        assert (host, path) not in visited, f"{visited} lead back to {host}{path}"
+        visited.append((host, path))
+        url = urlsplit(answer.location)
+        host, path = url.hostname or host, url.path
 
 
 class TestGetPageByPath:
@@ -252,6 +266,41 @@ class TestHostsOfOneSite:
             assert resolve(api, host, "/a") == ("redirect", (f"{url}/a", 308))
             assert resolve(api, host, "/e/looms") == ("redirect", (f"{url}/looms", 301))
         assert f"<loc>{url}/looms</loc>" in request_document(api, "shop.example.com", "/sitemap.xml").text
+
+    def test_never_redirect_in_a_circle_whatever_they_were_called(self, api, organization, pages, platform, clock):
+        site, other = pages.site, create_platform(api, organization, slug="other")
+        other_pages = SitePages(api, create_site(api, organization, slug="other-site", platformId=other.id))
+        other_pages.publish("Looms")
+        owner = site.owner
+        subdomains = {f"{slug}.atrium.example" for slug in (platform.record["slug"], "other", "former")}
+        create_redirect(api, site, "/looms", "https://former.atrium.example/looms")
+        create_redirect(api, site, "/to", "https://mills.sites.atrium.example/to")
+
+        def rename(record: Any, *slugs: str) -> None:
+            for slug in slugs:
+                api.patch(record.path, caller=owner, json={"slug": slug}).expect(200)
+                assert_no_circle()
+
+        def assert_no_circle() -> None:
+            sites = {"looms", "mills", "other-site"}
+            for host in (*subdomains, *(f"{slug}.sites.atrium.example" for slug in sites)):
+                for path in ("/", "/looms", "/to"):
+                    follow_redirects(api, host, path)
+
+        first_slug = platform.record["slug"]
+        rename(platform, "former", first_slug, "former", "latest")
+        rename(site, "mills", "looms", "mills")
+        clock.shift(days=91)
+        rename(platform, "other-former", "latest-of-all")
+        rename(other, "former", "other")
+        rename(other, first_slug)
+        rename(platform, "former-2")
+        clock.shift(days=91)
+        rename(other, "swapped")
+        clock.shift(days=91)
+        rename(platform, first_slug)
+        clock.shift(days=91)
+        rename(other, "former-2")
 
     def test_have_https_urls_if_the_service_has(self, api, pages, platform, configure):
         configure(public_url="https://api.example.org:8443/v1")

@@ -15,7 +15,7 @@ from chalicelib.kernel.identity import api_key_format
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.writes import Write
 from tests.harness import memory_aws
-from tests.harness.audit_logs import list_entries
+from tests.harness.audit_logs import get_last_entry, list_entries
 from tests.harness.callers import Caller
 from tests.harness.organizations import (
     create_api_key,
@@ -161,6 +161,31 @@ class TestRotateApiKey:
         revoke_api_key(api, organization, third)
         codes = {api.get(organization.path, caller=key).status_and_code for key in (first, second, third)}
         assert codes == {REVOKED}
+
+    def test_the_record_shows_when_the_former_secrets_end(self, api, organization, ada):
+        expiring_key = create_api_key(api, organization, expiresAt=after(now(), hours=30))
+        assert api.get(organization.api_key_path(expiring_key), caller=ada).json["formerSecretsUntil"] is None
+        for grace_hours in (24, 168, 0):
+            rotated = rotate_api_key(api, organization, expiring_key, graceHours=grace_hours).expect(200).json
+            grace_ends_at = after(rotated["updatedAt"], hours=grace_hours)
+            assert rotated["formerSecretsUntil"] == min(grace_ends_at, rotated["expiresAt"])
+            record = api.get(organization.api_key_path(expiring_key), caller=ada).json
+            assert record == {**rotated, "key": None}
+            assert get_last_entry(api, organization)["data"] == record
+
+    def test_a_former_secret_is_told_that_a_rotation_replaced_it(self, api, organization, clock, rotate):
+        key = create_api_key(api, organization, expiresAt=after(now(), hours=30))
+        rotated = rotate(key, graceHours=1)
+        ended_at = api.get(organization.api_key_path(key), caller=organization.owner).json["formerSecretsUntil"]
+        clock.shift(hours=1)
+        detail = f"A rotation of the API key replaced this secret, which stopped working at {ended_at}. Use the secret"
+        api.get(organization.path, caller=key).expect_problem(REVOKED, detail)
+        unknown = "Check that it was copied completely, and that it is the latest secret of its key."
+        last = rotate(rotated)
+        api.get(organization.path, caller=key).expect_problem("401 unauthenticated", unknown)
+        clock.shift(hours=30)
+        for each in (rotated, last):
+            api.get(organization.path, caller=each).expect_problem("401 api_key_expired", "Create another one.")
 
     def test_a_revoked_or_expired_key_cannot_be_rotated(self, api, organization, clock):
         keys = [create_api_key(api, organization, expiresAt=after(now(), hours=hours)) for hours in (1, 9)]

@@ -1,5 +1,6 @@
 """Inviting to an organization, and reading invitations."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -94,14 +95,20 @@ class TestInviteToOrganization:
 
 
 class TestOneInvitationPerAddress:
-    def test_an_address_has_one_pending_invitation_of_an_organization_in_any_spelling(self, api, organization, grace):
+    def test_an_address_has_one_pending_invitation_of_an_organization_in_any_spelling(
+        self, api, organization, grace, clock
+    ):
         pending = create_invitation(api, organization, SOPHIE_EMAIL)
         for spelling in (SOPHIE_EMAIL, SOPHIE_EMAIL.upper(), "Sophie@Example.Org"):
             answer = post_invitation(api, organization, spelling, role="admin")
             assert answer.problem_and_errors == (ALREADY_EXISTS, {"/email": "already_exists"})
             assert answer.json["detail"].startswith(f"The invitation {pending.id} has the email '{SOPHIE_EMAIL}'.")
             assert answer.json["existingId"] == pending.id
-        assert statuses(api, organization) == ["pending"]
+        clock.shift(minutes=2)
+        advised = re.findall(r"(POST|DELETE) (/[^ ]+[a-z0-9])", answer.json["detail"])
+        assert [api.request(method, path, caller=organization.owner).status for method, path in advised] == [200, 204]
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        assert statuses(api, organization) == ["revoked", "pending"]
         assert create_invitation(api, create_organization(api, grace), SOPHIE_EMAIL).record["status"] == "pending"
 
     def test_one_of_several_concurrent_requests_succeeds(self, api, organization):

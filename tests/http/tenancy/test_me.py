@@ -7,6 +7,8 @@ import pytest
 from chalicelib.features.tenancy.invitations.entities import address_partition
 from chalicelib.features.tenancy.me import logic
 from chalicelib.kernel.core.clock import after, now
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.writes import Write
 from tests.harness import memory_aws
 from tests.harness.callers import AUDIENCE, ISSUER
 from tests.harness.invitations import create_declined, create_invitation, resend_invitation
@@ -17,6 +19,7 @@ from tests.harness.organizations import (
     remove_member,
     rotate_api_key,
 )
+from tests.harness.stored_records import load_item
 
 
 @pytest.fixture
@@ -119,11 +122,13 @@ class TestPendingInvitations:
         stranger_again = issuer.create_person("stranger", "Sophie")
         assert get_me(stranger_again)["pendingInvitations"] == []
 
+    @pytest.mark.parametrize("invitations_per_read", [1, 2, 20])
     def test_invitations_that_cannot_be_accepted_do_not_hide_older_ones(
-        self, api, organization, ada, stranger, get_me, monkeypatch
+        self, api, organization, ada, stranger, get_me, monkeypatch, invitations_per_read
     ):
         monkeypatch.setattr(logic, "MAX_INVITATIONS", 2)
         monkeypatch.setattr(logic, "MAX_CHECKED_INVITATIONS", 6)
+        monkeypatch.setattr(logic, "INVITATIONS_PER_READ", invitations_per_read)
         oldest, *older = [create_invitation(api, create_organization(api, ada), stranger) for _ in range(3)]
         deleted = [create_organization(api, ada) for _ in range(3)]
         for each in deleted:
@@ -136,6 +141,20 @@ class TestPendingInvitations:
         me = get_me(stranger)
         assert invitation_ids(me) == [older[1].id, oldest.id]
         assert not me["hasMorePendingInvitations"]
+
+    def test_two_hundred_invitations_are_checked_with_a_bounded_number_of_reads(
+        self, api, organization, ada, stranger, get_me
+    ):
+        oldest = create_invitation(api, organization, stranger)
+        pointer = load_item((address_partition(stranger.email), oldest.id))
+        for number in range(logic.MAX_CHECKED_INVITATIONS - 1):
+            key = (address_partition(stranger.email), f"{oldest.id}-{number}")
+            table.write_transaction([Write("Put", key, item={**pointer, "sk": key[1]})])
+        answer = api.get("/me", caller=stranger)
+        assert (invitation_ids(answer.json), answer.json["hasMorePendingInvitations"]) == ([oldest.id], False)
+        assert len(answer.calls.call_list) <= 15
+        newest = create_invitation(api, create_organization(api, ada), stranger)
+        assert (invitation_ids(get_me(stranger)), get_me(stranger)["hasMorePendingInvitations"]) == ([newest.id], True)
 
     def test_invitations_of_earlier_releases_are_listed_by_a_migration(
         self, api, organization, ada, stranger, workers, get_me, monkeypatch

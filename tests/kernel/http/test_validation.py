@@ -1,13 +1,14 @@
 """Errors of requests have documented codes and messages, independent of the validation library's. Media types."""
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
-from chalicelib.kernel.core.problems import ValidationProblem
+from chalicelib.kernel.core.problems import MAX_ERRORS, ValidationProblem
 from chalicelib.kernel.http.fields import JsonObject, unique_by
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.request import Request
@@ -95,6 +96,37 @@ def validate(text):
 )
 def test_an_error_in_a_body_has_a_code_and_message(text, error):
     assert collect_errors(validate_body, AllTypesBody, build_request(text), None) == [error]
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ('{"numbr": 1}', "There is no such field. Do you mean `number`?"),
+        ('{"Labels": {}}', "There is no such field. Do you mean `labels`?"),
+        ('{"inner": {"text": "a", "lenght": 1}}', "There is no such field. Do you mean `length`?"),
+        ('{"word": "RED"}', "must be one of 'red', 'green', 'blue'. Do you mean 'red'?"),
+        ('{"role": "owners"}', "must be one of 'member', 'editor', 'admin', 'owner'. Do you mean 'owner'?"),
+        ('{"word": 7}', "must be one of 'red', 'green', 'blue'"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest_one(text, question):
+    assert [detail for _, _, detail in collect_errors(validate, text)] == [question]
+    patch = type("AllTypesPatch", (Patch, AllTypesBody), {})
+    assert [detail for *_, detail in collect_errors(validate_body, patch, build_request(text), {})] == [question]
+
+
+def test_an_unknown_parameter_of_a_strict_request_gets_the_nearest_one():
+    ((_, _, detail),) = collect_errors(validate_query, NumberQuery, build_request(), ["numbers"])
+    assert detail == "The operation has no such parameter. Do you mean `number`? It has: flag, number, text."
+    ((_, _, detail),) = collect_errors(validate_query, NumberQuery, build_request(), ["sort"])
+    assert detail == "The operation has no such parameter. It has: flag, number, text."
+
+
+def test_suggestions_for_thousands_of_errors_take_no_time():
+    body = json.dumps({"parts": [{"text": "a", **{f"lengt{n}": 1 for n in range(20)}} for _ in range(2000)]})
+    started_at = time.process_time()
+    assert len(collect_errors(validate_body, UniquePartsBody, build_request(body), None)) == MAX_ERRORS
+    assert time.process_time() - started_at < 2
 
 
 def test_null_in_a_body_equals_an_omitted_field():

@@ -101,7 +101,8 @@ def rotate_api_key(run: ModelRun, by: Sender, record: ModelRecord, hours: int) -
         record.internal["rotation_count"] = rotation_count + 1
         if caller.id != record.id:
             record.internal["issuer_chain"] = [*dict.fromkeys([*issuers, *_issuer_chain(caller)])]
-        run.apply_change(by, "rotate_api_key", record, response, {}, derived_fields=("hint", "lastUsedAt"), key=True)
+        derived_fields = ("hint", "lastUsedAt", "formerSecretsUntil")
+        run.apply_change(by, "rotate_api_key", record, response, {}, derived_fields=derived_fields, key=True)
         assert record.internal["key"] != former_secret
         assert (run.api.get(record.parent.path, caller=former_secret).status == 401) == (hours == 0)
 

@@ -117,6 +117,11 @@ class Webhook(Subscriber):
         return "active" if self.enabled else "paused"
 
     @property
+    def former_secrets_until(self) -> str | None:
+        """Return when the last of the former secrets stops signing, or stopped; None without any."""
+        return max((secret["until"] for secret in self.secrets if secret["until"]), default=None)
+
+    @property
     def is_active_and_not_being_disabled(self) -> bool:
         """Return whether events are sent to it."""
         return self.status == "active" and self.pending_disable_reason is None

@@ -88,7 +88,8 @@ class DnsRecordOut(Output):
 _CHECKED_AT: Final = "2026-11-20T09:30:00.000Z"
 _DETAIL_EXAMPLE: Final = (
     "DNS has no TXT record at _atrium-challenge.engines.example.com. Add one with the value"
-    " atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh."
+    " atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh. To route visitors, engines.example.com also has to point to"
+    " cname.atrium.example (CNAME)."
 )
 _NO_ERROR: Final = {"last_error": None, "last_error_detail": None}
 _VERIFIED_EXAMPLE: Final = {"verified_at": _CHECKED_AT, "last_checked_at": _CHECKED_AT, "fails_at": None, **_NO_ERROR}
@@ -134,11 +135,17 @@ class CustomDomainOut(RecordOutput):
         description="Verified domains are checked once a day, pending ones more often."
     )
     last_error: VerificationError | None = Field(
-        description="Problem found by the last check. `DNS_TIMEOUT` and `DNS_FAILURE` mean that DNS did not answer.",
+        description=(
+            "What the last check found, as a code. `TXT_NOT_FOUND`: no ownership record. `TXT_MISMATCH`: an ownership"
+            " record with another value. `CNAME_MISMATCH`: no CNAME record, or one that leads elsewhere; `observed` of"
+            " the record is empty if there is none. `APEX_NEEDS_A_OR_ALIAS`: the same for a domain without a subdomain."
+            " `DOMAIN_TAKEN`: another platform has verified the domain. `DNS_TIMEOUT`, `DNS_FAILURE`: DNS did not"
+            " answer. Errors of the ownership record come first."
+        ),
         examples=["TXT_NOT_FOUND"],
     )
     last_error_detail: str | None = Field(
-        description="What the last check found, what it expected, and what to do. Null without an error.",
+        description="Which record is missing or wrong, what it should be, and what to do. Null without an error.",
         examples=[_DETAIL_EXAMPLE],
     )
     next_check_at: Timestamp | None = Field(

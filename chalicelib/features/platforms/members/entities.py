@@ -11,7 +11,7 @@ from chalicelib.features.tenancy.entities.memberships import (
     RevocationMarker,
     removal_of_dependents,
 )
-from chalicelib.features.tenancy.invitations.entities import Invitation
+from chalicelib.features.tenancy.invitations.entities import PENDING_INVITATION_ADVICE, Invitation
 from chalicelib.kernel.core.case_folding import casefold_without_new_ascii
 from chalicelib.kernel.identity.claims import MAX_LABEL_CHARACTERS
 from chalicelib.kernel.permissions.grants import DescendantMembership
@@ -143,7 +143,7 @@ class PlatformInvitation(Invitation):
         error_code="already_exists",
         field="email",
         expires_at_field="expires_at",
-        advice="Send that invitation again or, if it can't be sent, revoke it first.",
+        advice=PENDING_INVITATION_ADVICE,
         applies_to=lambda invitation: invitation.outcome is None,
         projected_fields=("invited_by",),
     )

@@ -1,6 +1,6 @@
 """Descriptions of the errors that checks of a custom domain find."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 _NEXT_CHECK_ADVICE: Final = "The service tries again at `nextCheckAt`. If it persists, check the domain's name servers."
@@ -13,8 +13,13 @@ _DESCRIPTIONS_WITHOUT_RECORD: Final[Mapping[str, str]] = {
         " it from the other platform, or remove that platform's TXT record. Then send `verify`."
     ),
 }
-_ADVICE: Final[Mapping[str, str]] = {
+_ADVICE_WITHOUT_RECORD: Final[Mapping[str, str]] = {
     "TXT_NOT_FOUND": "Add one with the value {expected}.",
+    "CNAME_MISMATCH": "Add one with the value {expected}.",
+    "APEX_NEEDS_A_OR_ALIAS": "Point it to {expected} with {types} records. An apex can have no CNAME record.",
+}
+"""What to do if DNS has no record at the name."""
+_ADVICE: Final[Mapping[str, str]] = {
     "TXT_MISMATCH": "Add another TXT record with the value {expected}. Other values may stay.",
     "CNAME_MISMATCH": "Point it to {expected} with a CNAME record, and remove its other CNAME, A and AAAA records.",
     "APEX_NEEDS_A_OR_ALIAS": (
@@ -32,13 +37,29 @@ def describe_domain_error(code: str, domain: str, records: Iterable[Mapping[str,
     """
     if code in _DESCRIPTIONS_WITHOUT_RECORD:
         return _DESCRIPTIONS_WITHOUT_RECORD[code].format(domain=domain)
-    purpose = "ownership" if code.startswith("TXT_") else "routing"
-    required = [record for record in records if record["purpose"] == purpose]
-    advice = _ADVICE[code].format(
-        expected=" and ".join(record["expected"] for record in required),
-        types=" and ".join(dict.fromkeys(record["type"] for record in required)),
-    )
-    return f"{_describe_observation(required)} {advice}"
+    records = list(records)
+    ownership, routing = ([each for each in records if each["purpose"] == name] for name in ("ownership", "routing"))
+    is_about_ownership = code.startswith("TXT_")
+    required = ownership if is_about_ownership else routing
+    is_missing = not any(record["observed"] for record in required)
+    advice = (_ADVICE_WITHOUT_RECORD if is_missing else _ADVICE)[code].format_map(_names_of_expected(required))
+    missing_routing = [record for record in routing if is_about_ownership and not record["ok"]]
+    return " ".join([_describe_observation(required), advice, *_describe_missing_routing(missing_routing)])
+
+
+def _names_of_expected(required: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the expected values and the types of records, as texts."""
+    return {
+        "expected": " and ".join(record["expected"] for record in required),
+        "types": " and ".join(dict.fromkeys(record["type"] for record in required)),
+    }
+
+
+def _describe_missing_routing(required: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence about the records that route a domain, which is not routed either."""
+    if required:
+        names = _names_of_expected(required)
+        yield f"To route visitors, {required[0]['name']} also has to point to {names['expected']} ({names['types']})."
 
 
 def _describe_observation(required: Sequence[Mapping[str, Any]]) -> str:

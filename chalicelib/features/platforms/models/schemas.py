@@ -142,7 +142,7 @@ class NavigationLeafIn(Input):
         description="Where the item leads: an id or a path. For type `url`, an http(s) or mailto URL, or a path.",
         examples=["/spaces/looms"],
     )
-    children: NoChildren = Field([], examples=[[]])
+    children: NoChildren = Field([], examples=[None])
 
 
 class NavigationBranchIn(NavigationLeafIn):
@@ -151,7 +151,7 @@ class NavigationBranchIn(NavigationLeafIn):
     Its children are on the last level.
     """
 
-    children: list[NavigationLeafIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])
+    children: list[NavigationLeafIn] = Field([], max_length=_MAX_ITEMS, examples=[None])
 
 
 class NavigationItemIn(NavigationBranchIn):
@@ -160,7 +160,11 @@ class NavigationItemIn(NavigationBranchIn):
     Choose an id that is unique in the navigation; it identifies the item in your front end.
     """
 
-    children: list[NavigationBranchIn] = Field([], max_length=_MAX_ITEMS, examples=[[]])  # type: ignore[assignment]
+    children: list[NavigationBranchIn] = Field(  # type: ignore[assignment]
+        [],
+        max_length=_MAX_ITEMS,
+        examples=[[{"id": "looms", "label": "Looms", "type": "url", "target": "https://example.com/looms"}]],
+    )
 
 
 class NavigationPatch(Patch):

@@ -64,7 +64,7 @@ class ReconcileCreate(Input):
     """
 
     organization_id: Uuid | None = Field(
-        None, description="The organization of the library; the caller's own library if omitted.", examples=[None]
+        None, description="The organization of the library; the caller's own library if omitted."
     )
 
 

@@ -29,11 +29,13 @@ class MenuLeafIn(Input):
         examples=["https://example.com/looms"],
         description="For type `url`: a web address, a `mailto:` address or a path of the site.",
     )
-    children: NoChildren = Field([], examples=[[]])
+    children: NoChildren = Field([], examples=[None])
     path: str | None = Field(
         None, exclude=True, description="Ignored, so that responses can be sent back.", examples=[None]
     )
-    dangling: bool = Field(default=False, exclude=True, description="Ignored, so that responses can be sent back.")
+    dangling: bool = Field(
+        default=False, exclude=True, description="Ignored, so that responses can be sent back.", examples=[None]
+    )
 
 
 class MenuBranchIn(MenuLeafIn):
@@ -42,7 +44,7 @@ class MenuBranchIn(MenuLeafIn):
     Items of the third level, the lowest one, cannot.
     """
 
-    children: list[MenuLeafIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[[]])
+    children: list[MenuLeafIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[None])
 
 
 class MenuItemIn(MenuBranchIn):
@@ -51,7 +53,11 @@ class MenuItemIn(MenuBranchIn):
     It links to a page of the site by id or to an address, or only groups its children.
     """
 
-    children: list[MenuBranchIn] = Field([], max_length=MAX_MENU_ITEMS, examples=[[]])  # type: ignore[assignment]
+    children: list[MenuBranchIn] = Field(  # type: ignore[assignment]
+        [],
+        max_length=MAX_MENU_ITEMS,
+        examples=[[{"id": "cards", "label": "Punched cards", "type": "url", "url": "/looms/cards"}]],
+    )
 
 
 class MenuPut(Input):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
 from chalicelib.features.taxonomy.models import MAX_DEPTH
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 
 ChildrenByParent = Mapping[str | None, Sequence[TaxonomyNode]]
@@ -60,6 +61,6 @@ def exceeds_max_depth(ancestors: Sequence[TaxonomyNode], subtree_height: int) ->
 
 def depth_problem(subtree_height: int) -> Problem:
     """Return the problem for a node that would exceed the maximum depth."""
-    subtree = f", and it has {subtree_height} levels below" if subtree_height else ""
+    subtree = f", and it has {describe_count(subtree_height, 'level')} below" if subtree_height else ""
     detail = f"is too deep: a taxonomy has at most {MAX_DEPTH} levels{subtree}"
     return ValidationProblem([FieldError("/parentId", "too_deep", detail)])

@@ -58,6 +58,12 @@ class ApiKey(Credential):
     revoked_keys: list[dict[str, str]] | None = None
 
     @property
+    def former_secrets_until(self) -> str | None:
+        """Return when the last of the former secrets ends, or ended; None without any. They end with the key."""
+        last_end = max(filter(None, self.digests.values()), default=None)
+        return min(last_end, self.expires_at or last_end) if last_end else None
+
+    @property
     def scheduled_task(self) -> ScheduledTask | None:
         """Return the task that runs when the key expires and stops counting toward the quota."""
         return ScheduledTask("api_keys.expire", self.expires_at) if self.is_live and self.expires_at else None

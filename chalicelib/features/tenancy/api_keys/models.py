@@ -89,6 +89,13 @@ class ApiKeyOut(RecordOutput):
     allowed_ips: list[str] = Field(examples=[["192.0.2.0/24"]])
     hint: str = Field(examples=["atr_…eVQS"])
     key: str | None = Field(None, description="The secret, when created or rotated. Null otherwise.", examples=[None])
+    former_secrets_until: Timestamp | None = Field(
+        description=(
+            "When the last of the secrets that were replaced by `rotate` stops working. Once this time has passed, only"
+            " the current secret works. Null if there are no former secrets."
+        ),
+        examples=[None],
+    )
     created_by: str | None = Field(
         description="Id of the user or API key that created it. Null after the person was erased."
     )

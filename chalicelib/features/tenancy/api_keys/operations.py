@@ -106,7 +106,10 @@ def revoke_api_key(ctx: Context, api_key: ApiKey) -> None:
     grants_access=True,
 )
 def rotate_api_key(ctx: Context, api_key: ApiKey, body: ApiKeyRotation) -> ApiKeyOut:
-    """Give an API key a new secret. The former secret works for some hours more.
+    """Give an API key a new secret. The former secret works for some hours more, until `formerSecretsUntil`.
+
+    Only this response contains the new secret. Replace the former one in the program's settings before it ends. After
+    that, requests with it get 401 `api_key_revoked`, and the detail says that a rotation replaced it.
 
     The caller needs every scope of the key. An API key as the caller also needs bounds that are no narrower. From then
     on the key also depends on the caller, and is revoked with them as with its creator.

@@ -18,6 +18,13 @@ from chalicelib.kernel.storage.unique_values import Unique
 
 MAX_PENDING_INVITATIONS: Final = 100
 
+_INVITATION_PATH: Final = "/organizations/{organization_id}/invitations/{existing_id}"
+PENDING_INVITATION_ADVICE: Final = (
+    f"To send it again, use POST {_INVITATION_PATH}/resend. To invite with another role or message, revoke it first"
+    f" with DELETE {_INVITATION_PATH}."
+)
+"""What to do if the invited address has a pending invitation."""
+
 
 def address_partition(email: str) -> str:
     """Return the partition with an item for each pending invitation to an address, in the order of their creation."""
@@ -44,7 +51,7 @@ class Invitation(Entity):
         error_code="already_exists",
         field="email",
         expires_at_field="expires_at",
-        advice="Send that invitation again or, if it can't be sent, revoke it first.",
+        advice=PENDING_INVITATION_ADVICE,
         applies_to=lambda invitation: invitation.outcome is None,
     )
     quota = Quota("pending invitations", "O#{organization_id}", MAX_PENDING_INVITATIONS, lambda i: i.outcome is None)

@@ -1,6 +1,6 @@
 """What the service knows about a caller, with a bounded number of reads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -31,13 +31,15 @@ from chalicelib.kernel.identity.auth import ApiKeyPrincipal, bearer_credential_o
 from chalicelib.kernel.identity.jwt import User, read_verified_claims
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import QueryResult
 
 MAX_ORGANIZATIONS: Final = 25
 MAX_INVITATIONS: Final = 10
-MAX_CHECKED_INVITATIONS: Final = 50
+MAX_CHECKED_INVITATIONS: Final = 200
 """Maximum number of invitations of which it is checked whether they can be accepted."""
+INVITATIONS_PER_READ: Final = 20
+"""Invitations that are read and checked together. With what decides about them, they fit in one BatchGetItem."""
 
 _NONE: Final = QueryResult([], None)
 
@@ -45,18 +47,21 @@ _NONE: Final = QueryResult([], None)
 def describe_user(ctx: Context, user: User) -> Me:
     """Return a user with their first organizations and latest invitations.
 
-    It takes two queries in parallel, a read of what they find, and with invitations a read of what decides about them:
-    one for each ten, until there are enough that can be accepted.
+    It takes two queries in parallel, a read of what they find, and with invitations a read of what decides about them.
+    If too few of the first invitations can be accepted, the next ones take two reads more, up to the maximum.
     """
     claims = read_verified_claims(bearer_credential_or_none(ctx.request) or "")
     memberships, pointers = _query_memberships_and_invitation_pointers(user)
     organization_keys = [Organization.make_item_key(id=item["organization_id"]) for item in memberships.items]
     invitation_keys = [
-        Invitation.make_item_key(organization_id=item["organization_id"], id=item["sk"]) for item in pointers.items
+        Invitation.make_item_key(organization_id=item["organization_id"], id=item["sk"])
+        for item in pointers.items
+        if not table.is_expired(item)
     ]
+    first_keys, next_keys = invitation_keys[:INVITATIONS_PER_READ], invitation_keys[INVITATIONS_PER_READ:]
     membership_keys = [membership_key(key, user.id) for key in organization_keys]
-    items = table.get_all([*organization_keys, *membership_keys, *invitation_keys])
-    invitations, has_more = _load_pending_invitations([items[key] for key in invitation_keys if key in items])
+    items = table.get_all([*organization_keys, *membership_keys, *first_keys])
+    invitations, has_more = _load_acceptable_invitations([items[key] for key in first_keys if key in items], next_keys)
     return Me(
         id=user.id,
         id_derivation=IdDerivation(
@@ -136,21 +141,31 @@ def _organization_with_role(item: Item, role: Role) -> Iterator[OrganizationOfCa
         yield OrganizationOfCaller(id=organization.id, name=organization.name, slug=organization.slug, role=role)
 
 
-def _load_pending_invitations(items: Iterable[Item]) -> tuple[list[InvitationOfCaller], bool]:
+def _load_acceptable_invitations(
+    items: Iterable[Item], next_keys: Sequence[ItemKey]
+) -> tuple[list[InvitationOfCaller], bool]:
     """Return the first invitations that can be accepted now, and whether there may be more of them.
 
-    Their inviters must still be able to grant the role.
+    `items`: the first invitations; `next_keys`: the keys of the others, which are read only if they are needed.
     """
+    found = _describe_acceptable_invitations(items)
+    while next_keys and len(found) < MAX_INVITATIONS:
+        batch, next_keys = next_keys[:INVITATIONS_PER_READ], next_keys[INVITATIONS_PER_READ:]
+        items_by_key = table.get_all(batch)
+        found += _describe_acceptable_invitations(items_by_key[key] for key in batch if key in items_by_key)
+    return found[:MAX_INVITATIONS], bool(next_keys or found[MAX_INVITATIONS:])
+
+
+def _describe_acceptable_invitations(items: Iterable[Item]) -> list[InvitationOfCaller]:
+    """Return the pending ones of some invitations whose inviters are still able to grant the role. Takes one read."""
     pending = [each for each in map(Invitation.from_item, items) if each.status == "pending"]
-    found: list[InvitationOfCaller] = []
-    while pending and len(found) < MAX_INVITATIONS:
-        batch, pending = pending[:MAX_INVITATIONS], pending[MAX_INVITATIONS:]
-        deciding_items = table.get_all(key for each in batch for key in deciding_item_keys(each))
-        for invitation in batch:
-            resolved = resolved_invitation_or_none(invitation, deciding_items)
-            if resolved and is_inviter_valid(invitation, resolved.inviter_memberships):
-                found.append(_describe_invitation(resolved))
-    return found[:MAX_INVITATIONS], bool(pending or found[MAX_INVITATIONS:])
+    deciding_items = table.get_all(key for each in pending for key in deciding_item_keys(each)) if pending else {}
+    resolved = [(each, resolved_invitation_or_none(each, deciding_items)) for each in pending]
+    return [
+        _describe_invitation(each)
+        for invitation, each in resolved
+        if each and is_inviter_valid(invitation, each.inviter_memberships)
+    ]
 
 
 def _describe_invitation(resolved: ResolvedInvitation) -> InvitationOfCaller:

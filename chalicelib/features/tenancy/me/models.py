@@ -109,12 +109,13 @@ class Me(Output):
     pending_invitations: list[InvitationOfCaller] = Field(
         description=(
             "The latest 10 invitations to the user's verified address that can be accepted now, without their tokens."
+            " They are searched for among the latest 200 pending invitations to the address."
         )
     )
     has_more_pending_invitations: bool = Field(
         description=(
-            "Whether there may be further invitations to the address. They are listed once some of these are accepted"
-            " or declined, and the links in their mails work in any case."
+            "Whether there may be further invitations to the address. They are listed once some of these are accepted,"
+            " declined or expired, and the links in their mails work in any case."
         ),
         examples=[False],
     )

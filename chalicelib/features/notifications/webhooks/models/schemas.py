@@ -88,6 +88,13 @@ class WebhookOut(RecordOutput):
     secret: str | None = Field(
         None, description="Only in the response that creates or rotates it. Null otherwise.", examples=[None]
     )
+    former_secrets_until: Timestamp | None = Field(
+        description=(
+            "Until when messages are also signed with former secrets. Once this time has passed, they are signed with"
+            " the current one only. Null if there are no former secrets."
+        ),
+        examples=[None],
+    )
     failing_since: Timestamp | None = Field(
         description="The time since when every attempt has failed. Null if the last one succeeded.", examples=[None]
     )

@@ -34,8 +34,8 @@ class ConfiguredModule:
 class EffectiveModule:
     """The effective state of a module.
 
-    `inherited` is true if no override applies. `blocked_by` tells why an override does not apply (`LOCKED`,
-    `UNKNOWN_MODULE`), and holds the ids of dependencies that are off.
+    `inherited` is true if the platform has the module and no override applies. `blocked_by` tells why an override does
+    not apply (`LOCKED`, `UNKNOWN_MODULE`), and holds the ids of dependencies that are off.
     """
 
     module_id: str
@@ -86,7 +86,8 @@ def effective_modules(
             enabled=False,
             locked=False,
             settings={},
-            source="platform",
+            source="space",
+            inherited=False,
             blocked_by=[UNKNOWN_MODULE],
         )
         for module_id in by_id

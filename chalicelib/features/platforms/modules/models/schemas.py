@@ -54,7 +54,7 @@ class ModuleChange(Input):
         None,
         max_length=MAX_DEPENDENCIES,
         description=f"{_DEPENDS_ON_TEXT} Only modules of the platform's own can change it. Null removes all.",
-        examples=[[]],
+        examples=[None],
     )
 
 
@@ -126,10 +126,15 @@ class EffectiveModuleOut(Output):
     module_id: str = Field(examples=["events"])
     enabled: bool
     source: EffectiveModuleSource = Field(
-        description="What decided: the catalogue, the platform, the space, or a dependency of the module.",
+        description=(
+            "What decided: the catalogue (`system`), the platform, the space, or a dependency of the module. It is"
+            " `space` for a module that the platform lacks, because only the override of the space names it."
+        ),
         examples=["space"],
     )
-    inherited: bool = Field(description="Whether no override of the space applies.", examples=[False])
+    inherited: bool = Field(
+        description="Whether the platform has the module and no override of the space applies.", examples=[False]
+    )
     locked: bool = Field(description="Whether the platform prevents overrides.", examples=[False])
     settings: dict[str, Any] = Field(
         description="Settings of the platform, deeply merged with those of an override that applies.",

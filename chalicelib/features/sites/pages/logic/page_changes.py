@@ -37,6 +37,7 @@ from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, MAX
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
 from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, derive_slug
@@ -274,10 +275,8 @@ def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
     """Delete a page and, with `cascade`, its descendants. Raises Problem `not_empty` if it has children otherwise."""
     child_count = max(page.child_count, page.published_child_count)
     if child_count and not cascade:
-        noun = "page" if child_count == 1 else "pages"
-        detail = (
-            f"It has {child_count} {noun} below it. Send `strategy=cascade` to delete them, too, or move them first."
-        )
+        pages = describe_count(child_count, "page")
+        detail = f"It has {pages} below it. Send `strategy=cascade` to delete them, too, or move them first."
         raise Problem.create_with_field_error("query/strategy", "not_empty", detail)
     trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
     remove_from_trees(trees, page, ctx.now)

@@ -41,7 +41,7 @@ class _Block(Input):
 
 
 class _UntypedBlock(_Block):
-    """A block before its type is known."""
+    """A block of an unknown type. It is never valid, and its errors are those of the fields of every block."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -199,8 +199,9 @@ def _parse_block(block: Any) -> _Block:
 
     A discriminated union would add the type, which is not a part of the document, to the path of each error.
     """
-    untyped = _UntypedBlock.model_validate(block)
-    return _REGISTRY[untyped.type].model_validate(block)
+    block_type = block.get("type") if isinstance(block, dict) else None
+    model = _REGISTRY.get(block_type, _UntypedBlock) if isinstance(block_type, str) else _UntypedBlock
+    return model.model_validate(block)
 
 
 _AnyBlock = (

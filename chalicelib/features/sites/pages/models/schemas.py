@@ -20,7 +20,12 @@ MAX_BLOCKS_BYTES: Final = 256 * 1024
 DEFAULT_PREVIEW_SECONDS: Final = 24 * 3600
 MAX_PREVIEW_SECONDS: Final = 30 * 24 * 3600
 
-_BLOCKS_EXAMPLE: Final = [[{"id": "b1", "type": "text", "text": "A loom **weaves**."}]]
+_BLOCKS_EXAMPLE: Final = [
+    [
+        {"id": "opening", "type": "heading", "level": 2, "text": "How a loom weaves"},
+        {"id": "cards", "type": "text", "text": "Punched cards choose the threads that it **lifts**."},
+    ]
+]
 
 _PUBLISHED_EXAMPLE: Final = {
     "status": "published",
@@ -60,7 +65,7 @@ class PageCreate(Input):
     title: Name = Field(examples=["Looms"])
     slug: PageSlug | None = Field(None, description="Derived from the title if omitted.", examples=[None])
     parent_id: Uuid | None = Field(None, description="The parent page.", examples=[None])
-    blocks: Blocks = Field([], description="Content. At most 256 KiB as JSON.")
+    blocks: Blocks = Field([], description="Content. At most 256 KiB as JSON.", examples=_BLOCKS_EXAMPLE)
     seo: SeoIn = Field(default_factory=_empty_seo)
     publish_at: DateTime | None = Field(None, description="When the page is published automatically.", examples=[None])
     unpublish_at: DateTime | None = Field(
@@ -81,7 +86,7 @@ class PagePatch(Patch):
         description="The published path does not change until the draft is published.", examples=["looms"]
     )
     parent_id: Uuid | None = Field(None, examples=[None])
-    blocks: Blocks = Field([])
+    blocks: Blocks = Field([], examples=_BLOCKS_EXAMPLE)
     seo: SeoIn = Field(default_factory=_empty_seo)
     publish_at: DateTime | None = Field(None, examples=[None])
     unpublish_at: DateTime | None = Field(

@@ -24,6 +24,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
     next_hop,
     resolution_prefetch_keys,
 )
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
@@ -154,7 +155,7 @@ class RedirectChainCheck:
         hop: RedirectTarget | None = build_redirect_target_for_path(self._redirect, self._redirect.from_path)
         while hop and (path := hop.site_path):
             if path in visited:
-                raise _loop_problem(f"It returns to {path!r} after {len(visited)} redirects.")
+                raise _loop_problem(f"It returns to {path!r} after {describe_count(len(visited), 'redirect')}.")
             visited.append(path)
             items = self._load_resolution_items_with_own_change(path)
             hop = next_hop(self._redirect.site_id, path, items)

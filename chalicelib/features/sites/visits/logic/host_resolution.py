@@ -1,6 +1,6 @@
 """Resolve hosts to sites. A process caches the results, and each request verifies them with the items that it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
@@ -10,11 +10,12 @@ from chalicelib.features.sites.entities.sites import Site, sites_domain
 from chalicelib.features.sites.logic import with_domain
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.outbound.domain_names import host_name_from_header
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
-from chalicelib.kernel.transactions.unique_items import guard_key
+from chalicelib.kernel.transactions.unique_items import guard_key, unexpired_reservation_record_id
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,36 @@ class SiteHost:
         return None
 
     @property
+    def is_platform_subdomain(self) -> bool:
+        """Return whether the host is the current or a former subdomain of a platform, and not a custom domain."""
+        return self.name.partition(".")[2] == section(PlatformSettings).platforms_domain
+
+    @property
     def _cache_key(self) -> ItemKey:
         return f"HOST#{self.name}", "#"
+
+
+class HostsOfSite(Container[str]):
+    """All host names that lead to a site: those of `Site.all_hosts`, and those of the former slugs of its platform.
+
+    The site does not contain the latter. Only the test for a subdomain of platforms reads the item that reserves it,
+    once.
+    """
+
+    def __init__(self, site: Site, *names: str) -> None:
+        """Initialize the hosts of a site. `names`: further names that are known to lead to it."""
+        self._platform_id = site.platform_id
+        self._is_own_by_name = dict.fromkeys((*names, *site.all_hosts(now())), True)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether a host name leads to the site."""
+        if name not in self._is_own_by_name:
+            host = SiteHost.parse(name) if isinstance(name, str) and self._platform_id else None
+            if host is None or not host.is_platform_subdomain:
+                return False
+            guard = table.get(host.reservation_key)
+            self._is_own_by_name[host.name] = unexpired_reservation_record_id(guard) == self._platform_id
+        return self._is_own_by_name[str(name)]
 
 
 def site_and_cached_owner_keys(site_id: str) -> list[ItemKey]:

@@ -11,7 +11,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
     leads_back_to_path,
     redirect_before_page_or_none,
 )
-from chalicelib.kernel.core.clock import now
+from chalicelib.features.sites.visits.logic.host_resolution import HostsOfSite
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
@@ -25,7 +25,7 @@ def load_ids_of_redirected_pages(site: Site, pages: Sequence[PageLocation]) -> s
     It takes one Query for all redirects if they fit in a megabyte, and else a read for each 100 pages. Redirects at
     these paths are followed. Beyond the maximum, none is assumed to lead back.
     """
-    site_id, own_hosts = site.id, site.all_hosts(now())
+    site_id, own_hosts = site.id, HostsOfSite(site)
     items = _load_redirect_items(site_id, pages)
     targets = [(page, redirect_before_page_or_none(items.get(_key(site_id, page)), page, own_hosts)) for page in pages]
     redirected = [(page, target) for page, target in targets if target]

@@ -19,6 +19,7 @@ from chalicelib.features.sites.redirects.logic.resolution import (
     resolve_to_page_or_redirect,
 )
 from chalicelib.features.sites.visits.logic.host_resolution import (
+    HostsOfSite,
     SiteHost,
     load_public_site_or_none,
     site_and_cached_owner_keys,
@@ -26,7 +27,6 @@ from chalicelib.features.sites.visits.logic.host_resolution import (
 from chalicelib.features.sites.visits.logic.robots import ROBOTS_PATH
 from chalicelib.features.sites.visits.logic.sitemaps import SITEMAP_PATH, sitemap_keys
 from chalicelib.features.sites.visits.models import RedirectedOut, ResolveQuery
-from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -92,7 +92,7 @@ def resolve_visit_or_none(
     site = site.replace(home_page_id=state.get("home") if state.get("home_revision_id") else None)
     resolved = (
         resolve_to_page_or_redirect(
-            site.id, path, prefetched, to_decoded_clean_path(query.path), {host.name, *site.all_hosts(now())}
+            site.id, path, prefetched, to_decoded_clean_path(query.path), HostsOfSite(site, host.name)
         )
         if path and not (generates_documents and path in _GENERATED_PATHS)
         else None

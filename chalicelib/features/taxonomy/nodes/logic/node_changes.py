@@ -40,6 +40,7 @@ from chalicelib.features.taxonomy.logic.tree_shape import (
 )
 from chalicelib.features.taxonomy.models import MAX_POSITION, DeleteStrategy, NodeCreate, NodePatch
 from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, derive_slug
@@ -313,8 +314,8 @@ def _add_to_slug_index(ctx: Context, slug: str, node: TaxonomyNode) -> None:
 
 
 def _not_empty_problem(node: TaxonomyNode, attachment_count: int) -> Problem:
-    children = f"{node.child_count} {'child' if node.child_count == 1 else 'children'}"
-    attached = f"{attachment_count} {'attachment' if attachment_count == 1 else 'attachments'}"
+    children = describe_count(node.child_count, "child", "children")
+    attached = describe_count(attachment_count, "attachment")
     detail = (
         f"It has {children} and {attached}. Send `strategy=cascade` to delete its subtree, or `strategy=reparent` "
         "to move its children to its parent. Its attachments are removed in both cases."

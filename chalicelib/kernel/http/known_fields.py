@@ -1,0 +1,58 @@
+"""The fields that a model has at a place in a request, for suggestions to callers who misspelled one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from chalicelib.kernel.http.models import Input, Query
+
+Model = type[Input | Query]
+
+
+def public_field_names(model: Model) -> set[str]:
+    """Return the fields of a model as callers name them."""
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+def known_names_at(model: Model, value: Any, location: Sequence[int | str]) -> list[str]:
+    """Return the names of the fields that an object in a request can have, or nothing if it has no model.
+
+    `value` is the request's value of the model, and `location` the path from there to a member of the object. If the
+    object can have several models, such as the blocks of a page, it is the one with the object's `type`.
+    """
+    models: list[Model] = [model]
+    for part in location[:-1]:
+        value = _member_or_none(value, part)
+        if isinstance(part, str):
+            models = [inner for each in models for inner in _models_of_field(each, part)]
+    matching = [each for each in models if _has_type_of(each, value)]
+    return sorted({name for each in matching for name in public_field_names(each)})
+
+
+def _member_or_none(value: Any, part: int | str) -> Any:
+    try:
+        return value[part]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _models_of_field(model: Model, alias: str) -> list[Model]:
+    fields = [field for name, field in model.model_fields.items() if (field.alias or name) == alias]
+    return [inner for field in fields for part in (field.annotation, *field.metadata) for inner in _models_in(part)]
+
+
+def _models_in(annotation: Any) -> Iterator[Model]:
+    """Yield the models in an annotation, such as `list[Model] | None`, or in the input type of a validator."""
+    if isinstance(annotation, type) and issubclass(annotation, Input | Query):
+        yield annotation
+    parts = get_args(annotation) if get_origin(annotation) is not Literal else ()
+    for part in (*parts, *(getattr(annotation, "__metadata__", ()))):
+        yield from _models_in(part)
+    input_type = getattr(annotation, "json_schema_input_type", None)
+    if input_type is not None:
+        yield from _models_in(input_type)
+
+
+def _has_type_of(model: Model, value: Any) -> bool:
+    """Return whether a model can have the `type` of an object."""
+    types = get_args(model.model_fields["type"].annotation) if "type" in model.model_fields else ()
+    return not types or not isinstance(value, Mapping) or value.get("type") in types
