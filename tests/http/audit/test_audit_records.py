@@ -36,7 +36,7 @@ def test_it_tells_that_there_are_more_findings_than_it_lists(api, organization, 
         audit_records(renews_macs=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{organization.id}: there are more findings than those listed"
-    assert lines[-1].endswith("logs: 1 findings.")
+    assert lines[-1].endswith("with the log: 1 finding.")
 
 
 def test_it_confirms_containers_after_one_delay(organization, capsys, monkeypatch):
@@ -62,7 +62,7 @@ def test_it_confirms_containers_after_one_delay(organization, capsys, monkeypatc
     lines = capsys.readouterr().out
     assert delays == [60]
     assert [f"{each['id']}: unlogged" in lines for each in copies] == [False, True, True]
-    assert lines.endswith("1 organizations were compared with their logs: 2 findings.\n")
+    assert lines.endswith("Compared 1 organization with the log: 2 findings.\n")
 
 
 def test_scans_pause_so_that_they_use_a_limited_number_of_read_units(organization, monkeypatch):
