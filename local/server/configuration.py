@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.kernel.core.aws import reset_clients
 from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.core.settings import SettingsError, settings, settings_model
 from chalicelib.kernel.crypto.checkpoints import public_key
+from chalicelib.kernel.storage.record_types import register_import_targets
 from infrastructure.account import CommandError
 from infrastructure.configuration import environment_variables, load_stage
 from infrastructure.resources import QUEUES, anchors_bucket, exports_bucket, queue_setting
 from local.paths import settings_file, write_private
 from local.server.issuer import Issuer
+
+# Every command that works on a run or a stage chooses its settings here. Some of them look for all record types.
+register_import_targets(KINDS)
 
 PREFIX: Final = "atrium"
 SENDER: Final = "Atrium <mail@atrium.test>"

@@ -8,6 +8,7 @@ import pytest
 from pydantic.alias_generators import to_camel
 
 from chalicelib.entrypoints import catalogue
+from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.tenancy.api_keys.entities import ApiKey
 from chalicelib.features.tenancy.entities.memberships import Member
@@ -204,6 +205,21 @@ def test_an_older_copy_of_a_record_is_found(populated):
     (finding,) = find_disagreements(populated.id)
     assert (finding["kind"], finding["id"]) == ("differing", api_key["id"])
     assert "revokedBecause" not in finding["fields"]
+
+
+def test_an_older_copy_is_found_if_the_newest_entry_is_about_a_record_that_it_did_not_change(populated):
+    webhook = get_record(Webhook, populated)
+    path = f"{populated.organization.path}/webhooks/{webhook['id']}"
+    version = (
+        populated.api.patch(path, caller=populated.people.owner, json={"events": ["lead.*"]})
+        .expect(200)
+        .json["version"]
+    )
+    populated.api.post(f"{path}/test", caller=populated.people.owner).expect(200)
+    assert find_disagreements(populated.id) == []
+    memory_aws.put_item({**webhook, "version": version})
+    (finding,) = find_disagreements(populated.id)
+    assert (finding["kind"], finding["id"]) == ("differing", webhook["id"])
 
 
 ENDED_BY: Final = {event: each for each in COMPARED_TYPES for event in each.log_rules.ended_by}

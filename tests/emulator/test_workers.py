@@ -100,3 +100,20 @@ def test_redriven_dead_messages_are_processed_and_every_log_is_verified(stage, c
     assert message_count(sqs, "atrium-events-dead.fifo") == 0
     verification = run_local_command(stage.state, "verify", port)
     assert (verification.returncode, "all verified" in verification.stdout) == (0, True), verification
+
+
+@pytest.mark.exhaustive
+def test_the_command_finds_a_role_that_was_changed_in_the_table(stage, create_client):
+    """The command runs in a process of its own, which has imported no feature."""
+    ada, mary = create_client("ada"), create_client("mary")
+    organization = ada.create_organization()
+    ada.invite_and_accept(organization, mary, "member")
+    dynamodb = boto3.Session("local", "local", region_name=REGION).resource("dynamodb", endpoint_url=stage.emulator_url)
+    table = dynamodb.Table("atrium")
+    key = {"pk": f"O#{organization}", "sk": f"M#{mary.user_id}"}
+    member = table.get_item(Key=key)["Item"]
+    table.put_item(Item={**member, "role": "admin"})
+    audited = run_local_command(stage.state, "audit-records")
+    table.put_item(Item=member)
+    assert f"{organization}: differing organization.member {member['id']}: " in audited.stdout
+    assert audited.returncode == 1

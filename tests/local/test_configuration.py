@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import settings
 from local.__main__ import main
@@ -19,10 +20,12 @@ from local.server.configuration import (
     stub_source_settings,
     write_run_settings,
 )
+from tests.harness.fresh_process import run_in_fresh_process
 from tests.local.conftest import KEY_VARIABLES
 
 ENDPOINT = "http://127.0.0.1:4566"
 URL = "http://127.0.0.1:8000"
+IMPORT_RECORD_TYPES = "from chalicelib.kernel.storage import record_types"
 
 
 def configure_run(folder):
@@ -39,6 +42,18 @@ def test_a_run_gets_every_required_setting(local_state):
     assert run_settings.auth_audience
     keys = {getattr(run_settings, name.lower()) for name in KEY_VARIABLES}
     assert [len(from_base64(key)) for key in keys] == [32] * len(KEY_VARIABLES)
+
+
+def test_commands_know_all_record_types():
+    kinds = "[each.kind for each in record_types.all_record_types()]"
+    program = f"import json, local.server.configuration; {IMPORT_RECORD_TYPES}; print(json.dumps({kinds}))"
+    assert run_in_fresh_process(program) == sorted(KINDS)
+
+
+@pytest.mark.parametrize("call", ["all_record_types()", "find_record_type('organization')"])
+def test_a_process_that_knows_no_record_types_fails_instead_of_overlooking_some(call):
+    attempt = f"try:\n    record_types.{call}\nexcept record_types.RecordTypesNotRegistered:\n    print(1)"
+    assert run_in_fresh_process(f"{IMPORT_RECORD_TYPES}\n{attempt}") == 1
 
 
 def test_keys_are_kept_and_each_run_has_its_own(local_state):

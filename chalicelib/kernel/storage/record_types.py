@@ -20,15 +20,25 @@ class UnknownRecordType(LookupError):
     """There is no record type of this kind."""
 
 
+class RecordTypesNotRegistered(RuntimeError):
+    """The process has registered no record types, so it would overlook those that it has not imported."""
+
+
 def register_import_targets(targets_by_kind: Mapping[str, str]) -> None:
     """Register the record types: `module:Class` by kind."""
     _targets.update(targets_by_kind)
 
 
+def _registered_targets() -> Mapping[str, str]:
+    if not _targets:
+        raise RecordTypesNotRegistered("Call register_import_targets before looking for record types.")
+    return _targets
+
+
 def find_record_type(kind_name: str) -> type[Entity] | None:
-    """Return the record type of a kind, or None."""
-    if kind_name not in KINDS and kind_name in _targets:
-        module, _, class_name = _targets[kind_name].partition(":")
+    """Return the record type of a kind, or None. Raises RecordTypesNotRegistered."""
+    if kind_name not in KINDS and kind_name in (targets := _registered_targets()):
+        module, _, class_name = targets[kind_name].partition(":")
         KINDS[kind_name] = getattr(import_module(module), class_name)
     return KINDS.get(kind_name)
 
@@ -53,8 +63,8 @@ def get_record_type_of_base(kind_name: str, base: type[E]) -> type[E]:
 
 
 def all_record_types() -> list[type[Entity]]:
-    """Return all record types."""
-    return [get_record_type(name) for name in sorted({*KINDS, *_targets})]
+    """Return all record types. Raises RecordTypesNotRegistered."""
+    return [get_record_type(name) for name in sorted({*KINDS, *_registered_targets()})]
 
 
 def child_container_types(container_type: type[Container]) -> list[type[Container]]:
