@@ -37,7 +37,8 @@ makes one entry in the organization's audit log, and one event.
 [verify.py](docs/verify.py) proves without the service that an export of the log was not altered.
 
 **Problems** are `application/problem+json` (RFC 9457). `code` is for programs, `detail` is for people, and `errors`
-lists all errors of the request.
+lists the errors of the request. Rules for the request as a whole, such as unique ids of blocks, are checked once each
+field is valid, so their errors can follow in the next response.
 """
 
 GROUP_DESCRIPTIONS: Final = {

@@ -85,7 +85,8 @@ class TestVerifyCustomDomain:
         assert (domain["status"], domain["lastError"], domain["verifiedAt"]) == ("pending", "TXT_NOT_FOUND", None)
         assert domain["records"] == claimed_domain["records"]
         routing = f"To route visitors, {SHOP_DOMAIN} also has to point to {TARGET} (CNAME)."
-        assert domain["lastErrorDetail"].endswith(f". {routing}")
+        deadline = f"The claim fails at {domain['failsAt']} unless the domain is verified by then."
+        assert domain["lastErrorDetail"].endswith(f". {routing} {deadline}")
         assert domain["lastCheckedAt"] == domain["updatedAt"]
         assert custom_domain_events(api, organization) == ["added", "checked"]
 
@@ -120,6 +121,20 @@ class TestVerifyCustomDomain:
         domain = verify()
         assert domain["status"] == "verified"
         assert domain["records"][1]["observed"] == ["a.example.net", "b.example.net", TARGET]
+
+    def test_usual_mistakes_in_the_values_of_records_are_named(self, published_domain, nameserver, verify):
+        quoted = f'"{published_domain["records"][0]["expected"]}"'
+        nameserver.set_replies(CHALLENGE_NAME, [quoted], record_type="TXT")
+        assert "contains quotation marks. Enter it without them." in verify()["lastErrorDetail"]
+        for doubled in (f"{TARGET}.{SHOP_DOMAIN}", f"{TARGET}.example.com"):
+            nameserver.set_replies(SHOP_DOMAIN, [doubled], record_type="CNAME")
+            assert f"Enter it with a dot at the end: '{TARGET}.'" in verify()["lastErrorDetail"]
+        publish_dns_records(nameserver, published_domain | {"records": published_domain["records"][:1]})
+        domain = verify()
+        assert domain["lastError"] == "CNAME_MISMATCH"
+        assert "appended the zone" in domain["lastErrorDetail"]
+        nameserver.set_replies(SHOP_DOMAIN, [f"{TARGET}.example.net"], record_type="CNAME")
+        assert "appended the zone" not in verify()["lastErrorDetail"]
 
     @pytest.mark.usefixtures("published_domain")
     def test_a_subdomain_may_have_addresses_of_the_service_and_private_ones_are_hidden(self, nameserver, verify):
@@ -165,6 +180,13 @@ class TestVerifyAnApex:
         assert domain["status"] == "verified"
         observed = [(record["type"], record["observed"], record["ok"]) for record in domain["records"][1:]]
         assert observed == [("A", SERVICE_ADDRESSES[:1], True), ("AAAA", [], True)]
+
+    def test_an_apex_without_any_record_is_told_that_it_can_have_no_cname(self, nameserver, verify):
+        nameserver.set_replies("_atrium-challenge.example.com", [], record_type="TXT")
+        domain = verify()
+        assert domain["lastError"] == "TXT_NOT_FOUND"
+        routing = f"example.com also has to point to {TARGET} (ALIAS). An apex can have no CNAME record."
+        assert routing in domain["lastErrorDetail"]
 
     def test_an_apex_with_other_addresses_or_a_cname_is_rejected(self, nameserver, verify):
         for addresses in ([], [OTHER_ADDRESS], [*SERVICE_ADDRESSES, OTHER_ADDRESS]):
@@ -322,6 +344,8 @@ def test_a_domain_lapses_after_three_days_without_its_proof(
     state_after(hours=27)
     lapsing = get_custom_domain(api, verified_platform)
     assert lapsing["failsAt"] == after(lapsing["lastCheckedAt"], hours=72)
+    deadline = f"The domain works until {lapsing['failsAt']}. It lapses then if its TXT record is still missing."
+    assert lapsing["lastErrorDetail"].endswith(deadline)
     assert state_after(hours=71) == ("verified", "TXT_MISMATCH")
     assert verify_domain(api, other_platform).json["lastError"] == "DOMAIN_TAKEN"
     assert state_after(hours=2)[0] == "lapsed"

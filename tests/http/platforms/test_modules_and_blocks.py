@@ -27,7 +27,7 @@ def list_modules(platform: PlatformClient) -> dict[str, Json]:
 def change_modules(platform: PlatformClient, *modules: Json) -> dict[str, Json]:
     """Change modules and return all modules by id."""
     answer = patch_modules(platform, *modules).expect(200)
-    assert answer.json == platform.get("/modules").json
+    assert answer.json == {**platform.get("/modules").json, "warnings": []}
     return {module["moduleId"]: module for module in answer.json["items"]}
 
 
@@ -42,6 +42,18 @@ class TestUpdatePlatformModules:
         assert all(modules[name]["source"] == "system" for name in CATALOGUE_IDS if name != "events")
         repeated = change_modules(platform, {"moduleId": "events", "enabled": True, "settings": {"view": True}})
         assert repeated["events"] == {**modules["events"], "enabled": True, "settings": {"view": True}}
+
+    def test_a_new_module_whose_id_is_similar_to_that_of_another_one_is_reported(self, platform):
+        answer = patch_modules(platform, {"moduleId": "jobs"}, {"moduleId": "evnts", "enabled": False})
+        (warning,) = answer.json["warnings"]
+        assert (warning["pointer"], warning["code"]) == ("/modules/1/moduleId", "similar_id")
+        question = "'evnts' is a new module of this platform. Do you mean events? "
+        assert warning["detail"].startswith(question)
+        own = {"moduleId": "gauge-levels"}
+        for changes in ([{"moduleId": "evnts"}], [{"moduleId": "evnts", **RESET}], [own]):
+            assert patch_modules(platform, *changes).json["warnings"] == []
+        (of_own,) = patch_modules(platform, own, {"moduleId": "Gauge-level"}).json["warnings"]
+        assert "Do you mean gauge-levels?" in of_own["detail"]
 
     def test_one_invalid_module_rejects_the_whole_request(self, platform):
         feed = {"moduleId": "feed", "enabled": False}

@@ -91,6 +91,34 @@ class TestSitemap:
         delete_redirect(api, redirect)
         assert "/looms" in list_paths(api, site)
 
+    @pytest.mark.parametrize(
+        ("robots", "omitted"),
+        [
+            ({"disallow": ["/looms/jacquard"]}, ["/looms/jacquard"]),
+            ({"disallow": ["/loom", "/Mills"]}, ["/looms", "/looms/jacquard"]),
+            ({"disallow": ["/looms/", "/%6dills"]}, ["/looms/jacquard", "/mills"]),
+            ({"disallow": ["/looms$"]}, ["/looms"]),
+            ({"disallow": ["/$"]}, ["/"]),
+            ({"disallow": ["/"]}, ["/", "/looms", "/looms/jacquard", "/mills"]),
+            ({"disallow": ["*/jac*rd"]}, ["/looms/jacquard"]),
+            ({"disallow": ["/*s$"]}, ["/looms", "/mills"]),
+            ({"disallow": ["/*ms*ms$", "/looms*looms"]}, []),
+            ({"disallow": ["/looms"], "extra": "Allow: /looms/\nDisallow: /m # old"}, ["/looms", "/mills"]),
+            ({"disallow": ["/looms"], "extra": "Allow: /looms"}, []),
+            ({"extra": "User-agent: Bot\nDisallow: /\nUser-agent: *\nUser-agent: B\nDisallow: /mills"}, ["/mills"]),
+        ],
+        ids=str,
+    )
+    def test_omits_pages_that_robots_disallow_for_all_crawlers(self, api, site, pages, robots, omitted):
+        pages.publish("Looms", "Looms/Jacquard", "Mills")
+        paths = ["/", "/looms", "/looms/jacquard", "/mills"]
+        assert list_paths(api, site) == paths
+        api.patch(site.path, caller=site.owner, json={"robots": robots}).expect(200)
+        changed, stored = get_sitemap(api, site), get_sitemap(api, site)
+        listed = [url.removeprefix(site.url) for url in sitemap_urls(changed)]
+        assert listed == [path for path in paths if path not in omitted]
+        assert (stored.calls.call_names, stored.text) == (ONE_READ, changed.text)
+
     def test_is_only_outdated_by_redirects_that_can_take_precedence_over_a_page(self, api, site, pages):
         state_key = page_tree_partition(site.id, PUBLISHED_TREE).state_key
         pages.publish("Machines", "Machines/Looms")

@@ -5,7 +5,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Final, Protocol
 
 from chalicelib.features.platforms.domains.models import CustomDomainOut, PlatformDomainOut
-from chalicelib.features.platforms.models.domain_errors import describe_domain_error
+from chalicelib.features.platforms.models.domain_errors import describe_deadline, describe_domain_error
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
@@ -136,8 +136,11 @@ class CustomDomain(Entity):
 
     @property
     def last_error_detail(self) -> str | None:
-        """What the last check found, what it expected, and what to do; None without an error."""
-        return describe_domain_error(self.last_error, self.domain or "", self.records) if self.last_error else None
+        """What the last check found, what it expected, what to do, and until when; None without an error."""
+        if self.last_error is None:
+            return None
+        error = describe_domain_error(self.last_error, self.domain or "", self.records)
+        return f"{error} {describe_deadline(self.status, self.fails_at)}".rstrip()
 
     @property
     def fails_at(self) -> str | None:

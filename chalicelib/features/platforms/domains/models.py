@@ -89,7 +89,7 @@ _CHECKED_AT: Final = "2026-11-20T09:30:00.000Z"
 _DETAIL_EXAMPLE: Final = (
     "DNS has no TXT record at _atrium-challenge.engines.example.com. Add one with the value"
     " atrium-verify=c2v5ofuzqmlx3dpbgyt6wn4ek7ra2sjh. To route visitors, engines.example.com also has to point to"
-    " cname.atrium.example (CNAME)."
+    " cname.atrium.example (CNAME). The claim fails at 2026-11-27T09:30:00.000Z unless the domain is verified by then."
 )
 _NO_ERROR: Final = {"last_error": None, "last_error_detail": None}
 _VERIFIED_EXAMPLE: Final = {"verified_at": _CHECKED_AT, "last_checked_at": _CHECKED_AT, "fails_at": None, **_NO_ERROR}
@@ -145,7 +145,8 @@ class CustomDomainOut(RecordOutput):
         examples=["TXT_NOT_FOUND"],
     )
     last_error_detail: str | None = Field(
-        description="Which record is missing or wrong, what it should be, and what to do. Null without an error.",
+        description="Which record is missing or wrong, what it should be, what to do, and what happens at `failsAt`."
+        " Null without an error.",
         examples=[_DETAIL_EXAMPLE],
     )
     next_check_at: Timestamp | None = Field(

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from chalicelib.features.platforms.models.domain_names import is_same_or_subdomain
+
+_NO_CNAME_AT_APEX: Final = "An apex can have no CNAME record."
 _NEXT_CHECK_ADVICE: Final = "The service tries again at `nextCheckAt`. If it persists, check the domain's name servers."
 
 _DESCRIPTIONS_WITHOUT_RECORD: Final[Mapping[str, str]] = {
@@ -16,15 +19,14 @@ _DESCRIPTIONS_WITHOUT_RECORD: Final[Mapping[str, str]] = {
 _ADVICE_WITHOUT_RECORD: Final[Mapping[str, str]] = {
     "TXT_NOT_FOUND": "Add one with the value {expected}.",
     "CNAME_MISMATCH": "Add one with the value {expected}.",
-    "APEX_NEEDS_A_OR_ALIAS": "Point it to {expected} with {types} records. An apex can have no CNAME record.",
+    "APEX_NEEDS_A_OR_ALIAS": f"Point it to {{expected}} with {{types}} records. {_NO_CNAME_AT_APEX}",
 }
 """What to do if DNS has no record at the name."""
 _ADVICE: Final[Mapping[str, str]] = {
     "TXT_MISMATCH": "Add another TXT record with the value {expected}. Other values may stay.",
     "CNAME_MISMATCH": "Point it to {expected} with a CNAME record, and remove its other CNAME, A and AAAA records.",
     "APEX_NEEDS_A_OR_ALIAS": (
-        "Point it to {expected} with {types} records, and remove its other A and AAAA records. An apex can have no"
-        " CNAME record."
+        f"Point it to {{expected}} with {{types}} records, and remove its other A and AAAA records. {_NO_CNAME_AT_APEX}"
     ),
 }
 _MAX_OBSERVED_VALUES: Final = 3
@@ -44,7 +46,17 @@ def describe_domain_error(code: str, domain: str, records: Iterable[Mapping[str,
     is_missing = not any(record["observed"] for record in required)
     advice = (_ADVICE_WITHOUT_RECORD if is_missing else _ADVICE)[code].format_map(_names_of_expected(required))
     missing_routing = [record for record in routing if is_about_ownership and not record["ok"]]
-    return " ".join([_describe_observation(required), advice, *_describe_missing_routing(missing_routing)])
+    causes = _describe_likely_causes(required)
+    return " ".join([_describe_observation(required), advice, *causes, *_describe_missing_routing(missing_routing)])
+
+
+def describe_deadline(status: str, fails_at: str | None) -> str:
+    """Return a sentence about what happens to a domain at `fails_at`; an empty text without that time."""
+    if fails_at is None:
+        return ""
+    if status == "verified":
+        return f"The domain works until {fails_at}. It lapses then if its TXT record is still missing."
+    return f"The claim fails at {fails_at} unless the domain is verified by then."
 
 
 def _names_of_expected(required: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -60,6 +72,20 @@ def _describe_missing_routing(required: Sequence[Mapping[str, Any]]) -> Iterator
     if required:
         names = _names_of_expected(required)
         yield f"To route visitors, {required[0]['name']} also has to point to {names['expected']} ({names['types']})."
+        if required[0]["type"] != "CNAME":
+            yield _NO_CNAME_AT_APEX
+        yield from _describe_likely_causes(required)
+
+
+def _describe_likely_causes(required: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence for each usual mistake that the observed values of records show."""
+    for record in required:
+        expected = record["expected"]
+        zones = [value.removeprefix(f"{expected}.") for value in record["observed"] if value.startswith(f"{expected}.")]
+        if record["type"] == "TXT" and any(value.strip("\"' ") == expected for value in record["observed"]):
+            yield "The observed value contains quotation marks. Enter it without them."
+        if record["type"] == "CNAME" and any(is_same_or_subdomain(record["name"], zone) for zone in zones):
+            yield f"The DNS provider appended the zone to the value. Enter it with a dot at the end: '{expected}.'"
 
 
 def _describe_observation(required: Sequence[Mapping[str, Any]]) -> str:

@@ -268,8 +268,14 @@ class Warned(Output):
     The change took effect; fix the value if people should be able to use the result.
     """
 
-    pointer: str = Field(description="JSON Pointer into the theme.", examples=["/colors/text"])
-    code: Literal["low_contrast"] = Field(examples=["low_contrast"])
+    pointer: str = Field(
+        description="JSON Pointer into the theme, or into the request that changed modules.", examples=["/colors/text"]
+    )
+    code: Literal["low_contrast", "similar_id"] = Field(
+        description="`low_contrast`: colours that are hard to read. `similar_id`: a new module whose id is similar to"
+        " the id of another module.",
+        examples=["low_contrast"],
+    )
     detail: str = Field(examples=["text on background has a contrast of 3.2:1; text that people can read has 4.5:1."])
 
 

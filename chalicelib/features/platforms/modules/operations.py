@@ -5,16 +5,18 @@ from collections.abc import Sequence
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.platforms.modules.entities import ModuleOverride, ModuleOverrideSet, ModuleSet, PlatformModule
 from chalicelib.features.platforms.modules.logic.effective_modules import configured_modules, effective_modules
-from chalicelib.features.platforms.modules.logic.module_changes import states_of_changed_modules
+from chalicelib.features.platforms.modules.logic.module_changes import similar_id_warnings, states_of_changed_modules
 from chalicelib.features.platforms.modules.models.schemas import (
     EffectiveModuleOut,
     ModuleOut,
     ModulesPatch,
+    ModuleWarnings,
     OverrideEffectOut,
     OverrideOut,
     OverridesPut,
     OverrideWithEffectOut,
     OverrideWrite,
+    UpdatedModuleListItem,
 )
 from chalicelib.features.platforms.spaces.entities import Space, require_space_role
 from chalicelib.kernel.execution.context import Context
@@ -46,15 +48,16 @@ def list_platform_modules(ctx: Context, query: SmallListQuery) -> ListPage[Modul
     access=require_platform_role(Role.ADMIN),
     scope="platforms:write",
     emits="platform.modules.updated",
+    list_metadata=ModuleWarnings,
 )
-def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch) -> ListPage[ModuleOut]:
+def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch) -> ListPage[UpdatedModuleListItem]:
     """Change up to 40 modules atomically. The response lists all modules of the platform.
 
     Each change is a JSON Merge Patch: omitted fields keep their values, null resets to the default, and `settings` are
-    merged. A well-formed id that is not in the catalogue creates a module of the platform's own. Null for `enabled`,
-    `locked` and `settings` removes the settings of a module: a module of the catalogue returns to its defaults, a
-    module of the platform's own is deleted. Each change raises the version of the platform: `If-Match` takes the
-    platform's `ETag`.
+    merged. A well-formed id that is not in the catalogue creates a module of the platform's own. If the new id is
+    similar to the id of another module, `warnings` says so. Null for `enabled`, `locked` and `settings` removes the
+    settings of a module: a module of the catalogue returns to its defaults, a module of the platform's own is deleted.
+    Each change raises the version of the platform: `If-Match` takes the platform's `ETag`.
 
     A module of the platform's own may depend on other modules (`dependsOn`). It is off in a space where one of them is
     off. Modules that would depend on each other are rejected with `cycle`.
@@ -74,7 +77,9 @@ def update_platform_modules(ctx: Context, platform: Platform, body: ModulesPatch
         return ModuleSet.from_container_and_records(container, configured_modules(modules))
 
     stored = ctx.changes.replace_set(platform, current, new_modules, module_set)
-    return ListPage([ModuleOut.of(module) for module in configured_modules(stored)], None)
+    warnings = similar_id_warnings(body.modules, states, {module.module_id for module in current})
+    modules = [UpdatedModuleListItem.of(module) for module in configured_modules(stored)]
+    return ListPage(modules, None, ModuleWarnings(warnings=warnings))
 
 
 @space_routes.get(

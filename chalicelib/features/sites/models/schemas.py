@@ -33,11 +33,14 @@ def _validate_robots_txt_lines(text: str) -> str:
 class RobotsIn(Input):
     """Instructions for crawlers to store.
 
-    Each path in `disallow` applies to everything that begins with it.
+    Each path in `disallow` applies to everything that begins with it. The sitemap omits pages at these paths.
     """
 
     disallow: list[Annotated[str, StringConstraints(max_length=500), AfterValidator(_validate_robots_path)]] = Field(
-        [], max_length=_MAX_PATHS, description="Paths, for all crawlers.", examples=[["/drafts"]]
+        [],
+        max_length=_MAX_PATHS,
+        description="Paths, for all crawlers. `*` stands for any text, and `$` at the end for the end of the path.",
+        examples=[["/drafts"]],
     )
     extra: Annotated[Text, AfterValidator(_validate_robots_txt_lines)] | None = Field(
         None, description="Further lines of robots.txt.", examples=[None]

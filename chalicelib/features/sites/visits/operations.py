@@ -169,7 +169,7 @@ def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawR
     """Get the sitemap of a published site: its indexable pages and their last publication.
 
     With more than 10,000 pages it is an index of parts, and `page` selects a part. Pages with `noindex` or with another
-    canonical URL are omitted.
+    canonical URL are omitted, and so are pages that the site's `robots` disallow for all crawlers.
     """
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
     document = sitemap_document_or_none(ctx, site_with_domain, query.page, dict(ctx.access.prefetched))

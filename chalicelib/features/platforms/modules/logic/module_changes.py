@@ -1,14 +1,16 @@
 """Changes of the modules of a platform, and the rules of their dependencies, without I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from pydantic.alias_generators import to_camel
 
+from chalicelib.features.platforms.models.schemas import Warned
 from chalicelib.features.platforms.modules.entities import PlatformModule
 from chalicelib.features.platforms.modules.models.module_catalogue import MODULE_CATALOGUE
 from chalicelib.features.platforms.modules.models.schemas import ModuleChange, ModuleState
+from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.http.validation import merge_patch, validate_value
 
@@ -17,6 +19,8 @@ _REMOVING_PATCH: Final = {"enabled": None, "locked": None, "settings": None}
 
 _MAX_SHOWN_IDS: Final = 5
 """Maximum number of module ids in the detail of a problem."""
+_MIN_SIMILARITY: Final = 0.8
+"""Similarity of a new id to the id of another module above which the new one is probably misspelled."""
 
 
 def states_of_changed_modules(
@@ -105,3 +109,38 @@ def _reject_cycle(changes: Sequence[ModuleChange], dependency_ids: Mapping[str, 
         shown = [*path[:_MAX_SHOWN_IDS], *["…"] * (len(path) > _MAX_SHOWN_IDS)]
         detail = f"The modules would depend on each other: {' → '.join(shown)}. Remove one of the dependencies."
         raise Problem.create_with_field_error(f"/modules/{index}/dependsOn", "cycle", detail) from None
+
+
+def similar_id_warnings(
+    changes: Sequence[ModuleChange], states: Mapping[str, ModuleState | None], stored_ids: Collection[str]
+) -> list[Warned]:
+    """Return a warning for each module that the changes create and whose id resembles that of an earlier module.
+
+    `states`: the new states by id. `stored_ids`: the ids of the modules that the platform had settings for.
+    """
+    earlier_ids = {*MODULE_CATALOGUE, *stored_ids}
+    new_ids = {
+        index: change.module_id
+        for index, change in enumerate(changes)
+        if states[change.module_id] and change.module_id not in earlier_ids
+    }
+    return [
+        Warned(
+            pointer=f"/modules/{index}/moduleId",
+            code="similar_id",
+            detail=f"'{module_id}' is a new module of this platform. {ask_whether_meant(nearest)} To remove the new"
+            " module, send null for its enabled, locked and settings.",
+        )
+        for index, module_id in new_ids.items()
+        if (nearest := _find_similar_ids(module_id, earlier_ids))
+    ]
+
+
+def _find_similar_ids(new_id: str, known_ids: Collection[str]) -> list[str]:
+    # Ids that differ only in their numbers, such as `survey-1` and `survey-2`, are a series and no typing error.
+    candidates = [each for each in sorted(known_ids) if _without_digits(each) != _without_digits(new_id)]
+    return find_nearest_names(new_id, candidates, min_similarity=_MIN_SIMILARITY)
+
+
+def _without_digits(module_id: str) -> str:
+    return "".join(character for character in module_id if not character.isdigit())

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from chalicelib.features.platforms.models.schemas import Warned
 from chalicelib.kernel.http.fields import Identifier, JsonObject, Uuid, deduplicate, unique_by
 from chalicelib.kernel.http.models import Input, Output, RecordOutput
 
@@ -21,6 +22,10 @@ UNKNOWN_MODULE: Final = "unknown_module"
 """The entry in `blockedBy` of an override for a module that the platform does not have."""
 
 _SETTINGS_EXAMPLE: Final = {"columns": 2}
+_CHANGES_EXAMPLE: Final = [
+    {"moduleId": "events", "enabled": True, "locked": True},
+    {"moduleId": "inspections", "dependsOn": ["events"], "settings": {"title": "Gauge inspections"}},
+]
 _DEPENDS_ON_TEXT: Final = "Modules that must be on for this one to be on."
 
 
@@ -44,7 +49,9 @@ class ModuleChange(Input):
         description="Id of a module of the catalogue, or of the platform's own.", examples=["events"]
     )
     enabled: bool | None = Field(None, description="Null resets to the default, which is on.", examples=[False])
-    locked: bool | None = Field(None, description="Whether spaces can't override it. Null resets to false.")
+    locked: bool | None = Field(
+        None, description="Whether spaces can't override it. Null resets to false.", examples=[True]
+    )
     settings: JsonObject | None = Field(
         None,
         description="A JSON Merge Patch of the settings (RFC 7396). Null removes all settings.",
@@ -64,7 +71,9 @@ class ModulesPatch(Input):
     Modules that the list does not contain stay as they are.
     """
 
-    modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field([], max_length=MAX_MODULES_PER_REQUEST)
+    modules: Annotated[list[ModuleChange], unique_by("module_id")] = Field(
+        [], max_length=MAX_MODULES_PER_REQUEST, examples=[_CHANGES_EXAMPLE]
+    )
 
 
 def _deduplicate_or_none(module_ids: list[str] | None) -> list[str] | None:
@@ -83,7 +92,7 @@ class ModuleState(Input):
 class ModuleOut(Output):
     """A part of your product that a platform can switch on and off, such as a forum.
 
-    The name of a platform's own module is its id.
+    The name of a platform's own module is its id. To give it a display name, store one in `settings`.
     """
 
     module_id: str = Field(examples=["events"])
@@ -95,6 +104,25 @@ class ModuleOut(Output):
         description="`platform` if the platform has settings for the module, else `system`.", examples=["platform"]
     )
     depends_on: list[str] = Field(description=_DEPENDS_ON_TEXT, examples=[[]])
+
+
+class UpdatedModuleListItem(ModuleOut):
+    """A module of a platform after a change of its modules.
+
+    Modules that the request did not contain are as they were.
+    """
+
+
+class ModuleWarnings(Output):
+    """Problems of a change of modules that took effect.
+
+    They are part of the response to the change, and not stored.
+    """
+
+    warnings: list[Warned] = Field(
+        description="New modules of the platform's own whose ids are similar to the id of another module.",
+        examples=[[]],
+    )
 
 
 class ModuleSetOut(RecordOutput):

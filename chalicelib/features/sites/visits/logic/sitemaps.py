@@ -1,19 +1,21 @@
 """Sitemaps of sites, and sitemap indexes of large sites (sitemaps.org, protocol 0.9).
 
 They are built from the positions of published pages, with one Query for each megabyte and without reading revisions,
-and from the redirects at their paths. The result is stored (`stored_sitemaps.py`), so a sitemap is built once for each
-state of a site.
+from the redirects at their paths, and from the robots.txt rules of the site. The result is stored
+(`stored_sitemaps.py`), so a sitemap is built once for each state of a site.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from chalicelib.features.sites.entities.sites import PUBLISHED_TREE, Site, page_tree_partition
 from chalicelib.features.sites.pages.logic.page_queries import locate_page_in_tree_or_none
 from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.features.sites.visits.logic.redirected_pages import load_ids_of_redirected_pages
+from chalicelib.features.sites.visits.logic.robots_rules import build_disallowed_test, robots_rule_lines
 from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -65,7 +67,7 @@ def load_or_build_sitemap_xml_or_none(
     `prefetched` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
     """
     state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
-    basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}"
+    basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}|{_digest_rules(site)}"
     parts = stored.parse_valid_parts_or_none(site.id, basis, prefetched)
     if parts is not None:
         if part_number is None and len(parts) > 1:
@@ -76,6 +78,11 @@ def load_or_build_sitemap_xml_or_none(
         if text is not None:
             return text
     return _build_and_store_sitemap_or_none(site, basis, state.get("version", 0), part_number)
+
+
+def _digest_rules(site: Site) -> str:
+    """Return a digest of the robots.txt rules, which a site can change without changing its pages."""
+    return sha256("\n".join(robots_rule_lines(site)).encode()).hexdigest()
 
 
 def _build_and_store_sitemap_or_none(site: Site, basis: str, version: int, part_number: int | None) -> str | None:
@@ -94,8 +101,12 @@ def _build_sitemap_index_xml(site: Site, parts_changed_at: Sequence[str]) -> str
 
 
 def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
-    """Yield the published pages that search engines should index at their own URL, and that no redirect hides."""
+    """Yield the published pages that search engines should index at their own URL, and that no redirect hides.
+
+    Pages that the robots.txt of the site disallows for all crawlers are omitted.
+    """
     reader, site_url = read_consistent_tree_into_reader(page_tree_partition(site.id, PUBLISHED_TREE), version), site.url
+    is_disallowed = build_disallowed_test(site)
     indexable_pages = [
         (location, position)
         for position in reader.items.values()
@@ -104,6 +115,7 @@ def _iter_indexable_entries(site: Site, version: int) -> Iterator[SitemapEntry]:
         and (location := locate_page_in_tree_or_none(reader, position["id"]))
         and _comparable_url(position.get("canonical") or site_url + location.path)
         == _comparable_url(site_url + location.path)
+        and not is_disallowed(location.path)
     ]
     redirected_ids = load_ids_of_redirected_pages(site, [location for location, _ in indexable_pages])
     for location, position in indexable_pages:

@@ -1,9 +1,9 @@
 """Store sitemaps in pieces that fit in items. A stored sitemap is valid while everything in it is unchanged.
 
 Anybody can request a sitemap, and building it reads the whole tree of published pages. So it is built once for each
-state of that tree, of the redirects and of the site's host. The `basis`, stored in the head and in each piece,
-identifies that state. A sitemap expires after a day in any case. If a piece is missing or has another basis, the
-sitemap is built again.
+state of that tree, of the redirects, and of the site's host and robots.txt rules. The `basis`, stored in the head and
+in each piece, identifies that state. A sitemap expires after a day in any case. If a piece is missing or has another
+basis, the sitemap is built again.
 """
 
 import zlib
