@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from jwt import PyJWK
 
 MAX_TOKEN_CHARACTERS: Final = 10_240
+"""Length of a token."""
+
 SKEW_SECONDS: Final = 60
+"""Tolerance of the comparison of `exp` and `nbf` with the clock."""
+
 _MAX_CACHED_TOKENS: Final = 512
 """Verified tokens that a process caches. Verifying one takes a quarter of a read's processor time."""
 
