@@ -1,11 +1,12 @@
 """The command `make bootstrap`: create a stage's data resources, and write its settings and policies."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
+from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
 from infrastructure import access_log, cloudformation, configuration, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
@@ -43,11 +44,19 @@ _REQUIRED_ARGUMENTS: Final = {
     "AUTH_AUDIENCE": "AUDIENCE=...        the `aud` of your users' tokens",
     "PLATFORMS_DOMAIN": "DOMAIN=...          your domain; each platform gets a subdomain of it",
 }
+_SETTINGS_REFERENCE: Final = "docs/reference/settings.md lists all."
 _FORMER_SEALS_SECONDS: Final = 900
 """How long the ledger accepts entry MACs of the signing key, until `make deploy` sets the time."""
 
 _PLACEHOLDER_SECRETS: Final = dict.fromkeys(secrets.SECRETS.values(), "kms:bm90IG1hZGUgeWV0") | {
     "AUDIT_PUBLIC_KEYS": to_base64(bytes(32))
+}
+_PLACEHOLDER_STAGE: Final = Stage("prod", "000000000000", "eu-central-1", "aws")
+_PLACEHOLDER_ARGUMENTS: Final = {
+    "AUTH_ISSUER": "https://issuer.invalid",
+    "AUTH_AUDIENCE": "atrium",
+    "AUTH_JWKS": "https://issuer.invalid/keys",
+    "PLATFORMS_DOMAIN": "atrium.invalid",
 }
 
 
@@ -65,11 +74,10 @@ def bootstrap(
     requested = {setting: value for setting, value in requested.items() if setting not in removed}
     stored = configuration.environment_variables(name)
     stored = {setting: value for setting, value in stored.items() if setting not in removed}
-    _require_arguments({**stored, **requested})
-    _check_arguments(requested.get("AUTH_JWKS"), alarms_to)
+    here = _check_preconditions(name, stored, requested, alarms_to)
     if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
         requested["AUTH_JWKS"] = discover_jwks_url({**stored, **requested}["AUTH_ISSUER"])
-    stage = _locate_stage(name, stored, requested)
+    stage = _locate_stage(here, stored, requested)
     new_settings = data_settings(stage) | requested
     parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
     secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
@@ -84,7 +92,11 @@ def requested_settings(arguments: Mapping[str, str], further_settings: Sequence[
     for text in further_settings:
         name, separator, value = text.partition("=")
         if name.lower() not in settings_model().model_fields or name != name.upper():
-            raise CommandError(f"SET: there is no setting {name}. docs/reference/settings.md lists all.")
+            changeable = {field.upper() for field in settings_model().model_fields} - _MANAGED_SETTINGS
+            question = ask_whether_meant(find_nearest_names(name, changeable))
+            raise CommandError(
+                " ".join(filter(None, (f"SET: there is no setting {name}.", question, _SETTINGS_REFERENCE)))
+            )
         if name in _MANAGED_SETTINGS:
             raise CommandError(f"SET cannot change {name}: an argument or a command sets it.")
         if not separator:
@@ -123,30 +135,60 @@ def bootstrap_secondary(name: str) -> None:
     print(f"{name} uses the table, queues and keys of {data_of}. Next:\n    make deploy STAGE={name}")
 
 
-def _require_arguments(known: Mapping[str, str]) -> None:
+def _check_preconditions(
+    name: str, stored: Mapping[str, str], requested: Mapping[str, str], alarms_to: str | None
+) -> Stage:
+    """Return the stage in the current account. Raises CommandError with everything that is missing or invalid."""
+    problems = [
+        *_find_missing_arguments({**stored, **requested}),
+        *_find_invalid_arguments(requested.get("AUTH_JWKS"), alarms_to),
+        *_find_invalid_settings(name, {**stored, **requested}),
+    ]
+    try:
+        here = current_stage(name)
+    except CommandError as error:
+        raise CommandError("\n".join([*problems, str(error)])) from None
+    if problems:
+        raise CommandError("\n".join(problems))
+    return here
+
+
+def _find_missing_arguments(known: Mapping[str, str]) -> Iterator[str]:
     if missing := [text for setting, text in _REQUIRED_ARGUMENTS.items() if not known.get(setting)]:
-        raise CommandError("Missing arguments, which the first bootstrap requires:\n  " + "\n  ".join(missing))
+        yield "Missing arguments, which the first bootstrap requires:\n  " + "\n  ".join(missing)
 
 
-def _check_arguments(jwks: str | None, alarms_to: str | None) -> None:
+def _find_invalid_arguments(jwks: str | None, alarms_to: str | None) -> Iterator[str]:
     if jwks and not jwks.startswith("https://"):
-        raise CommandError(f"JWKS must be an https URL such as https://login.example.com/keys; {jwks} is not.")
+        yield f"JWKS must be an https URL such as https://login.example.com/keys; {jwks} is not."
     if alarms_to and not EMAIL_PATTERN.fullmatch(alarms_to):
-        raise CommandError(f"ALARMS_TO must be an e-mail address such as ops@example.com; {alarms_to} is not.")
+        yield f"ALARMS_TO must be an e-mail address such as ops@example.com; {alarms_to} is not."
 
 
-def _locate_stage(name: str, known: Mapping[str, str], answers: Mapping[str, str]) -> Stage:
-    here = current_stage(name)
+def _find_invalid_settings(name: str, known: Mapping[str, str]) -> Iterator[str]:
+    """Yield which settings are invalid. Placeholders replace those that are missing, or that the account determines."""
+    known = {setting: value for setting, value in known.items() if value or setting not in _PLACEHOLDER_ARGUMENTS}
+    known = {**_PLACEHOLDER_ARGUMENTS, **known, **_PLACEHOLDER_SECRETS, **data_settings(_PLACEHOLDER_STAGE)}
+    known |= {"STAGE": name, "AUTH_JWKS": _PLACEHOLDER_ARGUMENTS["AUTH_JWKS"]}  # JWKS is checked as an argument.
+    try:
+        parse_settings({setting.lower(): value for setting, value in known.items()})
+    except SettingsError as error:
+        origins = [f"{argument.upper()}= sets {setting}" for argument, setting in ARGUMENTS.items()]
+        named = [origin for origin in origins if f"{origin.rpartition(' ')[2]}: " in str(error)]
+        yield f"{error} {', '.join(named)}." if named else str(error)
+
+
+def _locate_stage(here: Stage, known: Mapping[str, str], answers: Mapping[str, str]) -> Stage:
     stage = configuration.with_restored_resources(here, {**known, **answers})
     former = known.get("EVENTS_QUEUE_URL")
     if former and former != stage.queue_url("events.fifo"):
         raise CommandError(
-            f"{name} is configured with the queue {former}. These credentials and this region belong to"
+            f"{here.name} is configured with the queue {former}. These credentials and this region belong to"
             f" {stage.queue_url('events.fifo')}. Check AWS_PROFILE and AWS_REGION."
         )
     with translate_errors():
         _check_restored_resources(stage)
-    print(f"{name}: account {here.account}, region {here.region}.", flush=True)
+    print(f"{here.name}: account {here.account}, region {here.region}.", flush=True)
     return stage
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from chalicelib.kernel.core.settings import parse_settings
 from infrastructure.account import CommandError, current_stage
-from infrastructure.names import Stage
+from infrastructure.names import Stage, primary_stage_name
 
 PROJECT: Final = Path(__file__).resolve().parent.parent
 CHALICE_FOLDER: Final = PROJECT / ".chalice"
@@ -81,9 +81,11 @@ def load_stage(name: str) -> Stage:
     """Return a stage as `bootstrap` wrote it. Raises CommandError if it is missing, SettingsError if it is invalid."""
     known = environment_variables(name)
     if _QUEUE not in known:
+        arguments = " ISSUER=... AUDIENCE=... DOMAIN=..." if name == primary_stage_name(name) else ""
         raise CommandError(
-            f"The stage {name} is missing in .chalice/{CONFIG_FILE.name}. Run: make bootstrap STAGE={name}. If"
-            " somebody ran it already, get the file that they committed."
+            f"The stage {name} is missing in .chalice/{CONFIG_FILE.name}. Run: make bootstrap STAGE={name}{arguments}"
+            "\nIt comes first, and needs the credentials of an AWS account, where it creates the stage's table, queues"
+            " and secrets. If somebody ran it already, get the file that they committed."
         )
     parse_settings({key.lower(): value for key, value in known.items()})
     address = urlsplit(known[_QUEUE])

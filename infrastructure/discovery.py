@@ -1,9 +1,12 @@
 """Discovery of an issuer's key set (OpenID Connect Discovery 1.0)."""
 
+from ssl import SSLCertVerificationError
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import urllib3
 
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.identity.discovery import describe_other_issuer_or_none, discovery_url, parse_https_url
 from infrastructure.account import CommandError
 
@@ -28,6 +31,21 @@ def discover_jwks_url(issuer: str) -> str:
     return str(document["jwks_uri"])
 
 
+def _describe_failure(error: urllib3.exceptions.HTTPError) -> str:
+    """Return why a request failed, without the names of Python's classes."""
+    if isinstance(error, urllib3.exceptions.NameResolutionError):
+        return "its name cannot be resolved"
+    is_refused = isinstance(error, urllib3.exceptions.NewConnectionError)  # It also is a TimeoutError in urllib3 2.
+    if isinstance(error, urllib3.exceptions.TimeoutError) and not is_refused:
+        return "it did not respond in time"
+    cause = error.args[0] if isinstance(error, urllib3.exceptions.SSLError) else error.__cause__
+    if isinstance(cause, SSLCertVerificationError):
+        return f"its certificate is not valid: {cause.verify_message}"
+    if isinstance(cause, OSError) and cause.strerror:
+        return ascii_lower(cause.strerror[:1]) + cause.strerror[1:]
+    return "the connection failed"
+
+
 def _fetch_document(url: str) -> dict[str, Any]:
     try:
         parse_https_url(url)
@@ -40,7 +58,8 @@ def _fetch_document(url: str) -> dict[str, Any]:
         document = answer.json() if answer.status == 200 else None  # noqa: PLR2004
     except urllib3.exceptions.HTTPError as error:
         raise CommandError(
-            f"{url} cannot be reached: {error}. Check ISSUER, or pass the URL of its keys with JWKS=."
+            f"The host {urlsplit(url).netloc} of ISSUER cannot be reached: {_describe_failure(error)}. Check ISSUER and"
+            " the network, or pass the URL of its keys with JWKS=."
         ) from None
     except ValueError:
         document = None

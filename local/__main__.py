@@ -198,8 +198,10 @@ def _seed(chosen: argparse.Namespace) -> int:
 
 
 def _token(chosen: argparse.Namespace) -> int:
-    from local.server.issuer import Issuer, Person
+    from local.server.issuer import Issuer, Person, explain_rejection_of_tokens_or_none
 
+    if warning := explain_rejection_of_tokens_or_none():
+        print(warning, file=sys.stderr)
     person = Person(chosen.name, chosen.email, chosen.sub, chosen.operator, chosen.full_name)
     print(Issuer().create_token(person, chosen.expires_in))
     return 0

@@ -1,9 +1,14 @@
-"""Generates `docs/reference/limits.md`: every number that the service's code names, with its value and meaning."""
+"""Generates `docs/reference/limits.md`: the numbers that the service's code names and explains by a docstring.
+
+A number without a docstring is an implementation detail of its module, so its name has to begin with an underscore.
+Statuses of HTTP are no limits.
+"""
 
 import ast
 import importlib
 from collections import defaultdict
 from collections.abc import Iterator
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +20,7 @@ _HEAD: Final = """\
 # Limits
 
 The limits and other numbers of the service: sizes, counts, times and rates. `make generate` reads them from the code.
+Lengths, sizes and counts are maximums, unless the meaning says something else.
 [Settings](settings.md) lists those that a stage can change.
 """
 
@@ -44,12 +50,19 @@ def _split(file: Path) -> tuple[str, str]:
 
 
 def _iter_rows(file: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, value and meaning of each numeric constant of a file."""
+    """Yield the name, value and meaning of each numeric constant of a file that has a docstring."""
+    for name, value, meaning in numeric_constants(file):
+        if meaning:
+            yield code(name.removeprefix("_")), code(_format(value)), meaning
+
+
+def numeric_constants(file: Path) -> Iterator[tuple[str, Any, str]]:
+    """Yield the name, value and docstring of each numeric constant of a file, without statuses of HTTP."""
     if constants := _constants(file):
         module = importlib.import_module(module_name(file))
         for name, meaning in constants.items():
             if _is_numeric(value := getattr(module, name)):
-                yield code(name.removeprefix("_")), code(_format(value)), meaning
+                yield name, value, meaning
 
 
 def _constants(file: Path) -> dict[str, str]:
@@ -82,7 +95,7 @@ def _is_numeric(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool | HTTPStatus)
 
 
 def _format(value: Any) -> str:

@@ -53,7 +53,8 @@ def clear_cloud_variables() -> None:
 def write_run_settings(folder: Path, *, endpoint: str, public_url: str) -> Path:
     """Write the settings of a run into its folder, use them in this process, and return the file.
 
-    Existing keys are kept. Raises SettingsError if the environment contains an invalid setting.
+    Existing keys are kept. The settings of another issuer (`AUTH_…`) are copied from the environment, so that commands
+    in other terminals use them too. Raises SettingsError if the environment contains an invalid setting.
     """
     file = folder / "settings.json"
     stored = json.loads(file.read_text()) if file.exists() else {}
@@ -65,6 +66,7 @@ def write_run_settings(folder: Path, *, endpoint: str, public_url: str) -> Path:
         "exports_bucket": exports_bucket(PREFIX),
         "anchors_bucket": anchors_bucket(PREFIX),
         **Issuer().settings(),
+        **_issuer_settings_of_environment(),
         **(keys := {key: stored.get(key) or to_base64(secrets.token_bytes(32)) for key in _KEYS}),
         "audit_public_keys": _public_keys(os.environ.get("AUDIT_SIGNING_KEY", keys["audit_signing_key"])),
         "mail_from": SENDER,
@@ -77,6 +79,17 @@ def write_run_settings(folder: Path, *, endpoint: str, public_url: str) -> Path:
     _use_settings_file(file)
     settings()
     return file
+
+
+def _issuer_settings_of_environment() -> dict[str, str]:
+    names = (name for name in settings_model().model_fields if name.startswith("auth_"))
+    return {name: os.environ[name.upper()] for name in names if name.upper() in os.environ}
+
+
+def trusts_development_issuer() -> bool:
+    """Return whether the settings of this process make the service accept the tokens of `Issuer`."""
+    known, own = settings(), Issuer().settings()
+    return all(getattr(known, name) == value for name, value in own.items())
 
 
 def _public_keys(signing_keys: str) -> str:

@@ -1,6 +1,7 @@
 """The development token issuer, which the local stage trusts. Its key is in `.local/issuer/`."""
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jwt.algorithms import ECAlgorithm
 
 from chalicelib.kernel.core.encoding import to_base64url
-from local.paths import STATE, write_private
+from local.paths import STATE, settings_file, write_private
 
 ISSUER: Final = "https://issuer.atrium.test"
 AUDIENCE: Final = "atrium"
@@ -55,9 +56,15 @@ class Issuer:
 
     folder: Path = field(default_factory=lambda: STATE / "issuer")
 
+    @property
+    def key_set_file(self) -> Path:
+        """Return the file of the public key, which exists after the first use."""
+        return self.folder / "jwks.json"
+
     def settings(self) -> Mapping[str, str]:
         """Return the settings that make the service trust this issuer."""
-        return {"auth_jwks": str(self._ensure_key() / "jwks.json"), "auth_issuer": ISSUER, "auth_audience": AUDIENCE}
+        self._ensure_key()
+        return {"auth_jwks": str(self.key_set_file), "auth_issuer": ISSUER, "auth_audience": AUDIENCE}
 
     def create_token(self, person: Person, expires_in: int = TOKEN_LIFETIME_SECONDS) -> str:
         """Return a JWT for a person. `expires_in`: seconds."""
@@ -82,6 +89,26 @@ class Issuer:
         except OSError:
             if not self.folder.exists():
                 raise
+
+
+def explain_rejection_of_tokens_or_none() -> str | None:
+    """Return why the last run rejects the tokens of the development issuer, or None if it does not, or if none ran."""
+    file = settings_file(None)
+    if not file.exists():
+        return None
+    stored, own = json.loads(file.read_text()), Issuer().settings()
+    trusted = {name: os.environ.get(name.upper(), stored.get(name)) for name in own}
+    if trusted == own:
+        return None
+    if trusted["auth_issuer"] != ISSUER:
+        return (
+            "Warning: the last run rejects this token, because it trusts another issuer: AUTH_ISSUER is"
+            f" {trusted['auth_issuer']}, and the token is from {ISSUER}. Send a token of the trusted issuer."
+        )
+    return (
+        "Warning: the last run rejects this token, because its AUTH_JWKS or AUTH_AUDIENCE is not that of the"
+        " development issuer. Unset them, and start `make run` again."
+    )
 
 
 def _create_key(folder: Path) -> None:

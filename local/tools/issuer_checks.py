@@ -11,11 +11,12 @@ from chalicelib.kernel.identity.discovery import discovery_url, fetch_discovery_
 from chalicelib.kernel.identity.jwks import ALGORITHMS, KEY_SET_ERRORS, list_token_algorithms, load_issuer_keys
 from chalicelib.kernel.identity.jwt import require_issuer_settings
 from chalicelib.kernel.identity.userinfo import find_userinfo_endpoint
+from chalicelib.kernel.outbound.egress import NO_PUBLIC_ADDRESS
 from chalicelib.kernel.outbound.json_client import JsonNotReceived
+from local.server.issuer import ISSUER, Issuer
 from local.tools.findings import Finding, Outcome
 
 _FETCH_SECONDS: Final = 10.0
-_PRIVATE_ADDRESS_ADVICE: Final = "An issuer with a private address needs WEBHOOK_ALLOW_PRIVATE=1."
 
 
 def check_issuer(_: str | None) -> Iterator[Finding]:
@@ -38,11 +39,15 @@ def check_issuer(_: str | None) -> Iterator[Finding]:
 
 
 def _check_keys() -> Finding:
-    source = settings().auth_jwks
+    source, issuer = settings().auth_jwks, settings().auth_issuer
+    if source == str(Issuer().key_set_file) and issuer != ISSUER:
+        text = f"AUTH_JWKS was not set, so the key set is that of the local development issuer {ISSUER}."
+        remedy = f"AUTH_ISSUER is {issuer}: set AUTH_JWKS to the `jwks_uri` in {discovery_url(issuer)}."
+        return Finding("keys", Outcome.REJECTED, text, remedy)
     try:
         keys = load_issuer_keys(source)
     except KEY_SET_ERRORS as error:
-        remedy = f"AUTH_JWKS must be the `jwks_uri` in {discovery_url(settings().auth_issuer)}."
+        remedy = f"AUTH_JWKS must be the `jwks_uri` in {discovery_url(issuer)}."
         return Finding("keys", Outcome.REJECTED, f"The key set {source} cannot be used: {error}.", remedy)
     algorithms = sorted({algorithm for key in keys for algorithm in list_token_algorithms(key)})
     place = source if URL_PREFIX.match(source) else Path(source).name
@@ -56,7 +61,7 @@ def _check_discovery_document() -> Finding:
     except JsonNotReceived as error:
         outcome = Outcome.REJECTED if settings().auth_userinfo else Outcome.MISSING
         text = f"{discovery_url(settings().auth_issuer)}: {error}"
-        return Finding("discovery", outcome, text, f"Check AUTH_ISSUER. {_PRIVATE_ADDRESS_ADVICE}")
+        return Finding("discovery", outcome, text, f"Check AUTH_ISSUER.{_advice_for_private_address(error)}")
     return _compare_with_settings(document)
 
 
@@ -77,5 +82,10 @@ def _check_userinfo_endpoint() -> Finding:
     try:
         return Finding("userinfo", Outcome.ACCEPTED, find_userinfo_endpoint(settings().auth_issuer))
     except JsonNotReceived as error:
-        remedy = f"The issuer needs a userinfo endpoint; otherwise unset AUTH_USERINFO. {_PRIVATE_ADDRESS_ADVICE}"
-        return Finding("userinfo", Outcome.REJECTED, str(error), remedy)
+        remedy = "The issuer needs a userinfo endpoint; otherwise unset AUTH_USERINFO."
+        return Finding("userinfo", Outcome.REJECTED, str(error), f"{remedy}{_advice_for_private_address(error)}")
+
+
+def _advice_for_private_address(error: JsonNotReceived) -> str:
+    is_private = NO_PUBLIC_ADDRESS in str(error)
+    return " An issuer with a private address needs WEBHOOK_ALLOW_PRIVATE=1." if is_private else ""

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import api_key_format, jwt
 from chalicelib.kernel.identity.claims import groups_from_claims
-from chalicelib.kernel.identity.jwt import CLAIM_CHECKS, User, quote_names
+from chalicelib.kernel.identity.jwt import CLAIM_CHECKS, SKEW_SECONDS, User, names_other_issuer, quote_names
 from chalicelib.kernel.identity.token_claims import TokenClaims, VerifiedClaims
 from chalicelib.kernel.identity.userinfo import Userinfo, UserinfoResponse, request_userinfo
 from local.tools.findings import Finding, Outcome
@@ -26,11 +27,25 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "key": "AUTH_JWKS must be the key set of the token's issuer. `jwks_uri` of its discovery document names it.",
     "signature": "Send the token exactly as the issuer issued it. AUTH_JWKS must be the key set of its issuer.",
     "issuer": "AUTH_ISSUER must equal the `iss` of the token exactly, including a slash at the end.",
+    "other issuer": (
+        "Send a token of the trusted issuer. If the token's issuer is the right one, set AUTH_ISSUER to its `iss`,"
+        " including a slash at the end, and AUTH_JWKS to the `jwks_uri` of its discovery document."
+    ),
     "claims": "Let the issuer add or correct these claims. `iss`, `sub` and `exp` are required.",
-    "time": "Get a new token. If it is new, compare the clocks of the issuer and of this machine.",
+    "time": (
+        f"Get a new token. If it is new, compare the clocks of the issuer and of this machine: they may differ by"
+        f" {SKEW_SECONDS} s."
+    ),
     "audience": (
-        "Add the audience to AUTH_AUDIENCE if the token is meant for this service. Otherwise let the client ask the"
-        " issuer for this service's audience; some issuers add it by a mapper or a template."
+        "If this value is the id of a client (the application that people sign in to), the token is probably an ID"
+        " token: do not add the id to AUTH_AUDIENCE, but send the access token for this API. The client requests it"
+        " from the issuer with this API's audience; some issuers add the audience by a mapper or a template. Add the"
+        " value to AUTH_AUDIENCE only if it identifies this API, as the id of the API's app registration does at Entra"
+        " ID."
+    ),
+    "client": (
+        "The token has no `aud`, so its `client_id` counts, as in access tokens of Amazon Cognito. Add the id of the"
+        " client to AUTH_AUDIENCE if its users may use this API. If the issuer can set an `aud`, let it set this API's."
     ),
     "bearer token": "Let the issuer issue bearer tokens to this client, without DPoP or certificates.",
     "person": "Send the token of a person who signed in. Programs use an API key of an organization.",
@@ -48,7 +63,7 @@ _ENCRYPTED_TOKEN_PARTS: Final = 5
 _ACCEPTED_TEXTS: Final[Mapping[str, str]] = {
     "signature": "The key of the issuer signed the token.",
     "claims": "The claims that decide whether the token is accepted are valid.",
-    "time": "The token is valid now.",
+    "time": f"The token is valid now. `exp` and `nbf` are compared with a tolerance of {SKEW_SECONDS} s.",
     "bearer token": "The token is not bound to a key.",
     "person": "The token is a person's, not a program's.",
     "access token": "The token has no mark of an ID token or another type.",
@@ -66,9 +81,9 @@ def check_token(token: str | None) -> Iterator[Finding]:
     try:
         _, algorithm = _call("format", lambda: jwt.parse_key_id_and_algorithm(token))
         yield Finding("format", Outcome.ACCEPTED, f"The token is a JSON Web Token, signed with {algorithm}.")
-        key = _call("key", lambda: jwt.find_signing_key(token))
+        key = _call("key", lambda: jwt.find_signing_key(token), token)
         yield Finding("key", Outcome.ACCEPTED, "The key set has the key of the token.")
-        signed = _call("signature", lambda: jwt.decode_signed_claims(token, key))
+        signed = _call("signature", lambda: jwt.decode_signed_claims(token, key), token)
         yield Finding("signature", Outcome.ACCEPTED, _ACCEPTED_TEXTS["signature"])
         _call("issuer", lambda: jwt.require_claims_of_issuer(signed, settings().auth_issuer))
         yield Finding("issuer", Outcome.ACCEPTED, f"The token is from {settings().auth_issuer}.")
@@ -90,14 +105,17 @@ def _describe_other_input_or_none(text: str) -> str | None:
         return (
             "This is an API key of an organization, no token. Programs send it to the API as it is, without an issuer."
         )
-    if text.startswith(("{", "[", '"')):
-        return "This is JSON. The token is the value of `access_token` in it, without quotation marks."
+    if text.startswith(("{", "[")):
+        return "This is JSON. The token is the value of `access_token` in it."
     if " " in text:
         return "This is more than one word."
     if part_count == _ENCRYPTED_TOKEN_PARTS:
         return "This token is encrypted (five parts). Only its issuer can read it."
     if part_count != _SIGNED_TOKEN_PARTS:
-        return "This is no JSON Web Token, which has three parts, separated by dots. It may be an opaque token."
+        return (
+            "This is no JSON Web Token, which has three parts, separated by dots. It may be an opaque token, or a part"
+            " of it was not copied."
+        )
     return None
 
 
@@ -107,18 +125,26 @@ class _Rejected(Exception):
         self.finding = finding
 
 
-def _call(step: str, function: Callable[[], T]) -> T:
+def _call(step: str, function: Callable[[], T], unverified_token: str | None = None) -> T:
+    """Return the result of a step. Raises _Rejected.
+
+    `unverified_token`: passed for the steps that come before `iss` is compared. If the token names another issuer,
+    that is the cause of their rejection.
+    """
     try:
         return function()
     except Problem as problem:
-        raise _Rejected(Finding(step, Outcome.REJECTED, problem.detail, _REMEDIES[step])) from None
+        is_of_other_issuer = unverified_token is not None and names_other_issuer(unverified_token)
+        remedy = _REMEDIES["other issuer" if is_of_other_issuer else step]
+        raise _Rejected(Finding(step, Outcome.REJECTED, problem.detail, remedy)) from None
 
 
 def _check_claims(step: str, check: Callable[[TokenClaims], None], claims: TokenClaims) -> Finding:
     try:
         _call(step, lambda: check(claims))
     except _Rejected as rejected:
-        return rejected.finding
+        is_client = step == "audience" and claims.aud is None
+        return replace(rejected.finding, remedy=_REMEDIES["client"]) if is_client else rejected.finding
     return Finding(
         step, Outcome.ACCEPTED, _ACCEPTED_TEXTS.get(step) or f"The token is for {', '.join(claims.audiences)}."
     )
@@ -130,7 +156,9 @@ def _check_user(token: str, claims: VerifiedClaims, *, asks_userinfo: bool) -> I
     if user.userinfo:
         load = request_userinfo if asks_userinfo else lambda _: _NOT_REQUESTED
         user = replace(user, userinfo=Userinfo(user.userinfo.owner, load))
-    yield Finding("user id", Outcome.ACCEPTED, f"{user.id}, derived from `sub` {claims.token.sub!r}.")
+    is_subject = user.id == ascii_lower(claims.token.sub)
+    origin = "the `sub` itself" if is_subject else f"derived from `sub` {claims.token.sub!r}"
+    yield Finding("user id", Outcome.ACCEPTED, f"{user.id}, {origin}.")
     yield from _check_userinfo(user)
     for step, value, names, setting in (
         ("username", user.username, settings().auth_claim_username, "AUTH_CLAIM_USERNAME"),

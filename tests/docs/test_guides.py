@@ -1,8 +1,9 @@
-"""The guides match the code: on channels, on secrets, on anonymous callers, and on the AWS calls of each operation."""
+"""The guides match the code: on channels, secrets, anonymous callers, AWS calls of each operation, and limits."""
 
 import json
 import re
 import shlex
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -16,6 +17,7 @@ from chalicelib.kernel.operations.access_rules import RequireRole
 from infrastructure.__main__ import _parser
 from infrastructure.secrets import EDGE_SECRET, FINISH_DELAYS, SECRETS, format_days
 from local.__main__ import _parser as _local_parser
+from local.generators.limits_document import limits_page, numeric_constants
 from local.paths import ROOT
 from tests.docs import access_patterns
 from tests.docs.keys import item_name, partition_template
@@ -121,6 +123,25 @@ def test_the_committed_access_patterns_equal_the_measured_ones(tenant):
     assert access_patterns.access_patterns_page(tenant) == access_patterns.FILE.read_text(), (
         "run `make generate`, and review the changes"
     )
+
+
+def is_explained(file: Path, name: str) -> bool:
+    """Return whether a number needs a meaning: other modules use it, or it limits what callers send."""
+    is_of_request = {"models", "entities", "http"} & {*file.relative_to(ROOT).with_suffix("").parts}
+    return not name.startswith("_") or bool(is_of_request and name.startswith(("_MAX_", "_MIN_")))
+
+
+def test_the_table_of_limits_gives_the_meaning_of_every_limit_that_callers_can_meet():
+    files = sorted((ROOT / "chalicelib").rglob("*.py"))
+    numbers = [(file, name, text) for file in files for name, _, text in numeric_constants(file)]
+    assert [
+        f"{file.relative_to(ROOT)}: {name}" for file, name, text in numbers if not text and is_explained(file, name)
+    ] == []
+    rows = [line.split("|") for line in limits_page().splitlines() if line.startswith("| `")]
+    assert [name for _, name, _, meaning, *_ in rows if not meaning.strip()] == []
+    names = {name.strip(" `") for _, name, *_ in rows}
+    assert {"MAX_BODY_BYTES", "MAX_WEBHOOKS", "SKEW_SECONDS"} <= names
+    assert not names & {"HTTP_OK", "NO_CONTENT", "TRANSIENT_STATUSES"}
 
 
 def test_every_operation_has_a_row_of_access_patterns():

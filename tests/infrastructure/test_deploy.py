@@ -69,7 +69,15 @@ def deployed(bootstrapped):
     ("options", "variables", "reason"),
     [
         (("--domain", "no domain"), {}, "PLATFORMS_DOMAIN: must be a domain name"),
-        (("--jwks", "", "--issuer", "https://127.0.0.1:9"), {}, "cannot be reached"),
+        (("--domain", "https://atrium.example.com", "--jwks", ""), {}, "without a scheme, port or path"),
+        (("--domain", "x/y"), {}, "DOMAIN= sets PLATFORMS_DOMAIN."),
+        (
+            ("--jwks", "", "--issuer", "https://127.0.0.1:9"),
+            {},
+            "127.0.0.1:9 of ISSUER cannot be reached: connection refused.",
+        ),
+        (("--jwks", "", "--issuer", "https://issuer.invalid"), {}, "cannot be reached: its name cannot be resolved."),
+        (("--set", "AUTH_CLAIMS_GROUPS=roles"), {}, "Do you mean AUTH_CLAIM_GROUPS? docs"),
         (("--jwks", "http://login.example.com/keys"), {}, "JWKS must be an https URL"),
         (("--public-url", "api.example.com"), {}, "PUBLIC_URL: must be an https URL"),
         (("--alarms-to", "ops"), {}, "ALARMS_TO must be an e-mail address"),
@@ -90,7 +98,15 @@ def test_bootstrap_reports_an_error_before_it_creates_anything(options, variable
 def test_bootstrap_lists_all_missing_options_and_deploy_requires_a_bootstrapped_stage(account):
     error = account.run_with_error("bootstrap", "--stage", "prod", "--audience", "atrium")
     assert [option in error for option in ("ISSUER=", "DOMAIN=", "AUDIENCE=")] == [True, True, False]
-    assert "make bootstrap STAGE=dev" in account.run_with_error("deploy", "--stage", "dev")
+    absent = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+    error = account.run_with_error("bootstrap", "--stage", "prod", "--domain", "x/y", "--alarms-to", "ops", **absent)
+    for text in ("ISSUER=", "AUDIENCE=", "PLATFORMS_DOMAIN: must be", "ALARMS_TO must be", "No AWS credentials"):
+        assert text in error
+    for command in ("deploy", "template"):
+        error = account.run_with_error(command, "--stage", "dev", **absent)
+        assert "make bootstrap STAGE=dev ISSUER=... AUDIENCE=... DOMAIN=..." in error
+        assert "needs the credentials of an AWS account" in error
+    assert "make bootstrap STAGE=prod-green\n" in account.run_with_error("template", "--stage", "prod-green")
     assert account.client("cloudformation").list_stacks()["StackSummaries"] == []
 
 

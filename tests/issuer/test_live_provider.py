@@ -106,11 +106,12 @@ def configure(monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
 
 
 def use_guide_settings(monkeypatch: pytest.MonkeyPatch, provider: Provider, **changes: str) -> None:
-    """Set what the guide exports for a local run, for this provider."""
+    """Set what the guide exports for a local run, for this provider, and what a run permits by itself."""
     exported = dict(re.findall(r"^    export (\w+)=(\S+)$", GUIDE, re.MULTILINE))
     exported = {name: value.replace(exported["AUTH_ISSUER"], provider.issuer) for name, value in exported.items()}
     assert exported["AUTH_JWKS"] == f"{provider.issuer}/jwks"
-    configure(monkeypatch, **{**exported, **changes})
+    assert "WEBHOOK_ALLOW_PRIVATE" not in exported
+    configure(monkeypatch, **{"WEBHOOK_ALLOW_PRIVATE": "1", **exported, **changes})
 
 
 def rejection_detail(token):

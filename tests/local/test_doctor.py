@@ -2,9 +2,11 @@
 
 import io
 import json
+import logging
 import os
 import sys
 import time
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -12,8 +14,10 @@ import pytest
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity import userinfo
 from chalicelib.kernel.identity.jwks import get_issuer_keys
+from chalicelib.kernel.identity.jwt import verify_token
 from infrastructure import configuration
 from local.__main__ import main
+from local.server.issuer import ISSUER, Issuer, Person
 from local.tools import doctor, issuer_checks
 from tests.conftest import SettingsOverride
 from tests.harness.configured_stages import configure_stage
@@ -74,9 +78,14 @@ def test_every_step_of_a_complete_token_is_accepted(diagnose, issuer):
     [
         ({"iss": "https://elsewhere.example"}, "issuer", ("https://elsewhere.example", "AUTH_ISSUER must equal")),
         ({"sub": ""}, "claims", ("not valid: sub", "Let the issuer add or correct")),
-        ({"exp": 1}, "time", ("expired", "new token")),
+        ({"exp": 1}, "time", ("expired", "new token", "60 s")),
         ({"nbf": time.time() + 86_400}, "time", ("not valid yet", "clocks")),
-        ({"aud": "web"}, "audience", ("['web']", "AUTH_AUDIENCE")),
+        (
+            {"aud": "web"},
+            "audience",
+            ("['web']", "is the id of a client", "do not add", "only if it identifies this API"),
+        ),
+        ({"aud": None, "client_id": "web"}, "audience", ("['web']", "Add the id of the client to AUTH_AUDIENCE")),
         ({"cnf": {"jkt": "x"}}, "bearer token", ("`cnf`", "DPoP")),
         ({"sub": "web@clients", "azp": "web"}, "person", ("client credentials", "API key")),
         ({"token_use": "id"}, "access token", ("ID token", "AUTH_ACCEPT_ID_TOKENS=1")),
@@ -100,13 +109,78 @@ def test_an_altered_token_is_rejected_with_a_remedy_for_its_signature(diagnose, 
     assert "AUTH_ISSUER must" not in output
 
 
+@pytest.mark.parametrize("has_other_key_id", [True, False])
+def test_a_token_of_another_issuer_is_rejected_with_both_issuers_instead_of_its_key(
+    has_other_key_id, diagnose, issuer, tmp_path
+):
+    folder = tmp_path / "other"
+    other = Issuer(folder)
+    other.settings()
+    if not has_other_key_id:
+        copy_key_id(Path(issuer.settings()["AUTH_JWKS"]), folder / "jwks.json")
+    code, output = diagnose(other.create_token(Person("zoe")))
+    assert (code, steps(output, "REJECTED")) == (1, ["key" if has_other_key_id else "signature"])
+    assert f"names the issuer '{ISSUER}', and AUTH_ISSUER is '{settings().auth_issuer}'" in output
+    assert "set AUTH_ISSUER to its `iss`" in output
+
+
+def copy_key_id(source: Path, target: Path) -> None:
+    key_set = json.loads(target.read_text())
+    key_set["keys"][0]["kid"] = json.loads(source.read_text())["keys"][0]["kid"]
+    target.write_text(json.dumps(key_set))
+
+
+def test_the_key_set_of_the_development_issuer_is_rejected_for_another_issuer(
+    diagnose, configure, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("local.server.issuer.STATE", tmp_path)
+    configure(auth_jwks=Issuer().settings()["auth_jwks"], auth_issuer="https://login.example.com")
+    code, output = diagnose(None)
+    assert (code, steps(output, "REJECTED")) == (1, ["keys"])
+    for text in ("AUTH_JWKS was not set", ISSUER, "https://login.example.com/.well-known/openid-configuration"):
+        assert text in output
+    configure(auth_issuer=ISSUER)
+    assert steps(diagnose(None)[1], "ok") == ["settings", "keys"]
+
+
+def test_keys_that_cannot_be_read_are_reported_without_the_log_of_the_service(
+    diagnose, issuer, configure, tmp_path, caplog
+):
+    (tmp_path / "jwks.json").write_text("{}")
+    configure(auth_jwks=str(tmp_path / "jwks.json"))
+    code, output = diagnose(issuer.issue_token(sub="zoe"))
+    assert (code, steps(output, "REJECTED")) == (1, ["keys", "key"])
+    assert caplog.records == []
+    assert logging.root.manager.disable == logging.NOTSET
+
+
+def test_the_setting_for_private_addresses_is_named_only_for_an_issuer_with_a_private_address(
+    diagnose, provider, configure
+):
+    configure(auth_jwks=f"{provider.url}/keys", auth_issuer=f"{provider.url}/", webhook_allow_private="0")
+    assert "needs WEBHOOK_ALLOW_PRIVATE=1" in diagnose(None)[1]
+    configure(webhook_allow_private="1")
+    output = diagnose(None)[1]
+    assert "instead of" in output
+    assert "WEBHOOK_ALLOW_PRIVATE" not in output
+
+
+@pytest.mark.parametrize(
+    ("subject", "origin"),
+    [("01890A5D-AC96-774B-BCCE-B302099A8057", "the `sub` itself"), ("zoe", "derived from `sub` 'zoe'")],
+)
+def test_the_origin_of_the_user_id_is_told(subject, origin, diagnose, issuer):
+    output = diagnose(issuer.issue_token(sub=subject))[1]
+    assert f"{verify_token(issuer.issue_token(sub=subject)).id}, {origin}." in output
+
+
 @pytest.mark.parametrize(
     ("text", "step", "reason"),
     [
-        ("opaque-token", "token", "no JSON Web Token, which has three parts"),
+        ("unreadable", "token", "no JSON Web Token, which has three parts"),
+        ("eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ6b2", "token", "a part of it was not copied"),
         ("atr_0123456789abcdefghijklmnopqrstuvwxyz01", "token", "an API key of an organization"),
         ('{"access_token": "x"}', "token", "the value of `access_token`"),
-        ('"a.b.c"', "token", "without quotation marks"),
         ("token: a.b.c", "token", "more than one word"),
         ("a..b.c.d", "token", "encrypted"),
         ("a.b.c", "format", "header is not valid"),
@@ -203,7 +277,8 @@ def test_the_command_reads_the_token_from_stdin_or_a_variable_and_uses_a_run(loc
     values = {name.lower(): value for name, value in issuer.settings().items()}
     write_settings(local_state, **values, **dict.fromkeys(keys, "A" * 43 + "="))
     token = issuer.issue_token(sub="zoe", **PROFILE)
-    for text, variable in ((f"Bearer {token}\n", None), (f"authorization: bearer {token}", None), ("", token)):
+    texts = (f"Bearer {token}\n", f"authorization: bearer {token}", f'"{token}"\n', f"'Bearer {token}'")
+    for text, variable in (*((text, None) for text in texts), ("", token)):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         if variable:
             monkeypatch.setenv("TOKEN", variable)

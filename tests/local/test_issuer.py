@@ -13,6 +13,7 @@ import pytest
 from chalicelib.kernel.core.encoding import to_base64url
 from local.__main__ import main
 from local.server.issuer import AUDIENCE, ISSUER, Issuer, Person
+from tests.local.conftest import write_settings
 
 
 def decode_verified(token, folder):
@@ -31,6 +32,28 @@ def test_the_command_prints_only_a_token(local_state, capsys):
     assert expected.items() <= claims.items()
     assert "groups" not in claims
     assert 0 <= claims["iat"] + 12 * 60 * 60 - claims["exp"] + time.time() - claims["iat"] < 60
+
+
+@pytest.mark.parametrize(
+    ("changes", "texts"),
+    [
+        ({}, None),
+        ({"auth_issuer": "https://login.example.com"}, ("AUTH_ISSUER is https://login.example.com", ISSUER)),
+        ({"auth_audience": "web"}, ("AUTH_JWKS or AUTH_AUDIENCE",)),
+    ],
+)
+@pytest.mark.parametrize("is_in_environment", [True, False])
+def test_a_token_that_the_last_run_rejects_is_printed_with_a_warning(
+    changes, texts, is_in_environment, local_state, monkeypatch, capsys
+):
+    write_settings(local_state, **{**Issuer().settings(), **({} if is_in_environment else changes)})
+    for name, value in changes.items() if is_in_environment else ():
+        monkeypatch.setenv(name.upper(), value)
+    assert main(["token", "--name", "demo"]) == 0
+    output = capsys.readouterr()
+    assert decode_verified(output.out.strip(), local_state / "issuer")["name"] == "demo"
+    assert bool(output.err) is bool(texts)
+    assert all(text in output.err for text in texts or ())
 
 
 def test_equal_names_have_equal_user_ids(tmp_path):

@@ -17,6 +17,7 @@ from chalicelib.kernel.work.jobs import Job
 from chalicelib.kernel.work.queues import MAX_DELAY_SECONDS
 
 RETENTION_DAYS: Final = 90
+"""Days for which deliveries and replays are stored."""
 
 QUEUE_TASK: Final = "deliveries.queue"
 """The task that queues a delivery once it is due."""

@@ -24,6 +24,7 @@ PUBLIC_LIBRARY_ID: Final = "common"
 """The id of the library that everybody sees. Other libraries have the id of their organization or user."""
 
 JOB_RETENTION_DAYS: Final = 30
+"""Days for which a job of research is stored."""
 
 _LIBRARY_PARTITION: Final = "RL#{library_id}"
 

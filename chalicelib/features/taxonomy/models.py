@@ -9,13 +9,23 @@ from chalicelib.kernel.http.fields import Name, Slug, Text, Uuid, fold_case_acce
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MAX_DEPTH: Final = 10
+"""Levels of the taxonomy."""
+
 MAX_NODES: Final = 10_000
+"""Nodes of a platform's taxonomy."""
+
 MAX_POSITION: Final = 999_999_999
+"""Largest position of a node among its siblings."""
+
 MAX_LABELS: Final = 20
+"""Labels of a node."""
+
 MAX_TAGS_PER_REQUEST: Final = 15
 """Maximum number of tags per request. Each new tag takes six writes of the transaction."""
 
 MAX_SYSTEM_TAGS: Final = 40
+"""System tags of a platform."""
+
 DEFAULT_SYSTEM_TAGS: Final = ("featured", "pinned", "official", "archived")
 
 NodeKind = Literal["term", "system"]

@@ -22,12 +22,17 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write, put_if_absent_write
 
 SHARDS: Final = 16
+"""Chains of a log."""
+
 CANDIDATE_CHAINS: Final = 2
 """Chains that a mutation reads, in order to extend one of them."""
 
 MAC_BYTES: Final = KEY_ID_BYTES + HASH_BYTES
+"""Length of the MAC of an entry: the id of its key and the hash."""
+
 _NUMBER_BYTES: Final = 6
 MAX_LINK_NUMBER: Final = 256**_NUMBER_BYTES - 1
+"""Largest number of a link in a chain."""
 
 
 class Link(NamedTuple):

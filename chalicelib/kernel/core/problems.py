@@ -59,6 +59,7 @@ MAX_ERRORS: Final = 100
 """Maximum number of errors in one response. All errors of a large body could exceed the size of a response."""
 
 _MAX_VALUE_CHARACTERS: Final = 200
+"""Characters of a received value that an error shows. The rest is omitted."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 from chalicelib.kernel.crypto.merkle import HASH_BYTES
 
 MAX_NOTE_CHARACTERS: Final = 16_384
+"""Length of the signed note of a checkpoint."""
 
 _ED25519: Final = b"\x01"
 _KEY_ID_BYTES: Final = 4

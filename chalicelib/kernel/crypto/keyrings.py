@@ -19,6 +19,7 @@ from chalicelib.kernel.core.encoding import from_base64
 from chalicelib.kernel.core.settings import WRAPPED_KEY_PREFIX, SettingsError, settings
 
 KEY_ID_BYTES: Final = 4
+"""Length of the id of a key, which is the beginning of its SHA-256."""
 
 KEY_CONTEXT: Final[Mapping[str, str]] = {"service": "atrium"}
 """KMS encryption context of all keys. The `purpose` of each is added to it."""

@@ -13,6 +13,7 @@ from typing import Final
 
 EMPTY_ROOT: Final = sha256().digest()
 HASH_BYTES: Final = 32
+"""Length of a hash of the tree (SHA-256)."""
 
 _LEAF: Final = b"\x00"
 _NODE: Final = b"\x01"

@@ -14,6 +14,7 @@ from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose, SecretKe
 _MAC_BYTES: Final = 16
 
 TAG_BYTES: Final = KEY_ID_BYTES + _MAC_BYTES
+"""Length of the tag of a signed token: the id of its key and the MAC."""
 
 
 def authentication_tag_bytes(payload: bytes, context: str) -> bytes:

@@ -14,6 +14,8 @@ from chalicelib.kernel.http.request import Response
 from chalicelib.kernel.operations.operation import Operation
 
 MAX_ENVELOPE_BYTES: Final = 6_291_556
+"""Size of a response of a Lambda function to API Gateway, as JSON."""
+
 _RESERVED_BYTES: Final = 4096
 """Space for the status and for the headers that are added after the pipeline: CORS, API version and request id."""
 _MAX_BYTES_PER_BYTE: Final = 6

@@ -19,7 +19,11 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
 
 _RETENTION_SECONDS: Final = 24 * 3600
+"""Time for which the response to an `Idempotency-Key` is stored."""
+
 _MAX_KEY_CHARACTERS: Final = 255
+"""Length of an `Idempotency-Key`."""
+
 _HEADER: Final = "header/Idempotency-Key"
 _QUOTED: Final = re.compile(r'"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"')
 

@@ -31,7 +31,11 @@ from chalicelib.kernel.transactions.unit_of_work import IdempotencyKeyConflict
 from chalicelib.kernel.work import outbox
 
 _MAX_WAIT_SECONDS: Final = 10.0
+"""Time during which a request is retried after conflicts. Then the response is `conflict`."""
+
 _MAX_ATTEMPTS: Final = 20
+"""Attempts of a request after conflicts. Then the response is `conflict`."""
+
 _PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.64
 _NOT_MODIFIED: Final = 304

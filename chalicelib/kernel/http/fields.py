@@ -101,10 +101,16 @@ LINK: Final = re.compile(
 _NOT_IN_A_URL: Final = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]|\s")
 _LOST_PLUS: Final = re.compile(r".+[T ][0-9:.,]+ [0-9]{2}(:?[0-9]{2})?")
 _MAX_JSON_OBJECT_BYTES: Final = 64 * 1024
+"""Size of a free-form JSON object in a request."""
+
 _MAX_JSON_OBJECT_DEPTH: Final = 24
 """Maximum depth. With the levels that the log adds, it stays below the 32 levels that DynamoDB allows."""
 _MIN_NUMBER: Final = 1e-100
+"""Smallest number other than 0 in a free-form JSON object, without its sign."""
+
 _MAX_NUMBER: Final = 2**53 - 1
+"""Largest number in a free-form JSON object, without its sign."""
+
 _UNSEEN_CATEGORIES: Final = ("Cc", "Cf", "Zl", "Zp", "Zs")
 _UNSEEN_OTHERS: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"

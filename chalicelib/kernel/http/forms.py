@@ -13,6 +13,7 @@ MULTIPART: Final = "multipart/form-data"
 FORMS: Final = (URL_ENCODED, MULTIPART)
 
 _MAX_FIELDS: Final = 20
+"""Fields of a form."""
 
 
 def parse_form(content_type: str, body: bytes) -> dict[str, str]:

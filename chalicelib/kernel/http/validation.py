@@ -21,6 +21,8 @@ from chalicelib.kernel.http.request import Request
 M = TypeVar("M", bound=Input)
 
 MAX_BODY_BYTES: Final = 1 << 20
+"""Size of the body of a request."""
+
 _MAX_NAME_CHARACTERS: Final = 200
 """Maximum length of a name in a pointer. The names of actual fields are shorter."""
 _JSON: Final = ("application/json", "application/merge-patch+json")

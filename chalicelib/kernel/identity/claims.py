@@ -15,6 +15,8 @@ MAX_LABEL_CHARACTERS: Final = 255
 """Maximum length of a stored name. Longer names are truncated."""
 
 _MAX_EMAIL_CHARACTERS: Final = 254
+"""Length of an e-mail address in a token. A longer one is ignored."""
+
 _TRUE_VALUES: Final = (True, "true")
 """Values of a claim that mean true. Amazon Cognito and others send text."""
 

@@ -29,17 +29,26 @@ TIMEOUT_SECONDS: Final = 2.0
 """Time limit of a fetch: name resolution, connection, TLS, headers and body."""
 
 MAX_KEY_SET_BYTES: Final = 262_144
+"""Size of the issuer's key set."""
+
 MAX_REFETCHES: Final = 5
 """Fetches for unknown key ids within `REFETCH_WINDOW_MS`: sufficient for several rotations in a row."""
 
 REFETCH_WINDOW_MS: Final = 300_000
+"""Time in which the key set is fetched at most `MAX_REFETCHES` times for unknown key ids."""
 
 KEY_SET_ERRORS: Final = (OSError, HTTPException, ValueError, RecursionError)
 """Exceptions of `load_issuer_keys`."""
 
 _FRESH_MS: Final = 600_000
+"""Time after which the key set is fetched again."""
+
 _PAUSE_MS: Final = 60_000
+"""Time until the next fetch after a failed one, if there are cached keys."""
+
 _FIRST_PAUSE_MS: Final = 1_000
+"""Time until the next fetch after a failed one, if there are no cached keys."""
+
 _ED25519: Final = ("EdDSA", "Ed25519")
 
 _KEY_TYPES: Final = ("RSA", "EC", "OKP")

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from jwt import PyJWK
 
 MAX_TOKEN_CHARACTERS: Final = 10_240
+"""Length of a token."""
+
 SKEW_SECONDS: Final = 60
+"""Tolerance of the comparison of `exp` and `nbf` with the clock."""
+
 _MAX_CACHED_TOKENS: Final = 512
 """Verified tokens that a process caches. Verifying one takes a quarter of a read's processor time."""
 
@@ -165,10 +169,35 @@ def find_signing_key(token: str) -> "PyJWK":
     key = get_issuer_keys(settings().auth_jwks).find(kid, algorithm)
     if key is None:
         raise unauthenticated(
-            "The token is not signed with a key of the issuer that fits its algorithm: the key set (AUTH_JWKS) has no"
-            f" {algorithm} key with the `kid` of the token."
+            _describe_unverified_other_issuer(token)
+            or "The token is not signed with a key of the issuer that fits its algorithm: the key set (AUTH_JWKS) has"
+            f" no {algorithm} key with the `kid` of the token."
         )
     return key
+
+
+def names_other_issuer(token: str) -> bool:
+    """Return whether the `iss` of a token, which is not verified, differs from AUTH_ISSUER. Only for messages."""
+    return bool(_describe_unverified_other_issuer(token))
+
+
+def _describe_unverified_other_issuer(token: str) -> str:
+    """Return the issuer that a token names if it is not the trusted one, else an empty text.
+
+    Nothing in the token is verified, so this only explains to its sender why the token was rejected.
+    """
+    import jwt
+
+    try:
+        issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
+    except (jwt.PyJWTError, RecursionError):
+        return ""
+    if issuer is None or issuer == settings().auth_issuer:
+        return ""
+    return (
+        f"The token names the issuer {shorten_repr(issuer)}, and AUTH_ISSUER is {shorten_repr(settings().auth_issuer)}."
+        " No key of the trusted issuer (AUTH_JWKS) signed it."
+    )
 
 
 @lru_cache(_MAX_CACHED_TOKENS)
@@ -229,7 +258,7 @@ def decode_signed_claims(token: str, key: "PyJWK") -> Mapping[str, Any]:
             },
         )
     except jwt.InvalidSignatureError:
-        raise unauthenticated("The token's signature is invalid.") from None
+        raise unauthenticated(_describe_unverified_other_issuer(token) or "The token's signature is invalid.") from None
     except jwt.PyJWTError:
         raise unauthenticated("The token's claims are not valid.") from None
     return claims
@@ -266,8 +295,12 @@ def _require_audience_of_service(claims: TokenClaims) -> None:
     if set(accepted).isdisjoint(claims.audiences):
         name = "aud" if claims.aud is not None else "client_id"
         received = f"its `{name}` is {shorten_repr(claims.audiences)}" if claims.audiences else "it has no `aud`"
+        advice = "Send an access token that was requested for this API."
+        if claims.aud is not None:
+            advice += " An ID token is not one: its `aud` is the id of a client."
         raise unauthenticated(
             f"The token is for another service: {received}, and AUTH_AUDIENCE is {shorten_repr(', '.join(accepted))}."
+            f" {advice}"
         )
 
 

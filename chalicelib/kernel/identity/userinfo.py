@@ -38,7 +38,11 @@ _OBSTACLE_CACHE_SECONDS: Final = 60
 
 _MAX_CACHED_RESPONSES: Final = 512
 _MAX_FAILURES: Final = 3
+"""Failures in a row after which a process pauses its requests to the userinfo endpoint."""
+
 _PAUSE_MS: Final = 30_000
+"""Time for which a process does not ask the userinfo endpoint after several failures."""
+
 _REJECTIONS: Final = (400, 401, 403)
 """Statuses of a response about the token, not about the endpoint (RFC 6750, section 3.1)."""
 

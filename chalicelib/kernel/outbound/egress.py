@@ -29,6 +29,7 @@ _MAX_IDLE_CONNECTIONS: Final = 50
 _MIN_ATTEMPT_SECONDS: Final = 1.0
 """Minimum time for an attempt to connect to one of several addresses. A lost packet takes a second."""
 
+NO_PUBLIC_ADDRESS: Final = "The host has no public address."
 CLOSED_ERROR: Final = "The server closed the connection without a response."
 _INVALID_RESPONSE_ERROR: Final = "The response is not HTTP, or ended too early."
 _CONNECTION_ERRORS: Final = (httpcore.NetworkError, httpcore.RemoteProtocolError)
@@ -209,7 +210,7 @@ def _resolve_and_filter_allowed_addresses(host: str, deadline: float) -> list[st
         addresses if settings().webhook_allow_private else [address for address in addresses if is_public(address)]
     )
     if not allowed:
-        raise ExchangeFailed("The host has no public address.")
+        raise ExchangeFailed(NO_PUBLIC_ADDRESS)
     return allowed
 
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from httpcore import Response
 
 MAX_JSON_RESPONSE_BYTES: Final = 65_536
+"""Size of a JSON response from another server, such as an issuer."""
+
 _HTTP_OK: Final = 200
 _REDIRECTION: Final = range(300, 400)
 _JSON: Final = "application/json"

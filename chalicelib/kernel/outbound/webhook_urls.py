@@ -10,6 +10,8 @@ from chalicelib.kernel.outbound.http_urls import HttpUrl, parse_http_url
 from chalicelib.kernel.outbound.ip_addresses import is_localhost_name, is_public
 
 MAX_URL_CHARACTERS: Final = 2_000
+"""Length of the URL of a webhook."""
+
 ALLOWED_PORTS: Final = (443, 8443)
 """Permitted ports outside of the local stage."""
 

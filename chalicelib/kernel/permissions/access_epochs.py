@@ -36,6 +36,8 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import Write
 
 SHARDS: Final = 3
+"""Items that store one access epoch."""
+
 EVERYONE: Final = "everyone"
 """The subject whose epoch changes with the visibility of a container, or when many subjects lose rights at once."""
 MAX_LOWERED_SUBJECTS: Final = 2

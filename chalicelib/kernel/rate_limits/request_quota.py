@@ -20,7 +20,11 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import ItemKey
 
 BATCH_SIZE: Final = 20
+"""Requests that a process reserves at once from the quota of a caller."""
+
 WINDOW_SECONDS: Final = 60
+"""Time to which the quota of requests applies."""
+
 _WINDOW_MS: Final = WINDOW_SECONDS * 1000
 _MAX_COUNTERS: Final = 1000
 REQUESTS: Final = "requests"

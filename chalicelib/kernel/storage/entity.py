@@ -389,6 +389,7 @@ def organization_id_from_log(log: str) -> str | None:
 
 
 SCHEDULE_SHARDS: Final = 4
+"""Partitions of the index of due items."""
 
 
 def schedule_attributes(scheduled_task: ScheduledTask, key: ItemKey) -> Item:

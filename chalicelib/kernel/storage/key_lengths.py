@@ -10,7 +10,10 @@ from typing import Any, Final
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 
 MAX_PARTITION_KEY_BYTES: Final = 2048
+"""Length of a partition key, a limit of DynamoDB."""
+
 MAX_SORT_KEY_BYTES: Final = 1024
+"""Length of a sort key, a limit of DynamoDB."""
 
 _INDEXES: Final = ("", "index1", "index2", "facet1", "facet2", "facet3", "due")
 _LIMITS: Final = {

@@ -23,6 +23,8 @@ STATE_SORT_KEY: Final = "N~"
 """Sort key of the state. It sorts after all nodes, so reading a whole partition reads the state last."""
 
 MAX_REMEMBERED_MOVES: Final = 64
+"""Latest moves of nodes that a tree remembers."""
+
 CONCURRENT_MOVES: Final = "Other requests keep moving nodes of this tree."
 _MAX_TRIES: Final = 5
 _MAX_WHOLE_TREE_TRIES: Final = 3

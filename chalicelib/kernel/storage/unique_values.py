@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 FORMER_NAME_DAYS: Final = 90
+"""Days for which a former name stays reserved for its record."""
+
 MAX_FORMER_NAMES: Final = 5
+"""Former names of a record that stay reserved. The oldest is released first."""
 
 
 FormerName = dict[str, str]

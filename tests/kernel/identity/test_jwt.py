@@ -202,6 +202,7 @@ def test_any_of_several_audiences_is_accepted(monkeypatch):
         ({"aud": "elsewhere"}, ("`aud` is ['elsewhere']", f"AUTH_AUDIENCE is '{AUDIENCE}'")),
         ({"aud": ..., "client_id": "web"}, ("`client_id` is ['web']", "AUTH_AUDIENCE")),
         ({"aud": ...}, ("it has no `aud`", "AUTH_AUDIENCE")),
+        ({"aud": "web"}, ("Send an access token that was requested for this API", "ID token is not one")),
         ({"nonce": "n-0S6_WzA2Mj"}, ("ID token", "AUTH_ACCEPT_ID_TOKENS=1")),
     ],
 )
@@ -209,6 +210,24 @@ def test_an_error_says_what_was_received_and_which_setting_decides(changes, text
     detail = rejection(build_token(**changes)).detail
     assert len(detail) < 700
     assert all(text in detail for text in texts)
+
+
+@pytest.mark.parametrize("header", [VALID_HEADER, VALID_HEADER | {"kid": "other"}, VALID_HEADER | {"alg": "RS256"}])
+@pytest.mark.parametrize(
+    ("issuer", "shown"),
+    [(f"{ISSUER}/", f"'{ISSUER}/'"), ("https://elsewhere.example", "'https://elsewhere.example'"), ("x" * 5000, "…")],
+)
+def test_a_token_that_is_signed_by_another_issuer_is_rejected_with_both_issuers(header, issuer, shown):
+    detail = rejection(sign_token(header, build_claims(iss=issuer), UNTRUSTED_KEY)).detail
+    assert detail.startswith("The token names the issuer ")
+    assert all(text in detail for text in (shown, f"AUTH_ISSUER is '{ISSUER}'"))
+    assert len(detail) < 700
+
+
+@pytest.mark.parametrize("payload", [build_claims(), build_claims(iss=...), b"[]", b"{", b"[" * 6000, b"\xff"])
+def test_a_token_that_names_no_other_issuer_is_rejected_for_its_key(payload):
+    assert "not signed with a key" in rejection(sign_token(VALID_HEADER | {"kid": "other"}, payload)).detail
+    assert rejection(sign_token(VALID_HEADER, payload, UNTRUSTED_KEY)).detail == "The token's signature is invalid."
 
 
 OTHER_GROUPS = [

@@ -12,6 +12,7 @@ from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import LEASE_SECONDS, PublicJob
 
 MAX_RUNNING_EXPORTS: Final = 10
+"""Exports of an organization that can run at the same time."""
 
 
 class AuditExport(PublicJob):

@@ -20,6 +20,8 @@ from chalicelib.kernel.work import jobs
 routes = RouteGroup("organizations")
 
 _DOWNLOAD_URL_SECONDS: Final = 900
+"""Time for which the download URL of an export is valid."""
+
 _EXPIRED_DETAIL: Final = (
     "The export expired at {}: it was a week old, or its filters named a person whose data was erased. Start another."
 )

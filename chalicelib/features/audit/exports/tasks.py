@@ -18,6 +18,7 @@ from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 RETENTION_DAYS: Final = 7
+"""Days for which the file of an export is available."""
 
 _MAX_INDEX_WAITS: Final = 3
 _INDEX_WAIT_SECONDS: Final = 30

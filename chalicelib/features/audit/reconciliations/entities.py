@@ -11,6 +11,7 @@ from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.work.jobs import PublicJob
 
 MAX_RUNNING_RECONCILIATIONS: Final = 3
+"""Reconciliations of an organization that can run at the same time."""
 
 Step = Literal["records", "entries", "search", "confirmation"]
 

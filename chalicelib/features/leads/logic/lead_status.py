@@ -31,8 +31,10 @@ MERGE_WINDOW_HOURS: Final = 24
 """Time after the last submission during which further submissions are merged into a lead."""
 
 MAX_MERGED_SUBMISSIONS: Final = 20
+"""Maximum number of submissions of a lead. Limits how much of a list page one sender can fill."""
+
 MAX_MERGED_BYTES: Final = 32 * 1024
-"""Maximum number and size of merged submissions. Limits how much of a list page one sender can fill."""
+"""Maximum size of the submissions of a lead."""
 
 MAX_SENDER_CHANGES: Final = 20
 """Maximum number of status changes of a submission by its sender. Limits how much of a lead one sender can fill."""

@@ -13,6 +13,8 @@ from chalicelib.kernel.crypto import signatures
 
 LEAD_TOKEN_HEADER: Final = "Lead-Token"  # noqa: S105 - the name of a header
 _VALID_DAYS: Final = 90
+"""Days for which the token of a submission is valid."""
+
 _CONTEXT: Final = "lead"
 _LAYOUT: Final = struct.Struct(">16sQ")
 """The id of the submission, and the expiry time in milliseconds since the epoch."""

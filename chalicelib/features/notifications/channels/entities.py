@@ -14,6 +14,8 @@ from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
 
 MAX_CHANNELS: Final = 50
+"""Integration channels of an organization."""
+
 SEND_TASK: Final = "channels.send"
 
 _ERASED_URL_FIELDS: Final = {

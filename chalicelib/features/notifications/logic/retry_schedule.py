@@ -24,6 +24,7 @@ TEST_RATE_LIMITS: Final = (
 """Rate limits of test messages. The second one keeps a caller with many organizations from occupying many functions."""
 
 _MAX_RETRY_AFTER_SECONDS: Final = 86_400
+"""Longest delay that the `Retry-After` of a receiver can request. A longer one counts as this."""
 
 
 def matches_any_pattern(patterns: Iterable[str], event_type: str) -> bool:

@@ -18,6 +18,8 @@ ExactEventType = Annotated[
 ]
 
 _MAX_PATTERN_CHARACTERS: Final = 100
+"""Length of a pattern of event types."""
+
 _EXAMPLE_EVENT_ID: Final = "01a1f84a-95c0-7b8e-81f8-0bd70ae0784c"
 _EXAMPLE_BODY: Final = (
     '{"type":"organization.updated","timestamp":"2026-11-20T09:30:00.000Z",'

@@ -18,6 +18,8 @@ from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.work.jobs import Job
 
 MAX_WEBHOOKS: Final = 50
+"""Webhooks of an organization."""
+
 MAX_ACTIVE_SECRETS: Final = 5
 """Maximum number of secrets of one webhook that sign at the same time."""
 

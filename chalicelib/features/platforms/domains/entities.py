@@ -15,6 +15,8 @@ from chalicelib.kernel.storage.unique_values import Unique
 
 CHECK_TASK: Final = "domains.check"
 MAX_PENDING_DAYS: Final = 7
+"""Days during which a pending domain is verified repeatedly. Then its verification has failed."""
+
 LAPSE_AFTER_HOURS: Final = 72
 """Time without the ownership record after which a verified domain lapses."""
 

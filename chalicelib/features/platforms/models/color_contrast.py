@@ -20,6 +20,7 @@ _BACKGROUNDS_BY_TEXT_COLOR: Final = {
 
 _HEX_DIGITS: Final = 6
 _MAX_LINEAR_CHANNEL: Final = 0.04045
+"""Largest value of a channel in the linear part of sRGB (WCAG 2, relative luminance)."""
 
 
 def contrast_ratio(first_color: str, second_color: str) -> float:

@@ -30,6 +30,7 @@ _ADVICE: Final[Mapping[str, str]] = {
     ),
 }
 _MAX_OBSERVED_VALUES: Final = 3
+"""Observed values of a DNS record that an error message names."""
 
 
 def describe_domain_error(code: str, domain: str, records: Iterable[Mapping[str, Any]]) -> str:

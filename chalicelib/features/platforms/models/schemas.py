@@ -27,8 +27,14 @@ PlatformStatus = Literal["draft", "published"]
 NavigationItemType = Literal["page", "space", "module", "url", "group"]
 
 _MAX_ITEMS: Final = 50
+"""Items below one navigation item, and blocks of a platform's home."""
+
 _MAX_THEME_ENTRIES: Final = 100
+"""Entries of each group of a theme, such as its colours."""
+
 _MAX_TOKEN_CHARACTERS: Final = 200
+"""Length of a text in a theme."""
+
 _CSS_VALUE_ADVICE: Final = (
     "must be text without any of < > { } ; and of 200 characters at most, a number, true or false"
 )

@@ -38,7 +38,7 @@ class PlatformSettings(SettingsSection):
         if (not name or name.endswith(".localhost")) and info.data.get("stage") != "local":
             raise ValueError("must be set on a deployed stage, to a domain of yours")
         if not _DOMAIN.fullmatch(name):
-            raise ValueError("must be a domain name such as atrium.example.com")
+            raise ValueError("must be a domain name such as atrium.example.com, without a scheme, port or path")
         return name
 
     @field_validator("platforms_addresses")

@@ -19,6 +19,8 @@ ReferenceId = Annotated[
     ),
 ]
 FIRST_YEAR: Final = 2000
+"""First year of timestamps in requests about reference data."""
+
 LAST_YEAR: Final = 2037
 """First and last year for which time zone changes are known."""
 _FIRST_TIMESTAMP: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"

@@ -17,6 +17,7 @@ SOURCE_PRECEDENCE: Final = ("dblp", "openalex", "orcid")
 """Sources in the order of reliability: curated records, the largest collection, self-reported records."""
 
 MAX_RESEARCHERS: Final = 20
+"""Researchers of a record. Further ones are omitted."""
 
 _FIELDS: Final = ("title", "type", "year", "venue_id", "doi", "authors")
 

@@ -19,8 +19,14 @@ from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
 
 CONNECT_SECONDS: Final = 3.0
+"""Time limit of a connection to a source."""
+
 READ_SECONDS: Final = 20.0
+"""Time limit of a read from a source."""
+
 MAX_RESPONSE_BYTES: Final = 16 * 1024 * 1024
+"""Size of a response from a source."""
+
 MAX_WAIT_SECONDS: Final = 3.0
 """Maximum time for which a worker waits. A job that has to wait longer is released."""
 

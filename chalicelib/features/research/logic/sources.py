@@ -11,6 +11,8 @@ from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.storage.entity import Item
 
 MAX_AUTHORS: Final = 100
+"""Authors that are read of a publication. Further ones are omitted."""
+
 _MAX_TITLE_CHARACTERS: Final = 1000
 _MAX_NAME_CHARACTERS: Final = 300
 

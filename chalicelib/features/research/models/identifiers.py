@@ -18,6 +18,7 @@ _ARXIV_DOI_PREFIX: Final = "10.48550/arxiv."
 _PMID: Final = re.compile(r"(?:https?://\S+/)?(?:pmid:\s*)?0*([1-9][0-9]{0,9})/?", re.IGNORECASE)
 _MATCHING_SCHEMES: Final = ("doi", "arxiv", "pmid", "openalex")
 _MAX_DOI_CHARACTERS: Final = 512
+"""Length of a DOI."""
 
 
 def is_orcid(text: str) -> bool:

@@ -17,6 +17,8 @@ FailureCode = Literal[
 ]
 
 _MAX_ID_CHARACTERS: Final = 128
+"""Length of the id of a researcher at a source, such as an ORCID iD."""
+
 _ID_URL_PREFIX: Final = re.compile(r"https?://(?:www\.)?(?:orcid|openalex)\.org/", re.IGNORECASE)
 _UPPERCASE_ID: Final = re.compile(r"a\d+|(?:\d{4}-){3}\d{3}x")
 

@@ -26,6 +26,7 @@ DRAFT_TREE: Final = "D"
 PUBLISHED_TREE: Final = "L"
 TREE_PARTITION: Final = "W#{site_id}#{tree}"
 MAX_FORMER_HOMES: Final = 50
+"""Former home pages that a site remembers. The oldest are dropped."""
 
 TreeName = Literal["D", "L"]
 

@@ -12,6 +12,7 @@ from chalicelib.kernel.storage.quotas import Quota
 
 MENU_ID_PATTERN: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
 MAX_MENUS: Final = 100
+"""Menus of a site."""
 
 
 class Menu(Entity):

@@ -13,6 +13,8 @@ from chalicelib.kernel.outbound.domain_names import host_name_from_header
 
 SPLAT: Final = ":splat"
 MAX_SOURCE_BYTES: Final = 1000
+"""Length of the source of a redirect in UTF-8."""
+
 MAX_WILDCARD_SEGMENTS: Final = 10
 """Maximum number of segments before a wildcard. All redirects that a path can match are read at once."""
 

@@ -12,6 +12,8 @@ from chalicelib.kernel.http.models import Input, Output, Patch, RecordOutput
 SiteStatus = Literal["draft", "published"]
 
 _MAX_PATHS: Final = 100
+"""Paths in `disallow` of the rules for crawlers."""
+
 _PUBLISHED_EXAMPLE: Final = {"status": "published", "published_at": "2026-11-20T09:30:00.000Z"}
 _ROBOTS_PATH: Final = re.compile(r"[/*][^\s#]*")
 _ROBOTS_LINE: Final = re.compile(r"\s*(?:#.*|[A-Za-z][A-Za-z-]*\s*:.*)?")

@@ -17,6 +17,7 @@ from chalicelib.kernel.storage.record_types import get_record_type_of_base
 from chalicelib.kernel.storage.unique_values import Unique
 
 MAX_PENDING_INVITATIONS: Final = 100
+"""Pending invitations of an organization."""
 
 _INVITATION_PATH: Final = "/organizations/{organization_id}/invitations/{existing_id}"
 PENDING_INVITATION_ADVICE: Final = (

@@ -17,6 +17,7 @@ from chalicelib.kernel.storage.writes import ItemUpdate
 
 HASH_KEY_ITEM_KEY: Final[ItemKey] = ("ADDRESS-HASH-KEY", "#")
 HASH_BYTES: Final = 32
+"""Length of the keyed hash of an e-mail address."""
 
 _CONTEXT: Final = "address-hash-key"
 _KEY_BYTES: Final = 32

@@ -35,7 +35,11 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.table import QueryResult
 
 MAX_ORGANIZATIONS: Final = 25
+"""Organizations in the overview of a user."""
+
 MAX_INVITATIONS: Final = 10
+"""Invitations in the overview of a user."""
+
 MAX_CHECKED_INVITATIONS: Final = 200
 """Maximum number of invitations of which it is checked whether they can be accepted."""
 INVITATIONS_PER_READ: Final = 20

@@ -18,7 +18,11 @@ from chalicelib.kernel.http.request import Response
 from chalicelib.kernel.storage.entity import Item
 
 MAX_ENTRIES: Final = 10_000
+"""Entries of an export that is the response itself. A larger one has to run as a job."""
+
 MAX_BYTES: Final = 5_000_000
+"""Size of an export that is the response itself. A larger one has to run as a job."""
+
 MAX_QUERIES: Final = 30
 """Queries on the log, each of which reads up to a megabyte."""
 

@@ -33,8 +33,9 @@ from typing import Any, Final, NamedTuple
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-HASH_BYTES: Final = 32
+_HASH_BYTES: Final = 32
 MAX_LINE_BYTES: Final = 1 << 20
+"""Length of a line of an export, its end included."""
 _ED25519: Final = b"\1"
 _KEY_ID_BYTES: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -286,7 +287,7 @@ def verify_checkpoint_note(note: bytes, *keys: bytes) -> Checkpoint:
     origin, size, root = (*text.split("\n"), "", "")[:3]
     lines = [_SIGNATURE_LINE.fullmatch(line) for line in signatures.split("\n")]
     root_hash = _base64_bytes_or_empty(root)
-    if not _TREE_SIZE.fullmatch(size) or len(root_hash) != HASH_BYTES or not all(lines) or "\r" in text:
+    if not _TREE_SIZE.fullmatch(size) or len(root_hash) != _HASH_BYTES or not all(lines) or "\r" in text:
         raise InvalidInput("This is no checkpoint: pass `checkpoint` of verify-integrity as it is.")
     keys_by_id = {sha256(f"{origin}\n".encode() + _ED25519 + key).digest()[:_KEY_ID_BYTES]: key for key in keys}
     signature_bytes = [_base64_bytes_or_empty(line["bytes"]) for line in lines if line and line["name"] == origin]
@@ -375,7 +376,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--evidence", type=Path, help="the record of an export with filters, or its list `evidence`")
     options = parser.parse_args(arguments)
     keys = [_base64_bytes_or_empty(key) for key in options.public_key]
-    if not keys or any(len(key) != HASH_BYTES for key in keys):
+    if not keys or any(len(key) != _HASH_BYTES for key in keys):
         parser.error("argument --public-key: pass auditPublicKey of GET /status as it is, 32 bytes in base64")
     try:
         first_line = next(read_lines(options.export), b"")

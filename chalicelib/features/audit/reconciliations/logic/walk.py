@@ -17,7 +17,10 @@ from chalicelib.kernel.storage.log_rules import EntryContent
 from chalicelib.kernel.storage.record_types import container_content_ranges
 
 MAX_SUSPECTS: Final = 200
+"""Suspected deviations that a reconciliation stores and examines. If there are more, it sets `has_more`."""
+
 MAX_FINDINGS: Final = 100
+"""Findings that a reconciliation stores. If there are more, it sets `has_more`."""
 
 _PAGE_SIZE: Final = 50
 _KINDS_WITH_COMPARED_CHILDREN: Final = ("page",)

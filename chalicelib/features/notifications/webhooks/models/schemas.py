@@ -20,6 +20,7 @@ _DISABLED_EXAMPLE: Final = {
     "disabled_reason": "Every attempt has failed for 5 days.",
 }
 _MAX_SECRET_CHARACTERS: Final = 100
+"""Length of a webhook's secret as text."""
 
 
 def _validate_secret(text: str) -> str:

@@ -13,7 +13,10 @@ from chalicelib.kernel.core.encoding import from_base64, to_base64
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - the prefix of every secret
 MIN_SECRET_BYTES: Final = 24
+"""Minimum length of a webhook's secret, without its prefix and encoding."""
+
 MAX_SECRET_BYTES: Final = 64
+"""Maximum length of a webhook's secret, without its prefix and encoding."""
 
 _GENERATED_BYTES: Final = 32
 _SECRET_FORMAT_HINT: Final = (

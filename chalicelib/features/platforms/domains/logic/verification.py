@@ -17,7 +17,10 @@ from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.outbound.ip_addresses import mask_private_address
 
 MAX_OBSERVED_VALUES: Final = 10
+"""Values of a DNS record that are shown as observed."""
+
 MAX_OBSERVED_VALUE_CHARACTERS: Final = 300
+"""Length of an observed value of a DNS record. The rest is omitted."""
 
 _CHALLENGE_LABEL: Final = "_atrium-challenge"
 _MIN_WAIT_SECONDS: Final = 60

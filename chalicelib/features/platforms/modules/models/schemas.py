@@ -12,6 +12,7 @@ PlatformModuleSource = Literal["system", "platform"]
 EffectiveModuleSource = Literal["system", "platform", "space", "dependency"]
 
 MAX_MODULES_PER_REQUEST: Final = 40
+"""Modules that one request can change."""
 
 MAX_DEPENDENCIES: Final = 20
 """Maximum number of modules on which a module can depend."""

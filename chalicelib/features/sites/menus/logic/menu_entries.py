@@ -17,6 +17,7 @@ from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import TreeReader
 
 _MAX_LEVELS: Final = 3
+"""Levels of a menu."""
 
 
 @dataclass(frozen=True)

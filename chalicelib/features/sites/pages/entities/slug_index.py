@@ -17,6 +17,8 @@ from chalicelib.kernel.storage.trees import TreePartition
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
 MAX_PAGES_PER_SLUG: Final = 100
+"""Pages in the index item of a slug. Above that, the item only says that there are too many."""
+
 MAX_FORMER_POSITIONS: Final = 200
 """Maximum number of former positions in one item. The oldest are dropped."""
 

@@ -49,6 +49,7 @@ from chalicelib.kernel.storage.trees import scan_tree_for_children
 from chalicelib.kernel.work import jobs
 
 MAX_CHILDREN_OF_NEW_HOME: Final = 1000
+"""Children of a page that becomes the home page."""
 
 _CYCLE_ADVICE: Final = "Choose another page as its parent."
 _HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another page instead."

@@ -14,8 +14,13 @@ BlockType = Literal[
     "heading", "text", "list", "quote", "code", "image", "embed", "button", "divider", "columns", "custom"
 ]
 MAX_BLOCKS: Final = 1000
+"""Blocks of a page, including those in columns."""
+
 MAX_COLUMNS: Final = 6
+"""Columns of a block."""
+
 MAX_COLUMN_DEPTH: Final = 3
+"""Levels of columns within columns."""
 
 _BlockPath = tuple[int | str, ...]
 """The path of a block among a page's blocks, such as (2, "columns", 0, 1)."""

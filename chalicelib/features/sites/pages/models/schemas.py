@@ -11,6 +11,8 @@ from chalicelib.kernel.http.fields import DateTime, Name, Text, Timestamp, Uuid,
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, Query, RecordOutput
 
 MAX_PAGE_DEPTH: Final = 10
+"""Levels of the pages of a site."""
+
 MAX_PAGES_PER_SITE: Final = 50_000
 """Limits the size of the sitemap, which contains all published pages."""
 
@@ -18,7 +20,10 @@ MAX_BLOCKS_BYTES: Final = 256 * 1024
 """Maximum size of the blocks of a page as JSON."""
 
 DEFAULT_PREVIEW_SECONDS: Final = 24 * 3600
+"""Time for which a preview link is valid if the request names none."""
+
 MAX_PREVIEW_SECONDS: Final = 30 * 24 * 3600
+"""Longest time for which a preview link can be valid."""
 
 _BLOCKS_EXAMPLE: Final = [
     [

@@ -14,6 +14,8 @@ from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
 MAX_HOPS: Final = 5
+"""Redirects that are followed in a chain of redirects."""
+
 _MOVED_STATUS: Final = 301
 _WILDCARD: Final = "*"
 _NO_HOSTS: Final[Container[str]] = ()

@@ -8,6 +8,8 @@ written.
 from typing import Final
 
 MAX_STEPS: Final = 100_000
+"""Steps of the rendering of a page."""
+
 MAX_CELLS: Final = 2_500
 """Cells of all tables of a page, including those that Markdown adds to short rows."""
 

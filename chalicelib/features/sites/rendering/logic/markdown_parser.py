@@ -21,6 +21,8 @@ from chalicelib.features.sites.rendering.logic.limits import MAX_ADDRESS_CHARACT
 from chalicelib.kernel.http.fields import LINK
 
 TEXT_STEPS: Final = 25
+"""Steps that each text costs, in addition to those for its length."""
+
 TOKEN_STEPS: Final = 4
 """Steps to create and show each text and each token, in addition to reading."""
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-RENDERER: Final = "31365661cae525dc"
+RENDERER: Final = "0a8f7c2c95213237"
 """Digest of everything that determines the HTML of blocks."""
 
-LAYOUT: Final = "3cd7e4112091b8e9"
+LAYOUT: Final = "93521fb0019b3539"
 """Digest of that and of the rest of a page."""

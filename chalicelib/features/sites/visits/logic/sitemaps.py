@@ -23,6 +23,8 @@ from chalicelib.kernel.storage.trees import read_consistent_tree_into_reader
 
 SITEMAP_PATH: Final = "/sitemap.xml"
 MAX_ENTRIES: Final = 10_000
+"""URLs in one sitemap."""
+
 MAX_URL_BYTES: Final = 4_000_000
 """Maximum total size of the URLs in one sitemap, so that the sitemap fits in a response."""
 

@@ -24,6 +24,7 @@ from chalicelib.kernel.storage.entity import ItemKey
 
 ACCEPTANCE_PATH: Final = "/organizations/invitations/acceptance"
 MIN_RESEND_INTERVAL_SECONDS: Final = 60
+"""Time after which an invitation can be sent again."""
 
 INVITATION_RATE_LIMITS: Final = (
     RateLimit("invitations", limit=120, seconds=3600, per="principal"),
