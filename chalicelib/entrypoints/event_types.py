@@ -46,7 +46,7 @@ def list_event_types(ctx: Context, query: ListQuery) -> ListPage[EventTypeOut]:
     """List all event types, in the order of their names.
 
     Use it to choose the events for a webhook or a channel, and to generate types for their data. Each type has a JSON
-    Schema and an example.
+    Schema and an example. There are more of them than a page has: follow `nextCursor`, with `limit=100`.
     """
     last_name = (ctx.decode_cursor(query) or {}).get("type", "")
     remaining = {name: item for name, item in _event_type_json_bytes_by_name().items() if name > last_name}

@@ -57,9 +57,11 @@ space applies there and in what is below it, never above it.
 _SCOPES_INTRO: Final = """\
 ## Scopes
 
-An API key has one or more scopes. `read`, `write` and `admin` apply to all areas: they allow the operations that
-require the role `member`, `editor` or `admin` of users. The other scopes apply to one area, whatever role its
-operations require of users. No scope allows what only the owner may do.
+An API key has one or more scopes. `read`, `write` and `admin` are general scopes, which follow the roles of users:
+`read` allows reading what the role `member` may read, `write` allows what the role `editor` may do, and `admin` allows
+what the role `admin` may do. The other scopes apply to one area, whatever role its operations require of users. So an
+operation that requires the role `admin`, such as those of webhooks and of the audit log, needs `admin` or the scope of
+its area. No scope allows what only the owner may do.
 """
 
 _AREAS_INTRO: Final = """

@@ -45,7 +45,7 @@ def assert_commands_print_what_the_document_shows(document, min_commands, stage,
         env=process_environment(stage.state),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=300,
         check=True,
     )
     assert result.stderr == ""

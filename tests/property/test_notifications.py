@@ -221,11 +221,15 @@ def test_a_type_does_not_match_other_names_or_prefixes(name, other):
     assert not matches_any_pattern([], name)
 
 
-@given(st.lists(st.integers(0, 60_000), min_size=1, max_size=40))
-def test_the_median_duration_of_attempts_is_right_within_ten_percent(durations_ms):
-    responses = [WebhookResponse(200, None, "", duration_ms) for duration_ms in durations_ms]
+DURATIONS_MS = st.integers(0, 60_000)
+
+
+@given(st.lists(DURATIONS_MS, min_size=1, max_size=40), st.lists(DURATIONS_MS, max_size=40))
+def test_the_median_duration_of_attempts_with_a_response_is_right_within_ten_percent(durations_ms, unanswered_ms):
+    unanswered = [WebhookResponse(None, "The connection was refused.", "", each) for each in unanswered_ms]
+    responses = [*unanswered, *(WebhookResponse(200, None, "", each) for each in durations_ms)]
     update = build_counts_update("V#1", responses, TIMESTAMP)
     counts = sum_counts([{"pk": "V#1", "sk": update.key[1], **update.add}], TIMESTAMP, 1)
     exact = median_low(durations_ms)
-    assert counts.delivered == len(durations_ms)
+    assert (counts.delivered, counts.failed) == (len(durations_ms), len(unanswered_ms))
     assert abs(counts.median_duration_ms - exact) <= max(1, 0.1 * exact)

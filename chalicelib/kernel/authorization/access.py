@@ -33,7 +33,7 @@ from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
-from chalicelib.kernel.permissions.roles import Role, scopes_allow
+from chalicelib.kernel.permissions.roles import Role, general_scopes_that_allow, scopes_allow
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
@@ -334,17 +334,25 @@ def _has_sufficient_scope(operation: Operation, principal: Principal) -> bool:
     """Return whether an API key's scopes permit the operation. Other principals have no scopes."""
     if not isinstance(principal, ApiKeyPrincipal) or operation.scope is None:
         return True
-    needed = operation.access.role if isinstance(operation.access, RequireRole) else None
-    return scopes_allow(principal.credential.scopes, operation.scope, needed or Role.MEMBER)
+    return scopes_allow(principal.credential.scopes, operation.scope, _role_that_scopes_stand_for(operation))
+
+
+def _role_that_scopes_stand_for(operation: Operation) -> Role:
+    """Return the role that the general scopes of an API key have to include."""
+    return (operation.access.role if isinstance(operation.access, RequireRole) else None) or Role.MEMBER
+
+
+def _insufficient_scope(operation: Operation) -> Problem:
+    scope = operation.scope or ""
+    general = [repr(each) for each in general_scopes_that_allow(scope, _role_that_scopes_stand_for(operation))]
+    alternative = f"the general scope {general[0]}" if len(general) == 1 else f"a general scope ({', '.join(general)})"
+    return Problem("insufficient_scope", f"The API key needs the scope {scope!r}, or {alternative}.")
 
 
 def _require_role_or_scope(operation: Operation, principal: Principal, role: Role | None) -> None:
     needed = operation.access.role if isinstance(operation.access, RequireRole) else Role.MEMBER
     if not _has_sufficient_scope(operation, principal):
-        raise Problem(
-            "insufficient_scope",
-            f"The API key needs the scope {operation.scope!r}, or a general scope that includes it.",
-        )
+        raise _insufficient_scope(operation)
     if isinstance(principal, ApiKeyPrincipal):
         return
     if isinstance(operation.access, RequireRole) and needed and not (role and role.includes(needed)):

@@ -1,7 +1,8 @@
 """The fields that a model has at a place in a request, for suggestions to callers who misspelled one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from chalicelib.kernel.http.models import Input, Query
 
@@ -16,16 +17,43 @@ def public_field_names(model: Model) -> set[str]:
 def known_names_at(model: Model, value: Any, location: Sequence[int | str]) -> list[str]:
     """Return the names of the fields that an object in a request can have, or nothing if it has no model.
 
-    `value` is the request's value of the model, and `location` the path from there to a member of the object. If the
-    object can have several models, such as the blocks of a page, it is the one with the object's `type`.
+    `value` is the request's value of the model, and `location` the path from there to a member of the object.
+    """
+    return sorted({name for each in _models_at(model, value, location) for name in public_field_names(each)})
+
+
+def names_of_objects_with(model: Model, value: Any, location: Sequence[int | str]) -> list[str]:
+    """Return the fields of an object in a request which contain objects that have a field of the location's last name.
+
+    The arguments are those of `known_names_at`.
+    """
+    return sorted(
+        {
+            field.alias or name
+            for each in _models_at(model, value, location)
+            for name, field in each.model_fields.items()
+            if any(location[-1] in public_field_names(inner) for inner in _models_of_object(field.annotation))
+        }
+    )
+
+
+def _models_of_object(annotation: Any) -> list[Model]:
+    """Return the models of a field that is an object, such as `Model | None`, but not a list of objects."""
+    types = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return [each for each in types if isinstance(each, type) and issubclass(each, Input | Query)]
+
+
+def _models_at(model: Model, value: Any, location: Sequence[int | str]) -> list[Model]:
+    """Return the models that an object in a request can have.
+
+    If it can have several, such as the blocks of a page, it is the one with the object's `type`.
     """
     models: list[Model] = [model]
     for part in location[:-1]:
         value = _member_or_none(value, part)
         if isinstance(part, str):
             models = [inner for each in models for inner in _models_of_field(each, part)]
-    matching = [each for each in models if _has_type_of(each, value)]
-    return sorted({name for each in matching for name in public_field_names(each)})
+    return [each for each in models if _has_type_of(each, value)]
 
 
 def _member_or_none(value: Any, part: int | str) -> Any:

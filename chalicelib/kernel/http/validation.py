@@ -13,7 +13,7 @@ from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.problems import MAX_ERRORS, FieldError, Problem, ValidationProblem
 from chalicelib.kernel.http.forms import FORMS, parse_form
-from chalicelib.kernel.http.known_fields import known_names_at, public_field_names
+from chalicelib.kernel.http.known_fields import known_names_at, names_of_objects_with, public_field_names
 from chalicelib.kernel.http.models import Input, Patch, Query
 from chalicelib.kernel.http.query_handling import STRICT_HANDLING_APPLIED
 from chalicelib.kernel.http.request import Request
@@ -200,7 +200,7 @@ def _merge_and_validate_patch(model: type[Patch], raw: bytes, public_record: Map
         name for name, value in unknown_fields.items() if not _is_same_as_public_value(name, value, public_record)
     ]
     errors = [
-        _unknown_field_error(name, public_record, names if number < MAX_ERRORS else ())
+        _unknown_field_error(name, public_record, model if number < MAX_ERRORS else None)
         for number, name in enumerate(rejected_names)
     ]
     current = {name: value for name, value in public_record.items() if name in names}
@@ -246,12 +246,21 @@ def _is_same_as_public_value(name: str, value: Any, public_record: Mapping[str, 
     return name in public_record and json_equal(public_record[name], value)
 
 
-def _unknown_field_error(name: str, public_record: Mapping[str, Any], known_names: Iterable[str]) -> FieldError:
+def _unknown_field_error(name: str, public_record: Mapping[str, Any], model: type[Patch] | None) -> FieldError:
+    """Return the error about a field that a patch cannot have. With a model, it suggests another field."""
     pointer = _build_error_pointer([name], "")
     if name in public_record:
         return FieldError(pointer, "read_only", "The service sets this field. Omit it.")
     code, detail = _ERROR_DETAILS["extra_forbidden"]
-    return FieldError(pointer, code, f"{detail} {_ask_for_nearest(name, known_names)}".rstrip())
+    advice = _advice_on_unknown_field(model, {}, [name]) if model else ""
+    return FieldError(pointer, code, f"{detail} {advice}".rstrip())
+
+
+def _advice_on_unknown_field(model: type[Input | Query], value: Any, location: Sequence[int | str]) -> str:
+    """Return where the field at a location belongs, a question about the nearest field, or an empty text."""
+    if objects := names_of_objects_with(model, value, location):
+        return f"Put it into {' or '.join(f'`{each}`' for each in objects)}."
+    return _ask_for_nearest(str(location[-1]), known_names_at(model, value, location))
 
 
 def _ask_for_nearest(name: str, known_names: Iterable[str]) -> str:
@@ -279,10 +288,10 @@ def _to_field_errors(
 
 
 def _suggestion(error: Mapping[str, Any], model: type[Input | Query], value: Any) -> str:
-    """Return a question about an unknown field or value, to append to the message of the error, or an empty text."""
+    """Return advice on an unknown field or value, to append to the message of the error, or an empty text."""
     if error["type"] == "extra_forbidden":
-        question = _ask_for_nearest(str(error["loc"][-1]), known_names_at(model, value, error["loc"]))
-        return f" {question}" if question else ""
+        advice = _advice_on_unknown_field(model, value, error["loc"])
+        return f" {advice}" if advice else ""
     if error["type"] not in ("enum", "literal_error") or not isinstance(error["input"], str):
         return ""
     expected_values = str(error["ctx"]["expected"]).split("'")[1::2]

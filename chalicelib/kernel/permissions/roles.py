@@ -33,7 +33,7 @@ class Role(StrEnum):
 _ORDER: Final = tuple(Role)
 
 GENERAL_SCOPES: Final = ("read", "write", "admin")
-"""Scopes for all areas. Each implies those before it."""
+"""Scopes that follow the roles of users, whatever the area. Each implies those before it."""
 
 
 @cache
@@ -98,6 +98,11 @@ def scopes_allow(scopes: Iterable[str], scope: str, needed: Role) -> bool:
     if scope.endswith(":read") and needed == Role.MEMBER:
         return "read" in expanded
     return Role.EDITOR.includes(needed) and "write" in expanded
+
+
+def general_scopes_that_allow(scope: str, needed: Role) -> list[str]:
+    """Return the general scopes of which each permits an operation with a scope and a required role."""
+    return [general for general in GENERAL_SCOPES if scopes_allow([general], scope, needed)]
 
 
 def ungrantable_scopes(scopes: Iterable[str], holder_scopes: Iterable[str]) -> list[str]:

@@ -60,6 +60,11 @@ class TestStartExport:
     def test_an_invalid_field_is_rejected(self, api, organization, body):
         assert [*post_export(api, organization, **body).errors] == [f"/{name}" for name in body]
 
+    def test_a_filter_outside_of_filters_is_rejected_with_its_place(self, api, organization):
+        (error,) = post_export(api, organization, type="organization.member.*").json["errors"]
+        assert error["pointer"] == "/type"
+        assert error["detail"] == "There is no such field. Put it into `filters`."
+
     @pytest.mark.parametrize(
         "filters",
         [

@@ -75,6 +75,13 @@ class TestSelection:
         assert list_pending_ids(idle_webhook) == [delivery_ids[n] for n in expected_indexes]
         assert get_finished_replay(api, idle_webhook, replay)["requeued"] == len(expected_indexes)
 
+    def test_of_pending_deliveries_includes_that_of_its_own_event(self, api, new_webhook, workers):
+        webhook = new_webhook(URL, events=["organization.webhook.*"])
+        workers.deliver()
+        replay = start_replay(api, webhook, status="pending")
+        run_without_sending(workers)
+        assert (replay["requeued"], get_finished_replay(api, webhook, replay)["requeued"]) == (1, 2)
+
     def test_includes_both_ends_of_the_time_range(self, api, idle_webhook, workers, clock):
         delivery_ids, timestamps = [], []
         clock.freeze()

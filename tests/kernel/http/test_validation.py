@@ -99,8 +99,10 @@ def test_an_error_in_a_body_has_a_code_and_message(text, error):
 
 
 @pytest.mark.parametrize(
-    ("text", "question"),
+    ("text", "advice"),
     [
+        ('{"length": 2}', "There is no such field. Put it into `inner`."),
+        ('{"lengths": 2}', "There is no such field."),
         ('{"numbr": 1}', "There is no such field. Do you mean `number`?"),
         ('{"Labels": {}}', "There is no such field. Do you mean `labels`?"),
         ('{"inner": {"text": "a", "lenght": 1}}', "There is no such field. Do you mean `length`?"),
@@ -109,10 +111,15 @@ def test_an_error_in_a_body_has_a_code_and_message(text, error):
         ('{"word": 7}', "must be one of 'red', 'green', 'blue'"),
     ],
 )
-def test_an_unknown_name_gets_the_nearest_one(text, question):
-    assert [detail for _, _, detail in collect_errors(validate, text)] == [question]
+def test_an_unknown_name_gets_the_object_that_has_it_or_the_nearest_name(text, advice):
+    assert [detail for _, _, detail in collect_errors(validate, text)] == [advice]
     patch = type("AllTypesPatch", (Patch, AllTypesBody), {})
-    assert [detail for *_, detail in collect_errors(validate_body, patch, build_request(text), {})] == [question]
+    assert [detail for *_, detail in collect_errors(validate_body, patch, build_request(text), {})] == [advice]
+
+
+def test_a_field_of_the_objects_in_a_list_belongs_to_no_single_object():
+    errors = collect_errors(validate_body, UniquePartsBody, build_request('{"parts": [], "length": 1}'), None)
+    assert errors == [("/length", "unknown_field", "There is no such field.")]
 
 
 def test_an_unknown_parameter_of_a_strict_request_gets_the_nearest_one():

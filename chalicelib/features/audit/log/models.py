@@ -40,8 +40,17 @@ class EntryFilters(TimeRange):
         description="One event type, or a prefix with `.*` for all types below it.",
         examples=["organization.member.*"],
     )
-    actor_id: LowercaseId | None = Field(None, examples=[None])
-    target_id: LowercaseId | None = Field(None, examples=[None])
+    actor_id: LowercaseId | None = Field(
+        None,
+        description="Only entries by this principal: the id of a user or an API key, as in `actor.id`.",
+        examples=[None],
+    )
+    target_id: LowercaseId | None = Field(
+        None,
+        description="Only entries about this record, as in `target.id`. The target of a change of a member is the "
+        "membership: `id` in the list of members, not `userId`. A transfer of the ownership is about the organization.",
+        examples=[None],
+    )
 
 
 class AuditQuery(EntryFilters, ListQuery):

@@ -60,7 +60,11 @@ class ReconciliationOut(RecordOutput):
         unconfirmed = {"findings": [], "finding_counts": FindingCountsOut(), "has_more": False}
         return output if output.status == "completed" else output.model_copy(update=unconfirmed)
 
-    status: ReconciliationStatus = Field(examples=["completed"])
+    status: ReconciliationStatus = Field(
+        description="`completed` and `failed` are final. A comparison that has found suspects stays `running` for a "
+        "minute, and then checks them again: they can be changes in flight.",
+        examples=["completed"],
+    )
     checked_records: int = Field(ge=0, description="Records compared so far.", examples=[120])
     checked_entries: int = Field(ge=0, description="Entries compared so far.", examples=[340])
     findings: list[FindingOut] = Field(description="The first 100 findings. Empty until the status is `completed`.")

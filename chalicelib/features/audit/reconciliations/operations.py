@@ -27,8 +27,9 @@ def start_reconciliation(ctx: Context, organization: Organization) -> Reconcilia
 
     The log says which records exist and what they contain. The comparison finds records that somebody with access to
     the database added, changed or removed without an entry. `GET …/audit-log/verify-integrity` verifies the log itself.
-    Poll the reconciliation until it is completed. At most 3 run at a time (`limit_exceeded`). Operators of the service
-    can start one in every organization.
+    Poll the reconciliation until it is completed. A small organization takes some seconds. If some records seem not to
+    agree with the log, the service checks them again after a minute, so the comparison takes a minute longer. At most 3
+    run at a time (`limit_exceeded`). Operators of the service can start one in every organization.
     """
     reconciliation = Reconciliation(
         **ctx.new_id_and_time_fields(), organization_id=organization.id, lease_until=ctx.now

@@ -94,7 +94,9 @@ EVENT_TYPES: Final[Mapping[str, EventType]] = {
     ),
     "organization.member.updated": EventType("A member's role was changed.", "{actor} changed the role of {target}."),
     "organization.ownership_transferred": EventType(
-        "The organization has a new owner.", "{actor} transferred the ownership of {target}."
+        "The organization has a new owner. Two roles changed: the member in `from` of the change of `ownerId` is an "
+        "admin now, and the one in `to` is the owner. Both are user ids, and the former owner is the actor.",
+        "{actor} transferred the ownership of {target}.",
     ),
     "organization.person_erased": EventType(
         "The erasure of a person's data was requested.", "{actor} asked for the erasure of a person's data."

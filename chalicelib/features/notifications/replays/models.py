@@ -46,7 +46,8 @@ class ReplayOut(RecordOutput):
     requeued: int = Field(
         ge=0,
         description="The number of matching deliveries, a lower bound if there are very many. Once the replay has "
-        "ended, the number of deliveries that it queued, or that were queued already.",
+        "ended, the number of deliveries that it queued, or that were queued already. With the status `pending` or "
+        "`succeeded` and without `to`, it can include the delivery of the replay's own event.",
         examples=[12],
     )
     error: str | None = Field(description="Why the replay failed.", examples=[None])

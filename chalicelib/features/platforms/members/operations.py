@@ -145,7 +145,7 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
     """Invite somebody to a platform. Only this response contains the link to accept.
 
     The organization's invitations include it. A user who can accept it can also simply join. Its mails count toward the
-    limits of invitations to organizations.
+    limits of invitations to organizations, and those of a new organization omit `message`, too.
     """
     return create_invitation_and_enqueue_mail(ctx, PlatformInvitation, body, **platform.ids_by_parameter)
 

@@ -22,7 +22,12 @@ class InvitationCreate(Input):
 
     email: Email = Field(examples=["grace@example.com"])
     role: InvitableRole = Field("member", description="At most the caller's own.", examples=["editor"])
-    message: Text | None = Field(None, description="A message to the invited person.", examples=["Come and join us."])
+    message: Text | None = Field(
+        None,
+        description="A message to the invited person. The mail omits it during the first day of the organization, "
+        "unless somebody has already accepted an invitation to it.",
+        examples=["Come and join us."],
+    )
     expires_in_days: int = Field(
         7, ge=1, le=30, description="Counted from the time it is sent, also when it is sent again.", examples=[7]
     )
@@ -55,7 +60,11 @@ class InvitationOut(RecordOutput):
     )
     email: str = Field(examples=["grace@example.com"])
     role: InvitableRole = Field(examples=["editor"])
-    message: str | None = Field(examples=["Come and join us."])
+    message: str | None = Field(
+        description="The message to the invited person. The mail omits it during the first day of the organization, "
+        "unless somebody has already accepted an invitation to it.",
+        examples=["Come and join us."],
+    )
     expires_in_days: int = Field(examples=[7])
     status: InvitationStatus = Field(examples=["pending"])
     expires_at: Timestamp = Field(examples=["2026-11-27T09:30:00.000Z"])

@@ -78,7 +78,8 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
 
     - `not_found`: The service did not sign the token.
     - `invitation_revoked`: It was revoked, a later mail has another link, or its sender could not grant the role today.
-    - `invitation_used`: It was accepted or declined before.
+    - `invitation_used`: It was accepted or declined before. The person who decided can repeat the same decision: the
+      response is 200 with the same body, as long as an accepted membership exists.
     - `invitation_expired`: It has expired. The detail has the time.
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
@@ -107,7 +108,8 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
 
     - `not_found`: The service did not sign the token.
     - `invitation_revoked`: It was revoked, a later mail has another link, or its sender could not grant the role today.
-    - `invitation_used`: It was accepted or declined before.
+    - `invitation_used`: It was accepted or declined before. The person who decided can repeat the same decision: the
+      response is 200 with the same body, as long as an accepted membership exists.
     - `invitation_expired`: It has expired. The detail has the time.
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
@@ -176,7 +178,8 @@ def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
 
     It can be sent once a minute, including the first time; otherwise the problem is `rate_limited`. An invitation whose
     inviter could not grant its role today is `invalid_transition`. One whose role the caller cannot grant is
-    `insufficient_role`. Admins of a platform can resend the invitations to it.
+    `insufficient_role`. Admins of a platform can resend the invitations to it. The mail of a new organization
+    omits the message, as that of the first sending.
     """
     _reject_unless_pending(invitation)
     _require_caller_and_inviter_can_grant(ctx, invitation)
@@ -200,6 +203,9 @@ def invite_to_organization(ctx: Context, organization: Organization, body: Invit
 
     An address receives at most 5 mails an hour and 20 a day from all organizations together. Beyond that the invitation
     is created without a mail: `sentAt` is null and `mailWithheld` is true.
+
+    Anybody can create an organization, so the mails of a new one contain no messages. During the first day of an
+    organization, the mail omits `message` unless somebody has already accepted an invitation to it.
     """
     return create_invitation_and_enqueue_mail(ctx, Invitation, body, organization_id=organization.id)
 

@@ -1,8 +1,9 @@
 """Counts of a webhook's attempts, which yield its statistics without a read of deliveries. No I/O.
 
 There is one item for each hour with attempts. It has counters for each slot of five minutes: of delivered attempts, of
-failed attempts, and of attempts whose duration is in a range. Four successive ranges double the duration. The median is
-the geometric middle of its range, so it differs from the exact one by at most 10 %, or by a millisecond.
+failed attempts, and of attempts with a response whose duration is in a range. Four successive ranges double the
+duration. The median is the geometric middle of its range, so it differs from the exact one by at most 10 %, or by a
+millisecond.
 """
 
 import math
@@ -30,7 +31,7 @@ _DELIVERED, _FAILED, _DURATION = "delivered", "failed", "range"
 
 @dataclass(frozen=True)
 class AttemptCounts:
-    """Counts of attempts in a period, and the median of their durations; None without an attempt."""
+    """Counts of attempts in a period, and the median duration of those with a response; None without any."""
 
     delivered: int
     failed: int
@@ -43,7 +44,8 @@ def build_counts_update(pk: str, responses: Iterable[WebhookResponse], now: str)
     counts: Counter[str] = Counter()
     for response in responses:
         counts[f"{slot}.{_DELIVERED if response.succeeded else _FAILED}"] += 1
-        counts[f"{slot}.{_DURATION}.{_duration_range(response.duration_ms)}"] += 1
+        if response.status is not None:  # Otherwise the duration says nothing about the endpoint's speed.
+            counts[f"{slot}.{_DURATION}.{_duration_range(response.duration_ms)}"] += 1
     expires_at_seconds = (hour + RETENTION_HOURS) * 3600
     return ItemUpdate((pk, _hour_sort_key(hour)), set={"ttl": expires_at_seconds}, add=counts)
 

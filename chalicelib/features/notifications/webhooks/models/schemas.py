@@ -97,7 +97,9 @@ class WebhookOut(RecordOutput):
         examples=[None],
     )
     failing_since: Timestamp | None = Field(
-        description="The time since when every attempt has failed. Null if the last one succeeded.", examples=[None]
+        description="The time since when every attempt has failed. Null if the last one succeeded. After a time-out, "
+        "the service probes the webhook with one event at a time, and all other events wait until a probe succeeds.",
+        examples=[None],
     )
     disabled_reason: str | None = Field(description="Why the service disabled the webhook.", examples=[None])
 
@@ -112,8 +114,8 @@ class AttemptCountsOut(Output):
     failed: int = Field(ge=0, description="Attempts with another status, or without a response.", examples=[3])
     median_duration_ms: int | None = Field(
         ge=0,
-        description="The median duration of all attempts, with an error of at most 10 % or a millisecond. Null without "
-        "attempts.",
+        description="The median duration of the attempts with a response, whatever its status. Time-outs and refused "
+        "connections do not count. The error is at most 10 % or a millisecond. Null without a response.",
         examples=[84],
     )
 
