@@ -33,6 +33,7 @@ from tests.emulator.log_reader import list_entries
 from tests.harness.receiver import ReceivedRequest, Receiver, Reply
 
 _DEFAULT_KILL_INTERVALS: Final = (5.0, 40.0)
+_KILL_TIMEOUT_SECONDS: Final = 120.0
 _SETTLE_TIMEOUT_SECONDS: Final = 420.0
 _EXPORT_TIMEOUT_SECONDS: Final = 1020.0
 """A message of the jobs queue whose worker was killed returns after 16 minutes."""
@@ -130,6 +131,8 @@ class Soak:
             futures = [threads.submit(each) for each in activities]
             try:
                 self._wait_and_sample(stop)
+                # A short load continues until each process was killed at least once.
+                checks.wait_until(self._process_killer.has_killed_each, _KILL_TIMEOUT_SECONDS)
             finally:
                 stop.set()
         for each in futures:

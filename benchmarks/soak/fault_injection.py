@@ -32,6 +32,10 @@ class ProcessKiller:
     kill_counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_MODULES, 0))
     recovery_seconds: list[float] = field(default_factory=list)
 
+    def has_killed_each(self) -> bool:
+        """Return whether the service and the workers were killed, each at least once."""
+        return all(self.kill_counts.values())
+
     def kill_until_stopped(self, stop: Event) -> None:
         """Kill one process after the other, at random intervals, until `stop` is set."""
         while not stop.wait(self.random.uniform(*self.interval_seconds)):
