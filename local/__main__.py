@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
@@ -10,8 +11,6 @@ from infrastructure.command_line import run_until_output_closes
 from infrastructure.names import parse_stage_name
 from local.server.issuer import TOKEN_LIFETIME_SECONDS
 
-_PORTS: Final = range(1, 65_536)
-_STATUSES: Final = range(200, 600)
 _INTERRUPTED: Final = 130
 """Exit code of a command that Ctrl-C ended."""
 
@@ -158,16 +157,29 @@ def _add_stage_or_run(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--port", type=_port, help="of which run (default: of the one that was started last)")
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) not in _PORTS:
-        raise argparse.ArgumentTypeError("must be a port: 1 to 65535")
-    return int(text)
+def _number_in(numbers: range, meaning: str) -> Callable[[str], int]:
+    """Return a function that parses a number in a range, as argparse calls it."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) not in numbers:
+            raise argparse.ArgumentTypeError(f"must be {meaning}: {numbers[0]} to {numbers[-1]}")
+        return int(text)
+
+    return parse
 
 
-def _status(text: str) -> int:
-    if not text.isdecimal() or int(text) not in _STATUSES:
-        raise argparse.ArgumentTypeError("must be a status of a response: 200 to 599")
-    return int(text)
+_port = _number_in(range(1, 65_536), "a port")
+_status = _number_in(range(200, 600), "a status of a response")
+
+
+def _run_until_refused(work: Callable[[], None], *refusals: type[Exception]) -> int:
+    """Return the exit code of some work: 1 if it raises one of these exceptions, whose message is printed."""
+    try:
+        work()
+    except refusals as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -177,24 +189,17 @@ def _run(chosen: argparse.Namespace) -> int:
     from local.server.run import RunRejected, run
     from local.tools.migrate import MigrationsFailed
 
-    try:
-        run(chosen.port, fresh=chosen.fresh, is_seeded=chosen.seed, restarts_processes=chosen.revive)
-    except (RunRejected, SettingsError, ProcessEnded, MigrationsFailed, SeedFailed) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return _run_until_refused(
+        lambda: run(chosen.port, fresh=chosen.fresh, is_seeded=chosen.seed, restarts_processes=chosen.revive),
+        *(RunRejected, SettingsError, ProcessEnded, MigrationsFailed, SeedFailed),
+    )
 
 
 def _seed(chosen: argparse.Namespace) -> int:
     from local.seed.callers import SeedFailed, Service
     from local.seed.seeding import seed, service_url_of_run
 
-    try:
-        print(seed(Service.at_url(service_url_of_run(chosen.port))))
-    except SeedFailed as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return _run_until_refused(lambda: print(seed(Service.at_url(service_url_of_run(chosen.port)))), SeedFailed)
 
 
 def _token(chosen: argparse.Namespace) -> int:
@@ -242,39 +247,28 @@ def _dns(chosen: argparse.Namespace) -> int:
 def _receive(chosen: argparse.Namespace) -> int:
     from local.tools.webhook_receiver import PortInUse, create_receiver
 
-    try:
-        with create_receiver(chosen.port, chosen.status) as server:
+    def receive() -> None:
+        with suppress(KeyboardInterrupt), create_receiver(chosen.port, chosen.status) as server:
             server.serve_forever()
-    except PortInUse as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 0
-    return 0
+
+    return _run_until_refused(receive, PortInUse)
 
 
 def _tick(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
     from local.tools.run_schedule import ScheduleNotRun, run_schedule
 
-    try:
-        print(f"{chosen.schedule}: {run_schedule(chosen.schedule, chosen.port)} queued.")
-    except (ScheduleNotRun, SettingsError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return _run_until_refused(
+        lambda: print(f"{chosen.schedule}: {run_schedule(chosen.schedule, chosen.port)} queued."),
+        *(ScheduleNotRun, SettingsError),
+    )
 
 
 def _migrate(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
     from local.tools.migrate import MigrationsFailed, migrate_run
 
-    try:
-        migrate_run(chosen.port)
-    except (MigrationsFailed, SettingsError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    return _run_until_refused(lambda: migrate_run(chosen.port), MigrationsFailed, SettingsError)
 
 
 def _redrive(chosen: argparse.Namespace) -> int:
@@ -316,16 +310,15 @@ def _run_resumable(chosen: argparse.Namespace, work: Callable[[], None], refused
     from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import CommandError
 
-    try:
+    def use_place_and_work() -> None:
         _use_stage_or_run(chosen)
         work()
-    except (SettingsError, CommandError, refused) as error:
-        print(error, file=sys.stderr)
-        return 1
+
+    try:
+        return _run_until_refused(use_place_and_work, SettingsError, CommandError, refused)
     except KeyboardInterrupt:
         print("Interrupted. Run the same command to continue.", file=sys.stderr)
         return _INTERRUPTED
-    return 0
 
 
 def _verify(chosen: argparse.Namespace) -> int:

@@ -151,12 +151,7 @@ def _operation_ids(scope: str) -> str:
 
 def _allows(scope: str, operation: Operation) -> bool:
     """Return whether an API key with only this scope may call an operation."""
-    return operation.scope is not None and scopes_allow([scope], operation.scope, _needed_role(operation))
-
-
-def _needed_role(operation: Operation) -> Role:
-    role = operation.access.role if isinstance(operation.access, RequireRole) else None
-    return role or Role.MEMBER
+    return operation.scope is not None and scopes_allow([scope], operation.scope, operation.role_for_general_scopes)
 
 
 def sufficient_scopes(operation: Operation) -> list[str]:

@@ -53,7 +53,7 @@ def clear_cloud_variables() -> None:
 def write_run_settings(folder: Path, *, endpoint: str, public_url: str) -> Path:
     """Write the settings of a run into its folder, use them in this process, and return the file.
 
-    Existing keys are kept. The settings of another issuer (`AUTH_…`) are copied from the environment, so that commands
+    Existing keys stay. The settings of another issuer (`AUTH_…`) are copied from the environment, so that commands
     in other terminals use them too. Raises SettingsError if the environment contains an invalid setting.
     """
     file = folder / "settings.json"
@@ -84,12 +84,6 @@ def write_run_settings(folder: Path, *, endpoint: str, public_url: str) -> Path:
 def _issuer_settings_of_environment() -> dict[str, str]:
     names = (name for name in settings_model().model_fields if name.startswith("auth_"))
     return {name: os.environ[name.upper()] for name in names if name.upper() in os.environ}
-
-
-def trusts_development_issuer() -> bool:
-    """Return whether the settings of this process make the service accept the tokens of `Issuer`."""
-    known, own = settings(), Issuer().settings()
-    return all(getattr(known, name) == value for name, value in own.items())
 
 
 def _public_keys(signing_keys: str) -> str:

@@ -22,11 +22,11 @@ from local.server.configuration import (
     add_settings,
     clear_cloud_variables,
     stub_source_settings,
-    trusts_development_issuer,
     write_run_settings,
 )
 from local.server.dns_zone import zone_file
 from local.server.emulator import COMMAND, PYTHON, emulator_environment, responds
+from local.server.issuer import Issuer
 from local.server.processes import Child, ProcessEnded, start_process, stop_processes
 from local.server.provisioning import provision
 from local.tools.migrate import apply_migrations
@@ -215,6 +215,6 @@ Ctrl-C stops everything and saves the data. `make run FRESH=1` starts empty.
 
 def _token_expression() -> str:
     """Return a shell expression for a token, or a placeholder if another issuer is configured."""
-    if trusts_development_issuer():
+    if Issuer().is_trusted_by(settings().model_dump()):
         return "$(.venv/bin/python -m local token --name demo)"
     return f"<a token of {settings().auth_issuer}>"

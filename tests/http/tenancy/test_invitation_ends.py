@@ -26,8 +26,7 @@ from tests.harness.invitations import (
 from tests.harness.organizations import create_api_key
 from tests.harness.workers import queued_bodies
 
-ALREADY_EXISTS, ALREADY_MEMBER, LIMIT_EXCEEDED = "409 already_exists", "409 already_member", "409 limit_exceeded"
-EXPIRED, INVALID = "410 invitation_expired", "409 invalid_transition"
+ALREADY_EXISTS, EXPIRED, INVALID = "409 already_exists", "410 invitation_expired", "409 invalid_transition"
 
 
 class TestResendInvitation:

@@ -23,7 +23,6 @@ from tests.harness.platforms import create_platform
 from tests.harness.stored_records import set_quota_count
 
 ALREADY_EXISTS, ALREADY_MEMBER, LIMIT_EXCEEDED = "409 already_exists", "409 already_member", "409 limit_exceeded"
-EXPIRED, INVALID = "410 invitation_expired", "409 invalid_transition"
 INVALID_VALUES = {
     "email": ["", "sophie", "sophie@localhost", "so phie@x.org", "a@x.org, b@x.org", None, 3, [SOPHIE_EMAIL]],
     "role": ["owner", "superuser", "Admin", ""],

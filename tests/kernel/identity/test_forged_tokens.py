@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from chalicelib.kernel.core.encoding import from_base64url, to_base64, to_base64url
 from chalicelib.kernel.core.settings import settings
 from tests.kernel.identity.conftest import (
+    ISSUER,
     KEY_SET,
     PRIVATE_KEYS,
     UNTRUSTED_KEY,
@@ -236,3 +237,21 @@ def test_without_an_issuer_all_tokens_are_rejected(setting, monkeypatch):
     monkeypatch.undo()
     settings.cache_clear()
     assert setting in problem.detail
+
+
+@pytest.mark.parametrize("header", [VALID_HEADER, VALID_HEADER | {"kid": "other"}, VALID_HEADER | {"alg": "RS256"}])
+@pytest.mark.parametrize(
+    ("issuer", "shown"),
+    [(f"{ISSUER}/", f"'{ISSUER}/'"), ("https://elsewhere.example", "'https://elsewhere.example'"), ("x" * 5000, "…")],
+)
+def test_a_token_that_is_signed_by_another_issuer_is_rejected_with_both_issuers(header, issuer, shown):
+    detail = rejection(sign_token(header, build_claims(iss=issuer), UNTRUSTED_KEY)).detail
+    assert detail.startswith("The token names the issuer ")
+    assert all(text in detail for text in (shown, f"AUTH_ISSUER is '{ISSUER}'"))
+    assert len(detail) < 700
+
+
+@pytest.mark.parametrize("payload", [build_claims(), build_claims(iss=...), b"[]", b"{", b"[" * 6000, b"\xff"])
+def test_a_token_that_names_no_other_issuer_is_rejected_for_its_key(payload):
+    assert "not signed with a key" in rejection(sign_token(VALID_HEADER | {"kid": "other"}, payload)).detail
+    assert rejection(sign_token(VALID_HEADER, payload, UNTRUSTED_KEY)).detail == "The token's signature is invalid."
