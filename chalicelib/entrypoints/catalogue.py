@@ -104,25 +104,16 @@ def register_tasks() -> None:
 
 
 @cache
-def event_emitting_tasks() -> tuple[Task, ...]:
-    """Return every task that can emit events, in the order of their names."""
+def event_emitting_tasks_and_commands() -> tuple[Task | Command, ...]:
+    """Return every task that can emit events, in the order of their names, and every such command of operators."""
     register_tasks()
-    return tuple(task for task in tasks.all_tasks() if task.emits)
-
-
-@cache
-def event_emitting_commands() -> tuple[Command, ...]:
-    """Return every command of operators that can emit events."""
-    return (import_module("chalicelib.features.audit.reconciliations.logic.acceptance").ACCEPT_COMMAND,)
+    acceptance = import_module("chalicelib.features.audit.reconciliations.logic.acceptance")
+    return (*(task for task in tasks.all_tasks() if task.emits), acceptance.ACCEPT_COMMAND)
 
 
 def event_names() -> list[str]:
     """Return the name of every event that an operation, a task or a command declares, in order."""
-    emitters: list[Operation | Task | Command] = [
-        *all_operations(),
-        *event_emitting_tasks(),
-        *event_emitting_commands(),
-    ]
+    emitters: list[Operation | Task | Command] = [*all_operations(), *event_emitting_tasks_and_commands()]
     return sorted({event for emitter in emitters for event in emitter.emits})
 
 
@@ -130,8 +121,7 @@ __all__ = [
     "FEATURES",
     "ROUTES",
     "all_operations",
-    "event_emitting_commands",
-    "event_emitting_tasks",
+    "event_emitting_tasks_and_commands",
     "event_names",
     "load_operation",
     "register_tasks",

@@ -8,7 +8,7 @@ from chalicelib.entrypoints import catalogue
 from chalicelib.entrypoints.openapi import headers, problems, schemas
 from chalicelib.entrypoints.openapi.examples import with_example
 from chalicelib.entrypoints.openapi.operations import API_KEY, USER_TOKEN, build_operation_object
-from chalicelib.entrypoints.openapi.webhooks import build_webhook_path_items, message_models
+from chalicelib.entrypoints.openapi.webhooks import Emitter, build_webhook_path_items, message_models
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.work.commands import Command
@@ -61,8 +61,7 @@ GROUP_DESCRIPTIONS: Final = {
 
 def build_document() -> dict[str, Any]:
     """Return the document of the whole API, which is committed as `openapi.json` and served."""
-    others: list[Task | Command] = [*catalogue.event_emitting_tasks(), *catalogue.event_emitting_commands()]
-    return build_document_for(catalogue.all_operations(), others)
+    return build_document_for(catalogue.all_operations(), catalogue.event_emitting_tasks_and_commands())
 
 
 def document_to_indented_json(openapi_document: dict[str, Any]) -> str:
@@ -73,7 +72,7 @@ def document_to_indented_json(openapi_document: dict[str, Any]) -> str:
 def build_document_for(operations: Iterable[Operation], others: Iterable[Task | Command] = ()) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some operations, in their order, and of the events of tasks and commands."""
     operations = list(operations)
-    emitters: list[Operation | Task | Command] = [*operations, *others]
+    emitters: list[Emitter] = [*operations, *others]
     components = schemas.build_schemas(operations, message_models(emitters))
     components |= {"Problem": problems.PROBLEM_SCHEMA, "FieldError": problems.FIELD_ERROR_SCHEMA}
     return {

@@ -334,17 +334,12 @@ def _has_sufficient_scope(operation: Operation, principal: Principal) -> bool:
     """Return whether an API key's scopes permit the operation. Other principals have no scopes."""
     if not isinstance(principal, ApiKeyPrincipal) or operation.scope is None:
         return True
-    return scopes_allow(principal.credential.scopes, operation.scope, _role_that_scopes_stand_for(operation))
-
-
-def _role_that_scopes_stand_for(operation: Operation) -> Role:
-    """Return the role that the general scopes of an API key have to include."""
-    return (operation.access.role if isinstance(operation.access, RequireRole) else None) or Role.MEMBER
+    return scopes_allow(principal.credential.scopes, operation.scope, operation.role_for_general_scopes)
 
 
 def _insufficient_scope(operation: Operation) -> Problem:
     scope = operation.scope or ""
-    general = [repr(each) for each in general_scopes_that_allow(scope, _role_that_scopes_stand_for(operation))]
+    general = [repr(each) for each in general_scopes_that_allow(scope, operation.role_for_general_scopes)]
     alternative = f"the general scope {general[0]}" if len(general) == 1 else f"a general scope ({', '.join(general)})"
     return Problem("insufficient_scope", f"The API key needs the scope {scope!r}, or {alternative}.")
 

@@ -18,6 +18,7 @@ from chalicelib.kernel.operations.access_rules import AccessRule, Caller, Requir
 from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.grants import Membership
+from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
 from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
 
@@ -155,6 +156,11 @@ class Operation:
         return self.access is Caller.PRINCIPAL or (
             self.scope is not None and self.access not in (Caller.USER, Caller.OPERATOR)
         )
+
+    @property
+    def role_for_general_scopes(self) -> Role:
+        """The role that a general scope of an API key has to include: the required one, or else that of a member."""
+        return (self.access.role if isinstance(self.access, RequireRole) else None) or Role.MEMBER
 
     @cached_property
     def path_parameter_names(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.core.problems import Problem, unavailable
 
 Item = dict[str, Any]
 Upcasters = Mapping[int, Callable[[Item], Item]]
@@ -21,6 +21,15 @@ T = TypeVar("T")
 
 _INDEX_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task")
 """Attributes of index keys, which follow from the record."""
+
+
+class NewerSchemaVersion(Problem):
+    """An item has a schema version that this release does not know."""
+
+    def __init__(self) -> None:
+        """Initialize the problem, which is temporary: a release that knows the version is being deployed."""
+        problem = unavailable("A newer release of the service, which is being deployed, has written this record.")
+        super().__init__(problem.code, problem.detail, headers=problem.headers)
 
 
 def is_index_attribute(name: str) -> bool:
@@ -42,9 +51,9 @@ def require_complete_upcasters(kind: str, version: int, upcasters: Upcasters) ->
 
 
 def upcast(item: Item, version: int, upcasters: Upcasters) -> Item:
-    """Return an item in the current schema. Raises Problem `unavailable` if a newer release wrote it."""
+    """Return an item in the current schema. Raises NewerSchemaVersion."""
     if schema_version_of(item) > version:
-        raise unavailable("A newer release of the service, which is being deployed, has written this record.")
+        raise NewerSchemaVersion
     for older_version in range(schema_version_of(item), version):
         item = upcasters[older_version](dict(item))
     return item

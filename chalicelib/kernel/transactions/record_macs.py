@@ -12,7 +12,6 @@ key change only unauthenticated fields, and keep the MAC.
 
 import hmac
 import json
-import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -23,6 +22,7 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose, SecretKey
 from chalicelib.kernel.storage.entity import Entity, Item
+from chalicelib.kernel.storage.schema_versions import is_index_attribute
 
 MacState = Literal["valid", "missing", "invalid"]
 
@@ -31,8 +31,8 @@ _VERSION_BYTES: Final = 6
 _TAG_BYTES: Final = 16
 MAX_VERSION: Final = 256**_VERSION_BYTES - 1
 """Greatest version of a record for which a MAC can be made."""
-_DERIVED_ATTRIBUTES: Final = re.compile(r"(?:index[0-9]|due)[ps]k|facet[0-9]pk|task|record_mac|updated_at|version")
-"""Attributes that the MAC does not cover: index keys, itself, and those that change without a new MAC."""
+_UNCOVERED_ATTRIBUTES: Final = ("record_mac", "updated_at", "version")
+"""Attributes that the MAC does not cover, as well as index keys: itself, and those that change without a new MAC."""
 
 
 def mac_after_write(
@@ -108,8 +108,8 @@ def _covered(record: Entity, item: Item) -> Mapping[str, Any]:
 
 def _is_covered_by_mac_of(record: Entity) -> Callable[[str], bool]:
     """Return a function that tells whether the MAC of a record covers an attribute."""
-    exempt = {record.stored_name(name) for name in record.unauthenticated_fields}
-    return lambda attribute: attribute not in exempt and not _DERIVED_ATTRIBUTES.fullmatch(attribute)
+    exempt = {*_UNCOVERED_ATTRIBUTES, *map(record.stored_name, record.unauthenticated_fields)}
+    return lambda attribute: attribute not in exempt and not is_index_attribute(attribute)
 
 
 def _with_whole_numbers(value: Any) -> Any:

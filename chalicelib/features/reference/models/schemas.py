@@ -22,7 +22,7 @@ FIRST_YEAR: Final = 2000
 """First year of timestamps in requests about reference data."""
 
 LAST_YEAR: Final = 2037
-"""First and last year for which time zone changes are known."""
+"""Last year of timestamps in requests about reference data. Time zone changes of later years are not known."""
 _FIRST_TIMESTAMP: Final = f"{FIRST_YEAR}-01-01T00:00:00.000Z"
 _END_TIMESTAMP: Final = f"{LAST_YEAR + 1}-01-01T00:00:00.000Z"
 _OFFSET_PATTERN: Final = r"^[+-][0-9]{2}:[0-9]{2}$"

@@ -79,11 +79,8 @@ def _read_acceptable_record(reader: LogReader, key: ItemKey) -> Entity:
 
 def _next_version(reader: LogReader, record: Entity) -> int:
     """Return a version above those of the record and of the entries about it, so that no older copy is accepted."""
-    logged: list[int] = [
-        entry["data"].get("version", 0)
-        for entry in reader.list_newest_about(record.id)
-        if entry["target"]["type"] == record.kind and entry["data"]
-    ]
+    entries = reader.list_newest_about_record(record)
+    logged: list[int] = [entry["data"].get("version", 0) for entry in entries if entry["data"]]
     version = max(record.version, *logged, 0) + 1
     if version > MAX_VERSION:
         raise NotAcceptable(f"The version of the record is {record.version}, which the service never stores.")

@@ -191,8 +191,8 @@ def find_restored_records(reader: LogReader, entries: Sequence[EntryContent]) ->
 def _is_accepted_after(reader: LogReader, record: Entity, entry: EntryContent) -> bool:
     """Return whether an operator has accepted the record since the entry by which it was removed."""
     return any(
-        each["type"] == ACCEPTANCE_EVENT and each["target"]["type"] == record.kind and each["id"] > entry["id"]
-        for each in reader.list_newest_about(record.id)
+        each["type"] == ACCEPTANCE_EVENT and each["id"] > entry["id"]
+        for each in reader.list_newest_about_record(record)
     )
 
 

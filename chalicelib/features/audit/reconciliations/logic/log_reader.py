@@ -24,7 +24,7 @@ from chalicelib.kernel.storage.entity import Entity, Facet, Item, ItemKey, Parti
 from chalicelib.kernel.storage.log_rules import ERASURE_KIND, EntryContent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.record_types import get_record_type
-from chalicelib.kernel.storage.schema_versions import schema_version_of
+from chalicelib.kernel.storage.schema_versions import NewerSchemaVersion
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state
 
 CLOCK_DIFFERENCE_SECONDS: Final = 60
@@ -77,6 +77,10 @@ class LogReader:
     def list_newest_about(self, record_id: str) -> list[EntryContent]:
         """Return the newest entries about an id, newest first, as the index shows them."""
         return self._query_index(EntryItem.by_target, target=record_id, newest_first=True, limit=_MAX_NEWEST_ENTRIES)
+
+    def list_newest_about_record(self, record: Entity) -> list[EntryContent]:
+        """Return the newest entries about a record, and not about records of other types with the same id."""
+        return [entry for entry in self.list_newest_about(record.id) if entry["target"]["type"] == record.kind]
 
     def list_of_types_until(self, event_types: Iterable[str], until: str) -> list[EntryContent]:
         """Return the newest entries of each type until a time, as the index shows them."""
@@ -155,10 +159,8 @@ class LogReader:
 def _read_authentic_record_or_none(record_type: type[Entity], item: Item) -> Entity | None:
     """Return the record in an item, or None if it has an invalid MAC or cannot be read."""
     try:
-        if schema_version_of(item) > record_type.schema_version:
-            return None
         record = record_type.from_item(item)
         is_exempt = bool(record_type.mac_exemption) or accepts_unauthenticated_records()
         return record if is_exempt or mac_state(record, item) == "valid" else None
-    except UNREADABLE_ERRORS:
+    except (*UNREADABLE_ERRORS, NewerSchemaVersion):
         return None

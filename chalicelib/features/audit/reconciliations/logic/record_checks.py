@@ -26,17 +26,15 @@ from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
+from chalicelib.kernel.storage.key_lengths import MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
 from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys, unknown_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types
-from chalicelib.kernel.storage.schema_versions import schema_version_of
+from chalicelib.kernel.storage.schema_versions import NewerSchemaVersion
 from chalicelib.kernel.transactions.record_macs import accepts_unauthenticated_records, mac_state, mac_version
 from chalicelib.kernel.transactions.unique_items import reserved_guards
 
 _MAX_ID_CHARACTERS: Final = 128
-_MAX_PK_BYTES: Final = 2048
-_MAX_SK_BYTES: Final = 1024
-"""Maximum length of a sort key in DynamoDB. That of a partition key is `_MAX_PK_BYTES`."""
 
 _DERIVED_ITEMS: Final = "derivedItems"
 _INDEX_KEYS: Final = (
@@ -106,10 +104,7 @@ class RecordCheck:
 
     def _list_entries_of_origin(self, *, seconds_later: float = 0) -> list[EntryContent]:
         """Return entries that prove that the service created the record: about it, or that may have created it."""
-        about_record = [
-            entry for entry in self.reader.list_newest_about(self.record.id) if self._is_about_record(entry)
-        ]
-        return about_record or [
+        return self.reader.list_newest_about_record(self.record) or [
             entry
             for entry in self.reader.list_entries_at(self.record.created_at, seconds_later=seconds_later)
             if self._is_about_record(entry) or self._may_create_record(entry)
@@ -236,7 +231,7 @@ def _find_forged_copies(reader: LogReader, items: Sequence[Item]) -> list[Suspec
         for record_type in _copied_record_types()
         if (key := copied_record_key_or_none(record_type, item))
     ]
-    stored = reader.get_items({key for *_, key in copies if len(key[1].encode()) <= _MAX_SK_BYTES})
+    stored = reader.get_items({key for *_, key in copies if len(key[1].encode()) <= MAX_SORT_KEY_BYTES})
     return [
         _unreadable_suspect("unlogged", record_type, item)
         for record_type, item, key in copies
@@ -266,10 +261,10 @@ def read_record_or_suspect(item: Item) -> Entity | Suspect | None:
         # Requests read records by key, so the kind of an item does not matter to them.
         return _unreadable_suspect("unlogged", types_at_key[0], item) if types_at_key else None
     try:
-        if schema_version_of(item) > record_type.schema_version:
-            return _unreadable_suspect("newer", record_type, item)
         record = record_type.from_item(item)
         return record if _has_valid_record_fields(record) else _unreadable_suspect("differing", record_type, item)
+    except NewerSchemaVersion:
+        return _unreadable_suspect("newer", record_type, item)
     except UNREADABLE_ERRORS:
         return _unreadable_suspect("differing", record_type, item)
 
@@ -298,7 +293,10 @@ def _expected_items(record: Entity) -> dict[ItemKey, Item]:
         **{(item["pk"], item["sk"]): item for item in record.derived_items},
         **reserved_guards(record, now()),
     }
-    if any(not 0 < len(pk.encode()) <= _MAX_PK_BYTES or not 0 < len(sk.encode()) <= _MAX_SK_BYTES for pk, sk in items):
+    if any(
+        not 0 < len(pk.encode()) <= MAX_PARTITION_KEY_BYTES or not 0 < len(sk.encode()) <= MAX_SORT_KEY_BYTES
+        for pk, sk in items
+    ):
         raise ValueError("DynamoDB does not accept the key of a derived item")
     return items
 
