@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.harness.faults import Fault, InjectedFault, inject_fault
+from tests.harness.faults import CallSites, Fault, InjectedFault, inject_fault
 
 FAULTS_AFTER_SUCCESS: Final = (Fault.RESPONSE_LOST, Fault.RETRIED, Fault.DIED_AFTER)
 """Faults after the call has taken effect. For reads, they are equivalent to the faults before the call."""
@@ -25,12 +25,16 @@ class Variant:
 
     def inject(self, at: int) -> AbstractContextManager[InjectedFault]:
         """Inject the fault into the block, at the call with this number."""
-        return inject_fault(
-            self.fault,
-            first_call=at,
-            times=None if self.is_repeated else 1,
-            include_reads=self.fault not in FAULTS_AFTER_SUCCESS,
-        )
+        times = None if self.is_repeated else 1
+        return inject_fault(self.fault, first_call=at, times=times, include_reads=self._includes_reads)
+
+    def numbers_of_distinct_calls(self, call_sites: CallSites) -> list[int]:
+        """Return the numbers of the recorded calls at which the fault can have different effects."""
+        return call_sites.numbers_of_distinct_calls(InjectedFault(self.fault, include_reads=self._includes_reads))
+
+    @property
+    def _includes_reads(self) -> bool:
+        return self.fault not in FAULTS_AFTER_SUCCESS
 
     def __str__(self) -> str:
         return self.fault.name.lower() + ("-lasting" if self.is_repeated else "")

@@ -3,14 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
+from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.sites.pages.entities.pages import Content
 from chalicelib.features.sites.pages.entities.renderings import StoredRendering
-from chalicelib.features.tenancy.api_keys.logic.key_revocation import MAX_KEYS_PER_TRANSACTION
+from chalicelib.features.tenancy.api_keys.logic import key_revocation
 from chalicelib.features.tenancy.entities.organizations import RESTORABLE_DAYS, Organization
+from chalicelib.features.tenancy.members.logic import leaving
 from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.permissions.roles import Role
@@ -67,9 +69,10 @@ def create_expiring_api_key(tenant: TenantFixture) -> ItemKey:
 def remove_admin_with_many_api_keys(tenant: TenantFixture) -> ItemKey:
     """Remove an admin who created more API keys than one transaction revokes."""
     owner, admin = tenant.people.owner, tenant.people.admin
-    for _ in range(MAX_KEYS_PER_TRANSACTION + 2):
+    for _ in range(3):
         create_api_key(tenant.api, tenant.organization, "read", caller=admin)
-    assert tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=owner).status == 204
+    with patch.object(key_revocation, "MAX_KEYS_PER_TRANSACTION", 1):
+        assert tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=owner).status == 204
     return memory_aws.get_only_item_key("organization.api_key_revocation")
 
 
@@ -92,9 +95,10 @@ def remove_member_with_many_dependents(tenant: TenantFixture) -> ItemKey:
     admin = tenant.people.admin
     set_member_role(tenant.api, tenant.platform, admin, Role.EDITOR)
     set_member_role(tenant.api, tenant.space, admin, Role.EDITOR)
-    for n in range(_INVITATION_COUNT):
+    for n in range(3):
         create_invitation(tenant.api, tenant.organization, f"{n}@example.org", caller=admin)
-    removed = tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=tenant.people.owner)
+    with patch.object(leaving, "_MAX_DEPENDENTS_PER_TRANSACTION", 1):
+        removed = tenant.api.delete(f"{tenant.organization.path}/members/{admin.id}", caller=tenant.people.owner)
     assert removed.status == 204
     tenant.workers.deliver()
     return memory_aws.get_only_item_key("organization.departure")
@@ -239,7 +243,6 @@ def create_research_job(tenant: TenantFixture) -> ItemKey:
     return f"RJ#{response.json['id']}", "#"
 
 
-_INVITATION_COUNT: Final = 42
 _ROUNDS: Final = 4
 
 EXAMPLES: Final[Mapping[str, TaskExample]] = {

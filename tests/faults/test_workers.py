@@ -15,11 +15,11 @@ from tests.catalogue import log_proof
 from tests.catalogue.conftest import RestoreTenant
 from tests.catalogue.tenant_fixture import TenantFixture
 from tests.faults import task_examples
-from tests.faults.fault_variants import WORK_VARIANTS, call_numbers, marks_of_variant
+from tests.faults.fault_variants import WORK_VARIANTS, marks_of_variant
 from tests.faults.table_summaries import TableSummary, summarize
 from tests.harness import snapshots
 from tests.harness.clock import Clock
-from tests.harness.faults import ProcessDied
+from tests.harness.faults import CallSites, ProcessDied, record_call_sites
 
 
 def create_pending_entries(tenant: TenantFixture) -> None:
@@ -94,35 +94,45 @@ for_each_work_example_and_variant = pytest.mark.parametrize(
     ],
 )
 
-_expected_summaries: dict[int, TableSummary] = {}
+
+@dataclass(frozen=True)
+class FaultlessRun:
+    """The calls of work without a fault, and the table after it."""
+
+    call_sites: CallSites
+    summary: TableSummary
+
+
+_faultless_runs: dict[int, FaultlessRun] = {}
 
 
 @for_each_work_example_and_variant
 class TestWorker:
     def test_fault_at_any_call_is_recovered_once(self, work_example, variant, tenant, restore_tenant, clock):
-        expected_summary = self._summary_without_fault(work_example, tenant, restore_tenant, clock)
-        for at in call_numbers():
+        faultless = self._run_without_fault(work_example, tenant, restore_tenant, clock)
+        failed_calls = []
+        for at in variant.numbers_of_distinct_calls(faultless.call_sites):
             prepared = restore_tenant(work_example.prepare)
             with clock.shift_temporarily(**work_example.due_after):
                 with variant.inject(at) as injected, suppress(ProcessDied, Problem):
                     work_example.start(tenant, prepared)
-                if not injected.failed_call:
-                    break
-                items_after = task_examples.run_until_done(tenant, clock, work_example.run_schedule, expected_summary)
-            assert summarize(items_after) == expected_summary
+                failed_calls.append(injected.failed_call)
+                items_after = task_examples.run_until_done(tenant, clock, work_example.run_schedule, faultless.summary)
+            assert summarize(items_after) == faultless.summary
             log_proof.assert_logs_are_proven(items_after)
-        assert at > 1, "the fault was never injected"
+        assert any(failed_calls), "the fault was never injected"
 
     @staticmethod
-    def _summary_without_fault(
+    def _run_without_fault(
         work_example: WorkExample, tenant: TenantFixture, begin: RestoreTenant, clock: Clock
-    ) -> TableSummary:
-        if id(work_example) not in _expected_summaries:
+    ) -> FaultlessRun:
+        if id(work_example) not in _faultless_runs:
             prepared = begin(work_example.prepare)
             before = snapshots.items_by_key()
             with clock.shift_temporarily(**work_example.due_after):
-                work_example.start(tenant, prepared)
+                with record_call_sites() as call_sites:
+                    work_example.start(tenant, prepared)
                 items_after = task_examples.run_until_done(tenant, clock, work_example.run_schedule)
             assert summarize(items_after) != summarize(before)
-            _expected_summaries[id(work_example)] = summarize(items_after)
-        return _expected_summaries[id(work_example)]
+            _faultless_runs[id(work_example)] = FaultlessRun(call_sites, summarize(items_after))
+        return _faultless_runs[id(work_example)]

@@ -6,9 +6,10 @@ Increase `first_call` from 1 until no call fails, and every call of a request ha
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Lock
+from traceback import walk_stack
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -22,6 +23,10 @@ _ENDPOINT_URL: Final = "https://dynamodb.us-east-1.amazonaws.com/"
 _RETRY_PAUSE_SECONDS: Final = 0.001
 _sleep: Final = time.sleep
 _counter_lock: Final = Lock()
+
+
+CallStack = tuple[tuple[str, int], ...]
+"""The functions of the service and their lines that led to a call, from the inside out."""
 
 
 class ProcessDied(BaseException):
@@ -56,10 +61,10 @@ class InjectedFault:
     """A fault and the calls that it affects: `times` calls (None: all) from `first_call` on."""
 
     fault: Fault
-    first_call: int
-    times: int | None
-    call_name: str | None
-    include_reads: bool
+    first_call: int = 1
+    times: int | None = 1
+    call_name: str | None = None
+    include_reads: bool = True
     failed_call: str | None = None
     """The first call that failed."""
     _seen: int = 0
@@ -101,19 +106,61 @@ class InjectedFault:
             raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
     def _is_affected(self, call: Call) -> bool:
-        if not self._is_counted(call):
+        if not self.is_counted(call):
             return False
         with _counter_lock:  # Calls can run in parallel.
             self._seen += 1
             seen = self._seen
         return seen >= self.first_call and (self.times is None or seen < self.first_call + self.times)
 
-    def _is_counted(self, call: Call) -> bool:
+    def is_counted(self, call: Call) -> bool:
+        """Return whether the fault applies to a call, whose number then increases."""
         if call.name not in _APPLICABLE_CALLS.get(self.fault, (call.name,)):
             return False
         if self.call_name and call.name != self.call_name:
             return False
-        return self.include_reads or not call.name.partition(":")[2].startswith(_READS)
+        return self.include_reads or not _is_read(call)
+
+
+@dataclass
+class CallSites:
+    """The calls of a block, each with the lines of the service that led to it."""
+
+    calls: list[tuple[Call, CallStack]] = field(default_factory=list)
+
+    def before_call(self, call: Call) -> None:
+        with _counter_lock:
+            self.calls.append((call, _current_stack()))
+
+    def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
+        """Do nothing."""
+
+    def after_call(self, call: Call) -> None:
+        """Do nothing."""
+
+    def numbers_of_distinct_calls(self, fault: InjectedFault) -> list[int]:
+        """Return the numbers of the calls at which a fault can have different effects, as the fault counts them.
+
+        A repeated read is left out if it comes from the same lines and nothing was written between the reads: the
+        table and the queues are the same at both.
+        """
+        numbers, known, number, write_count = [], set(), 0, 0
+        for call, stack in self.calls:
+            write_count += not _is_read(call)
+            if fault.is_counted(call):
+                number += 1
+                if (write_count, stack) not in known:
+                    numbers.append(number)
+                known.add((write_count, stack))
+        return numbers
+
+
+@contextmanager
+def record_call_sites() -> Iterator[CallSites]:
+    """Record the calls that the block makes in this context."""
+    call_sites = CallSites()
+    with interfere_with_calls(call_sites):
+        yield call_sites
 
 
 @contextmanager
@@ -165,6 +212,19 @@ def run_before_call(action: Callable[[], object], *, call_number: int) -> Iterat
     overtaking = InterposedAction(action, call_number)
     with interfere_with_calls(overtaking):
         yield overtaking
+
+
+def _is_read(call: Call) -> bool:
+    return call.name.partition(":")[2].startswith(_READS)
+
+
+def _current_stack() -> CallStack:
+    """Return the lines of the service on the stack."""
+    return tuple(
+        (frame.f_code.co_qualname, line)
+        for frame, line in walk_stack(None)
+        if frame.f_globals.get("__name__", "").startswith("chalicelib.")
+    )
 
 
 def _error_response(status: int, code: str, **more: Any) -> tuple[AWSResponse, dict[str, Any]]:
