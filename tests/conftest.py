@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import coverage
 import hypothesis
 import pytest
 
@@ -74,6 +75,17 @@ _REPETITIVE_SUITES: Final = ("catalogue", "faults", "model", "property", "securi
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that makes transactions take time: `pytest --conflicts tests/http/test_x.py`."""
     parser.addoption("--conflicts", action="store_true", help="make transactions hold their items for 20 ms")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the measurement of coverage in the processes of xdist to the instance that pytest-cov starts later.
+
+    Before, coverage.py and pytest-cov have each started one as in any other process. These would go on whenever
+    pytest-cov pauses its own, and suites without coverage would take half as long again.
+    """
+    if hasattr(config, "workerinput"):
+        while (measurement := coverage.Coverage.current()) is not None:
+            measurement.stop()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
