@@ -83,7 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
     Before, coverage.py and pytest-cov have each started one as in any other process. These would go on whenever
     pytest-cov pauses its own, and suites without coverage would take half as long again.
     """
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") and config.pluginmanager.hasplugin("_cov"):
         while (measurement := coverage.Coverage.current()) is not None:
             measurement.stop()
 
