@@ -33,17 +33,17 @@ run: .venv/installed .venv-emulator/installed ## start the service on this machi
 	@exec $(BIN)/python -m local run --port $(PORT) $(if $(filter-out 0,$(FRESH)),--fresh) $(if $(filter-out 0,$(SEED)),--seed)
 
 .PHONY: test
-test: ## check style and types, and run the tests (8 minutes)
+test: ## check style and types, and run the tests (15 minutes on two cores)
 	@$(MAKE) --no-print-directory --jobs=2 lint types
 	@$(MAKE) --no-print-directory pytest COVERAGE='$(COVERAGE)'
 
 .PHONY: test-all
 test-all: COVERAGE := --cov --cov-report= --cov-fail-under=0
-test-all: test ## run all checks, as CI does: those of `make test`, then the exhaustive tests, with coverage (25 minutes)
+test-all: test ## run all checks, as CI does: those of `make test`, then the exhaustive tests, with coverage (45 minutes)
 	$(PYTEST) -m exhaustive --cov --cov-append --cov-report=term
 
 .PHONY: test-changed
-test-changed: $(TESTED) ## run the tests that depend on what changed since the last run (seconds; the first run takes 14 minutes)
+test-changed: $(TESTED) ## run the tests that depend on what changed since the last run (seconds; the first run takes 21 minutes)
 	@$(DEV)/python -m local.test_selection
 
 .PHONY: lint
