@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 from uuid import UUID
 
@@ -15,10 +15,18 @@ _INTERRUPTED: Final = 130
 """Exit code of a command that Ctrl-C ended."""
 
 
+class _CommandRefused(Exception):
+    """The message says why a command did not run or stopped."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit code."""
+    """Run one command and return the exit code. It is 1 if the command was refused, and the reason is printed."""
     chosen = _parser().parse_args(arguments)
-    exit_code: int = chosen.command(chosen)
+    try:
+        exit_code: int = chosen.command(chosen)
+    except _CommandRefused as error:
+        print(error, file=sys.stderr)
+        return 1
     return exit_code
 
 
@@ -172,14 +180,13 @@ _port = _number_in(range(1, 65_536), "a port")
 _status = _number_in(range(200, 600), "a status of a response")
 
 
-def _run_until_refused(work: Callable[[], None], *refusals: type[Exception]) -> int:
-    """Return the exit code of some work: 1 if it raises one of these exceptions, whose message is printed."""
+@contextmanager
+def _refuse_on(*errors: type[Exception]) -> Iterator[None]:
+    """End the command with the message of an exception of these types, without a traceback."""
     try:
-        work()
-    except refusals as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+        yield
+    except errors as error:
+        raise _CommandRefused(error) from error
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -189,17 +196,18 @@ def _run(chosen: argparse.Namespace) -> int:
     from local.server.run import RunRejected, run
     from local.tools.migrate import MigrationsFailed
 
-    return _run_until_refused(
-        lambda: run(chosen.port, fresh=chosen.fresh, is_seeded=chosen.seed, restarts_processes=chosen.revive),
-        *(RunRejected, SettingsError, ProcessEnded, MigrationsFailed, SeedFailed),
-    )
+    with _refuse_on(RunRejected, SettingsError, ProcessEnded, MigrationsFailed, SeedFailed):
+        run(chosen.port, fresh=chosen.fresh, is_seeded=chosen.seed, restarts_processes=chosen.revive)
+    return 0
 
 
 def _seed(chosen: argparse.Namespace) -> int:
     from local.seed.callers import SeedFailed, Service
     from local.seed.seeding import seed, service_url_of_run
 
-    return _run_until_refused(lambda: print(seed(Service.at_url(service_url_of_run(chosen.port)))), SeedFailed)
+    with _refuse_on(SeedFailed):
+        print(seed(Service.at_url(service_url_of_run(chosen.port))))
+    return 0
 
 
 def _token(chosen: argparse.Namespace) -> int:
@@ -215,11 +223,8 @@ def _token(chosen: argparse.Namespace) -> int:
 def _mail(chosen: argparse.Namespace) -> int:
     from local.tools.mail import EmulatorNotFound, fetch_sent_emails, format_emails
 
-    try:
+    with _refuse_on(EmulatorNotFound):
         mails = fetch_sent_emails(chosen.port)
-    except EmulatorNotFound as error:
-        print(error, file=sys.stderr)
-        return 1
     if not mails:
         print("No mail has been sent yet.", file=sys.stderr)
         return 1
@@ -230,7 +235,7 @@ def _mail(chosen: argparse.Namespace) -> int:
 def _dns(chosen: argparse.Namespace) -> int:
     from local.server import dns_zone
 
-    try:
+    with _refuse_on(dns_zone.DnsZoneError):
         file = dns_zone.zone_file_of_run(chosen.port)
         if chosen.action == "set":
             dns_zone.set_values(file, chosen.name, chosen.type, chosen.values)
@@ -238,37 +243,33 @@ def _dns(chosen: argparse.Namespace) -> int:
             dns_zone.remove_values(file, chosen.name, chosen.type)
         else:
             print("".join(f"{line}\n" for line in dns_zone.format_records(file)), end="")
-    except dns_zone.DnsZoneError as error:
-        print(error, file=sys.stderr)
-        return 1
     return 0
 
 
 def _receive(chosen: argparse.Namespace) -> int:
     from local.tools.webhook_receiver import PortInUse, create_receiver
 
-    def receive() -> None:
-        with suppress(KeyboardInterrupt), create_receiver(chosen.port, chosen.status) as server:
-            server.serve_forever()
-
-    return _run_until_refused(receive, PortInUse)
+    with _refuse_on(PortInUse), suppress(KeyboardInterrupt), create_receiver(chosen.port, chosen.status) as server:
+        server.serve_forever()
+    return 0
 
 
 def _tick(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
     from local.tools.run_schedule import ScheduleNotRun, run_schedule
 
-    return _run_until_refused(
-        lambda: print(f"{chosen.schedule}: {run_schedule(chosen.schedule, chosen.port)} queued."),
-        *(ScheduleNotRun, SettingsError),
-    )
+    with _refuse_on(ScheduleNotRun, SettingsError):
+        print(f"{chosen.schedule}: {run_schedule(chosen.schedule, chosen.port)} queued.")
+    return 0
 
 
 def _migrate(chosen: argparse.Namespace) -> int:
     from chalicelib.kernel.core.settings import SettingsError
     from local.tools.migrate import MigrationsFailed, migrate_run
 
-    return _run_until_refused(lambda: migrate_run(chosen.port), MigrationsFailed, SettingsError)
+    with _refuse_on(MigrationsFailed, SettingsError):
+        migrate_run(chosen.port)
+    return 0
 
 
 def _redrive(chosen: argparse.Namespace) -> int:
@@ -310,15 +311,14 @@ def _run_resumable(chosen: argparse.Namespace, work: Callable[[], None], refused
     from chalicelib.kernel.core.settings import SettingsError
     from infrastructure.account import CommandError
 
-    def use_place_and_work() -> None:
-        _use_stage_or_run(chosen)
-        work()
-
     try:
-        return _run_until_refused(use_place_and_work, SettingsError, CommandError, refused)
+        with _refuse_on(SettingsError, CommandError, refused):
+            _use_stage_or_run(chosen)
+            work()
     except KeyboardInterrupt:
         print("Interrupted. Run the same command to continue.", file=sys.stderr)
         return _INTERRUPTED
+    return 0
 
 
 def _verify(chosen: argparse.Namespace) -> int:
@@ -327,11 +327,9 @@ def _verify(chosen: argparse.Namespace) -> int:
     from local.tools.verify_logs import VerificationNotRun, verify_logs
 
     try:
-        _use_stage_or_run(chosen)
-        return 0 if verify_logs(chosen.after, chosen.anchors) else 1
-    except (SettingsError, CommandError, VerificationNotRun) as error:
-        print(error, file=sys.stderr)
-        return 1
+        with _refuse_on(SettingsError, CommandError, VerificationNotRun):
+            _use_stage_or_run(chosen)
+            return 0 if verify_logs(chosen.after, chosen.anchors) else 1
     except KeyboardInterrupt:
         return _INTERRUPTED
 
@@ -358,14 +356,11 @@ def _provision(chosen: argparse.Namespace) -> int:
     from local.server.provisioning import provision
     from local.tools.migrate import MigrationsFailed, apply_migrations
 
-    try:
+    with _refuse_on(SettingsError, EndpointConnectionError, MigrationsFailed):
         clear_cloud_variables()
         file = write_run_settings(STATE / "provisioned", endpoint=chosen.endpoint, public_url="http://127.0.0.1:8000")
         add_settings(file, provision(PREFIX))
         apply_migrations()
-    except (SettingsError, EndpointConnectionError, MigrationsFailed) as error:
-        print(error, file=sys.stderr)
-        return 1
     print("Ready for `.venv/bin/chalice local --stage local`.")
     return 0
 
@@ -376,11 +371,9 @@ def _doctor(chosen: argparse.Namespace) -> int:
     from local.tools.doctor import diagnose, read_token_or_none
 
     try:
-        use_stage_or_run(chosen.stage, chosen.port)
-        return diagnose(read_token_or_none())
-    except SettingsError as error:
-        print(error, file=sys.stderr)
-        return 1
+        with _refuse_on(SettingsError):
+            use_stage_or_run(chosen.stage, chosen.port)
+            return diagnose(read_token_or_none())
     except KeyboardInterrupt:
         return _INTERRUPTED
 
