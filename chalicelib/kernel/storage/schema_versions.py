@@ -37,7 +37,7 @@ def is_index_attribute(name: str) -> bool:
     return _INDEX_ATTRIBUTES.fullmatch(name) is not None
 
 
-def schema_version_of(item: Item) -> int:
+def _schema_version_of(item: Item) -> int:
     """Return the schema version of an item, 1 by default."""
     return int(item.get("shape", 1))
 
@@ -52,9 +52,9 @@ def require_complete_upcasters(kind: str, version: int, upcasters: Upcasters) ->
 
 def upcast(item: Item, version: int, upcasters: Upcasters) -> Item:
     """Return an item in the current schema. Raises NewerSchemaVersion."""
-    if schema_version_of(item) > version:
+    if _schema_version_of(item) > version:
         raise NewerSchemaVersion
-    for older_version in range(schema_version_of(item), version):
+    for older_version in range(_schema_version_of(item), version):
         item = upcasters[older_version](dict(item))
     return item
 

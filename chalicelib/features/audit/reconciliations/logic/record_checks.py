@@ -26,7 +26,7 @@ from chalicelib.features.audit.reconciliations.models import FindingKind
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.storage.entity import Entity, Item, ItemKey
-from chalicelib.kernel.storage.key_lengths import MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES
+from chalicelib.kernel.storage.key_lengths import is_valid_key_length
 from chalicelib.kernel.storage.log_rules import ERASURE_EVENT, EntryContent, no_keys, unknown_keys
 from chalicelib.kernel.storage.record_sets import RecordSet
 from chalicelib.kernel.storage.record_types import all_record_types
@@ -231,7 +231,7 @@ def _find_forged_copies(reader: LogReader, items: Sequence[Item]) -> list[Suspec
         for record_type in _copied_record_types()
         if (key := copied_record_key_or_none(record_type, item))
     ]
-    stored = reader.get_items({key for *_, key in copies if len(key[1].encode()) <= MAX_SORT_KEY_BYTES})
+    stored = reader.get_items({key for *_, key in copies})
     return [
         _unreadable_suspect("unlogged", record_type, item)
         for record_type, item, key in copies
@@ -293,10 +293,7 @@ def _expected_items(record: Entity) -> dict[ItemKey, Item]:
         **{(item["pk"], item["sk"]): item for item in record.derived_items},
         **reserved_guards(record, now()),
     }
-    if any(
-        not 0 < len(pk.encode()) <= MAX_PARTITION_KEY_BYTES or not 0 < len(sk.encode()) <= MAX_SORT_KEY_BYTES
-        for pk, sk in items
-    ):
+    if not all(is_valid_key_length(*key) for key in items):
         raise ValueError("DynamoDB does not accept the key of a derived item")
     return items
 
