@@ -30,7 +30,7 @@ class Variant:
 
     def numbers_of_distinct_calls(self, call_sites: CallSites) -> list[int]:
         """Return the numbers of the recorded calls at which the fault can have different effects."""
-        return call_sites.numbers_of_distinct_calls(InjectedFault(self.fault, include_reads=self._includes_reads))
+        return call_sites.numbers_of_distinct_calls(self.fault, include_reads=self._includes_reads)
 
     @property
     def _includes_reads(self) -> bool:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import groupby
 from threading import current_thread
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
@@ -63,17 +63,20 @@ class RecordedCalls:
         return [name for name in self.call_names if name.startswith(f"{service}:")]
 
 
-class Interference(Protocol):
-    """What can happen to a call other than its success (`faults.py`)."""
+class Interference:
+    """What can happen to a call other than its success (`faults.py`). Subclasses override one or more methods."""
 
     def before_call(self, call: Call) -> Response | None:
         """Raise, return a response in place of that of AWS, or return None to let the call pass."""
+        return None
 
     def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
         """Raise before an attempt of the call is sent, or return."""
+        return
 
     def after_call(self, call: Call) -> None:
         """Raise although the call succeeded, or return."""
+        return
 
 
 # New threads start without these values, except those that the service starts for a request: they get its context.

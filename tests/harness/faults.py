@@ -17,7 +17,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from moto.core.models import botocore_stubber
 
-from tests.harness.aws_calls import Call, interfere_with_calls
+from tests.harness.aws_calls import Call, Interference, interfere_with_calls
 
 _ENDPOINT_URL: Final = "https://dynamodb.us-east-1.amazonaws.com/"
 _RETRY_PAUSE_SECONDS: Final = 0.001
@@ -57,14 +57,14 @@ _READS: Final = ("Get", "BatchGet", "Query", "List", "Head")
 
 
 @dataclass
-class InjectedFault:
+class InjectedFault(Interference):
     """A fault and the calls that it affects: `times` calls (None: all) from `first_call` on."""
 
     fault: Fault
-    first_call: int = 1
-    times: int | None = 1
-    call_name: str | None = None
-    include_reads: bool = True
+    first_call: int
+    times: int | None
+    call_name: str | None
+    include_reads: bool
     failed_call: str | None = None
     """The first call that failed."""
     _seen: int = 0
@@ -106,24 +106,18 @@ class InjectedFault:
             raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
     def _is_affected(self, call: Call) -> bool:
-        if not self.is_counted(call):
+        if self.call_name not in (None, call.name):
+            return False
+        if not _is_counted(call, self.fault, include_reads=self.include_reads):
             return False
         with _counter_lock:  # Calls can run in parallel.
             self._seen += 1
             seen = self._seen
         return seen >= self.first_call and (self.times is None or seen < self.first_call + self.times)
 
-    def is_counted(self, call: Call) -> bool:
-        """Return whether the fault applies to a call, whose number then increases."""
-        if call.name not in _APPLICABLE_CALLS.get(self.fault, (call.name,)):
-            return False
-        if self.call_name and call.name != self.call_name:
-            return False
-        return self.include_reads or not _is_read(call)
-
 
 @dataclass
-class CallSites:
+class CallSites(Interference):
     """The calls of a block, each with the lines of the service that led to it."""
 
     calls: list[tuple[Call, CallStack]] = field(default_factory=list)
@@ -132,14 +126,8 @@ class CallSites:
         with _counter_lock:
             self.calls.append((call, _current_stack()))
 
-    def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
-        """Do nothing."""
-
-    def after_call(self, call: Call) -> None:
-        """Do nothing."""
-
-    def numbers_of_distinct_calls(self, fault: InjectedFault) -> list[int]:
-        """Return the numbers of the calls at which a fault can have different effects, as the fault counts them.
+    def numbers_of_distinct_calls(self, fault: Fault, *, include_reads: bool) -> list[int]:
+        """Return the numbers of the calls at which a fault can have different effects, as `inject_fault` counts them.
 
         A repeated read is left out if it comes from the same lines and nothing was written between the reads: the
         table and the queues are the same at both.
@@ -147,7 +135,7 @@ class CallSites:
         numbers, known, number, write_count = [], set(), 0, 0
         for call, stack in self.calls:
             write_count += not _is_read(call)
-            if fault.is_counted(call):
+            if _is_counted(call, fault, include_reads=include_reads):
                 number += 1
                 if (write_count, stack) not in known:
                     numbers.append(number)
@@ -183,7 +171,7 @@ def inject_fault(
 
 
 @dataclass
-class InterposedAction:
+class InterposedAction(Interference):
     """An action that runs before a call, given by its number, and the name of that call."""
 
     action: Callable[[], object]
@@ -199,12 +187,6 @@ class InterposedAction:
             self.interrupted_call = call.name
             self.action()
 
-    def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
-        """Do nothing."""
-
-    def after_call(self, call: Call) -> None:
-        """Do nothing."""
-
 
 @contextmanager
 def run_before_call(action: Callable[[], object], *, call_number: int) -> Iterator[InterposedAction]:
@@ -212,6 +194,11 @@ def run_before_call(action: Callable[[], object], *, call_number: int) -> Iterat
     overtaking = InterposedAction(action, call_number)
     with interfere_with_calls(overtaking):
         yield overtaking
+
+
+def _is_counted(call: Call, fault: Fault, *, include_reads: bool) -> bool:
+    """Return whether a fault applies to a call."""
+    return call.name in _APPLICABLE_CALLS.get(fault, (call.name,)) and (include_reads or not _is_read(call))
 
 
 def _is_read(call: Call) -> bool:
