@@ -92,6 +92,8 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     sources = {mapping["EventSourceArn"]["Fn::Sub"].rpartition(":")[2] for mapping in mappings}
     assert sources == {STAGE.queue_arn(queue).rpartition(":")[2] for queue in QUEUES}
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
+    # Lambda rejects a batching window for FIFO queues.
+    assert all(mapping["MaximumBatchingWindowInSeconds"] == {"Ref": "AWS::NoValue"} for mapping in mappings)
 
 
 def test_every_type_of_gateway_response_has_a_problem():
