@@ -25,6 +25,7 @@ from tests.harness.waiting import wait_until
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
 GET = "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n"
+SCHEMES = ("Bearer", "Bearer \xe9", "Basic", "AWS4-HMAC-SHA256 Credential=a/b/c/execute-api/aws4_request, Signature=")
 CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 
 
@@ -99,7 +100,7 @@ def test_an_unknown_method_is_rejected_with_a_problem(connection, method, path, 
     assert connection.getresponse().read() == b"<>"
 
 
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer \xe9"}])
+@pytest.mark.parametrize("headers", [{}, *({"Authorization": f"{scheme} x"} for scheme in SCHEMES)])
 def test_a_missing_path_gets_the_response_of_the_deployed_gateway(connection, headers):
     connection.request("GET", "/gone?a=[b", headers=headers)
     response = connection.getresponse()
