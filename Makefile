@@ -159,6 +159,10 @@ bootstrap: .venv/installed ## create or update a stage's AWS resources and setti
 doctor: .venv/installed ## check the issuer and a token from stdin: what is accepted, what is missing and why (STAGE=prod; default: a run)
 	@$(BIN)/python -m local doctor $(if $(STAGE),--stage '$(STAGE)')
 
+.PHONY: smoke
+smoke: .venv/installed ## check a stage from outside, with a token from stdin and one organization that is then deleted (STAGE=prod; default: a run)
+	@$(BIN)/python -m local smoke $(if $(STAGE),--stage '$(STAGE)')
+
 .PHONY: deploy
 deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure deploy $(STAGED)
