@@ -103,7 +103,7 @@ def check_log(target: Target) -> str:
 def check_export(target: Target) -> str:
     """Check that a job exports the log to a file that can be downloaded."""
     path = f"{target.organization_path}/audit-log/export-async"
-    started = target.send("POST", path, json={"format": "jsonl"}, status=HTTPStatus.ACCEPTED).json()
+    started = target.send("POST", path, json={"format": "ndjson"}, status=HTTPStatus.ACCEPTED).json()
 
     def read_ended_export() -> dict[str, Any] | None:
         export: dict[str, Any] = target.send("GET", f"{path}/{started['id']}").json()
