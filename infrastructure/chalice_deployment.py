@@ -1,8 +1,8 @@
 """Deploy, package and delete a stage's functions, roles and API with Chalice.
 
 Chalice runs in this process, so that hooks can add parameters to its AWS calls. Each event source is created with
-partial batch responses, and the API with its gateway responses. Functions that may run in a loop with a queue are
-allowed to before their event sources exist.
+partial batch responses and without an empty batching window, and the API with its gateway responses. Functions that may
+run in a loop with a queue are allowed to before their event sources exist.
 """
 
 import json
@@ -85,7 +85,7 @@ def _create_session(factory: CLIFactory, stage: Stage) -> Session:
     session.set_config_variable("retry_mode", "adaptive")
     session.set_config_variable("max_attempts", 10)
     for call in ("CreateEventSourceMapping", "UpdateEventSourceMapping"):
-        session.register(f"provide-client-params.lambda.{call}", _add_partial_batch_responses)
+        session.register(f"provide-client-params.lambda.{call}", _correct_queue_mapping)
     for call in ("PutFunctionConcurrency", "DeleteFunctionConcurrency"):
         session.register(f"provide-client-params.lambda.{call}", partial(_allow_recursive_loops, stage))
     for call in ("ImportRestApi", "PutRestApi"):
@@ -93,9 +93,11 @@ def _create_session(factory: CLIFactory, stage: Stage) -> Session:
     return session
 
 
-def _add_partial_batch_responses(params: dict[str, Any], **_: object) -> dict[str, Any]:
+def _correct_queue_mapping(params: dict[str, Any], **_: object) -> dict[str, Any]:
+    # Chalice always sends a batching window. Lambda rejects one for FIFO queues, and its default is none.
+    sent = {name: value for name, value in params.items() if (name, value) != ("MaximumBatchingWindowInSeconds", 0)}
     # Otherwise Lambda ignores the handler's response, and one failed message fails its whole batch.
-    return params | {"FunctionResponseTypes": _FUNCTION_RESPONSE_TYPES}
+    return sent | {"FunctionResponseTypes": _FUNCTION_RESPONSE_TYPES}
 
 
 def _allow_recursive_loops(stage: Stage, params: dict[str, Any], **_: object) -> None:

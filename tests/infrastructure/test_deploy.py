@@ -208,9 +208,10 @@ def test_every_role_has_only_the_policy_of_its_function(deployed):
         assert iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] == policy
 
 
-def test_queue_mappings_report_failed_messages_from_the_start(deployed):
+def test_queue_mappings_report_failed_messages_and_have_no_batching_window_from_the_start(deployed):
     mappings = deployed.deployed_resources()["mappings"].values()
     assert len(mappings) == 4
+    assert not any("MaximumBatchingWindowInSeconds" in mapping for mapping in mappings)
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
     assert all(mapping["EventSourceArn"].startswith(PROD.arn("sqs", "atrium-prod-")) for mapping in mappings)
 
