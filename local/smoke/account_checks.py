@@ -10,6 +10,7 @@ from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.work import queues
 from infrastructure.account import CommandError, client, translate_errors
 from infrastructure.names import Stage
+from infrastructure.resources import RECURSIVE_FUNCTIONS
 from local.smoke.target import CheckFailed, CheckSkipped, Target, require
 from local.tools.redrive import DeadLetterQueue
 
@@ -42,11 +43,25 @@ def check_event_sources(target: Target) -> str:
     return f"{describe_count(len(mappings), 'event source')} of queues are enabled, and lose no failed message."
 
 
+def check_recursion(target: Target) -> str:
+    """Check that Lambda lets the functions of queues run in chains of messages."""
+    stage = _deployed_stage(target)
+    with _failing_on_errors():
+        refusing = [
+            name
+            for name in RECURSIVE_FUNCTIONS
+            if client("lambda").get_function_recursion_config(FunctionName=stage.function_name(name))["RecursiveLoop"]
+            != "Allow"
+        ]
+    require(not refusing, f"These functions do not allow it: {', '.join(refusing)}.", _DEPLOY)
+    return f"{', '.join(RECURSIVE_FUNCTIONS)} allow it."
+
+
 def check_alarms(target: Target) -> str:
     """Check that no alarm of the stage is active."""
     stage = _deployed_stage(target)
-    pages = client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{stage.prefix}-")
     with _failing_on_errors():
+        pages = client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{stage.prefix}-")
         alarms = [alarm for page in pages for alarm in page["MetricAlarms"]]
     require(alarms, f"No alarm is called {stage.prefix}-...", "Run `make bootstrap`.")
     active = [alarm["AlarmName"] for alarm in alarms if alarm["StateValue"] == "ALARM"]

@@ -90,7 +90,8 @@ def check_user_token(target: Target) -> str:
     """Check that the service accepts the user's token."""
     response = target.request("GET", "/organizations", credential=target.token)
     remedy = "`make doctor STAGE=... < token.txt` explains why a token is rejected."
-    require(response.status_code == HTTPStatus.OK, f"The token was rejected: {response.text[:300]}", remedy)
+    is_list = response.status_code == HTTPStatus.OK and isinstance(response.json()["items"], list)
+    require(is_list, f"The token was rejected: {response.text[:300]}", remedy)
     return "The service accepts the token."
 
 
@@ -182,8 +183,9 @@ def check_latency(target: Target) -> str:
     seconds = []
     for _ in range(_LATENCY_REQUESTS):
         start = time.monotonic()
-        target.request("GET", "/reference/countries/DE", status=HTTPStatus.OK)
+        country = target.request("GET", "/reference/countries/DE", status=HTTPStatus.OK)
         seconds.append(time.monotonic() - start)
+        require(country.json()["id"] == "DE", f"It is another country: {country.text[:300]}")
     median = statistics.median(seconds)
     text = (
         f"{_LATENCY_REQUESTS} requests took {1000 * median:.0f} ms in the median, {1000 * max(seconds):.0f} ms at most."

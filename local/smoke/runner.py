@@ -33,6 +33,7 @@ CHECKS: Final[Sequence[Check]] = (
     ("reference data", gateway.check_reference_data),
     ("latency", gateway.check_latency),
     ("event sources", account.check_event_sources),
+    ("chains of functions", account.check_recursion),
     ("organization", organization.create_organization),
     ("outdated version", organization.check_stale_version),
     ("API key", organization.check_api_key),

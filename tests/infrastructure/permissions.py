@@ -37,6 +37,7 @@ ACTIONS_BY_CALL: Final = {
     **dict.fromkeys(("s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload"), "s3:PutObject"),
     "sqs:SendMessageBatch": "sqs:SendMessage",
     "sesv2:SendEmail": "ses:SendEmail",
+    "lambda:Invoke": "lambda:InvokeFunction",
 }
 """Calls whose IAM action has another name (Service Authorization Reference)."""
 

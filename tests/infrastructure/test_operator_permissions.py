@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
@@ -18,6 +19,9 @@ from infrastructure.names import Stage
 from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, public_keys_setting, read_settings
 from local.__main__ import main as local
 from local.paths import ROOT
+from local.smoke import account_checks, organization_checks
+from local.smoke.background_work import run_anchoring as run_anchoring_of_stage
+from local.smoke.target import CheckFailed, Target
 from local.tools import redrive as redriving
 from tests.harness import memory_aws, webhooks
 from tests.harness.anchors import run_anchoring
@@ -233,3 +237,28 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     assert run_local(used_actions, "redrive") == listing
     assert run_local(used_actions, "redrive", "--send") | listing == listing | documented_actions("redrive … --send")
     redriving.sqs_client.cache_clear()
+
+
+def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data, used_actions, monkeypatch):
+    monkeypatch.setattr(organization_checks, "_MAX_WAIT_SECONDS", 0)
+
+    def run_anchoring_without_function(target: Target) -> None:
+        with suppress(CheckFailed):
+            run_anchoring_of_stage(target)
+
+    monkeypatch.setattr(organization_checks, "run_anchoring", run_anchoring_without_function)
+    target = Target.at_url("https://api.example.com", "token", STAGE)
+    target.organization = {"id": organization_with_data.id}
+    used_actions.clear()
+    for check in (
+        account_checks.check_event_sources,
+        account_checks.check_recursion,
+        account_checks.check_alarms,
+        account_checks.check_dead_letters,
+        organization_checks.check_anchor,
+        organization_checks.check_chain,
+    ):
+        with suppress(CheckFailed):  # There are no functions. What counts is the call.
+            check(target)
+    target.close()
+    assert used_actions == documented_actions("smoke")
