@@ -17,6 +17,7 @@ from infrastructure.configuration import PROJECT
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import THROTTLE, sam_gateway_responses
 from infrastructure.names import STAGE_NAME_PATTERN
+from infrastructure.resources import RECURSIVE_FUNCTIONS
 
 TEMPLATE_FILE: Final = PROJECT / "infrastructure/template.json"
 
@@ -66,7 +67,9 @@ def _functions(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _function(name: str) -> dict[str, Any]:
-    return {"Properties": {"FunctionName": sub(TEMPLATE_STAGE.function_name(name))}}
+    # Otherwise Lambda drops the messages of a chain after some 16 turns.
+    recursion = {"RecursiveLoop": "Allow"} if name in RECURSIVE_FUNCTIONS else {}
+    return {"Properties": {"FunctionName": sub(TEMPLATE_STAGE.function_name(name)), **recursion}}
 
 
 def _queued_function(queued: SQSEventConfig) -> dict[str, Any]:

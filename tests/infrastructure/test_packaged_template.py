@@ -16,7 +16,7 @@ from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import PROBLEMS, openapi_gateway_responses
-from infrastructure.resources import QUEUES
+from infrastructure.resources import QUEUES, RECURSIVE_FUNCTIONS
 from infrastructure.template import template_with_gateway_responses
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies
@@ -79,6 +79,8 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     functions = properties_by_name(transformed, "Lambda::Function").values()
     names = {function["FunctionName"]["Fn::Sub"].replace("${Stage}", STAGE.name) for function in functions}
     assert names == {STAGE.function_name(name) for name in function_names(app)}
+    allowed = {f["FunctionName"]["Fn::Sub"].rpartition("-")[2] for f in functions if f.get("RecursiveLoop") == "Allow"}
+    assert allowed == set(RECURSIVE_FUNCTIONS)
 
     (stage,) = properties_by_name(transformed, "ApiGateway::Stage").values()
     assert stage["StageName"] == STAGE.name
