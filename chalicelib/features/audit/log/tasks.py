@@ -52,7 +52,8 @@ def anchor_log(message: dict[str, Any]) -> None:
         return
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
-        latest_head = anchors.load_latest_anchor_or_none(log_id) or Head.from_item_or_empty(None)
+        anchor = anchors.load_latest_anchor_or_none(log_id)
+        latest_head = anchor.head if anchor else Head.from_item_or_empty(None)
         head = Head.from_item_or_empty(table.get(ledger.head_key(log_id)))
     except (BrokenAnchor, BrokenHead):
         _report_refused_anchor(Fault("bad_signature", None))
