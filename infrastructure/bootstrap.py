@@ -119,6 +119,11 @@ def _differs_when_empty(setting: str) -> bool:
     return True
 
 
+def placeholder_environment() -> dict[str, str]:
+    """Return valid settings of a stage, as `bootstrap` writes them with only its required arguments."""
+    return _PLACEHOLDER_SECRETS | _PLACEHOLDER_ARGUMENTS | data_settings(_PLACEHOLDER_STAGE)
+
+
 def bootstrap_secondary(name: str) -> None:
     """Configure a secondary stage such as prod-green: its own functions and API, with the data of the primary stage.
 

@@ -90,7 +90,7 @@ def find_original_of_first_key(bucket: str, prefix: str) -> OriginalVersion | No
         markers_count += sum(marker["Key"] == key for marker in page.delete_markers)
         if not page.next_page or any(each["Key"] != key for each in (*page.versions, *page.delete_markers)):
             break
-        page = _list_versions(bucket, prefix, **page.next_page)
+        page = _list_versions(bucket, prefix, after=page.next_page)
     return OriginalVersion(key, version_ids[-1] if version_ids else "", (len(version_ids), markers_count) == (1, 0))
 
 
@@ -126,8 +126,10 @@ class _VersionsPage(NamedTuple):
     next_page: dict[str, str]
 
 
-def _list_versions(bucket: str, prefix: str, *, max_keys: int = 1_000, **after: str) -> _VersionsPage:
-    page = _call_s3("list_object_versions", Bucket=bucket, Prefix=prefix, MaxKeys=max_keys, **after)
+def _list_versions(
+    bucket: str, prefix: str, *, max_keys: int = 1_000, after: dict[str, str] | None = None
+) -> _VersionsPage:
+    page = _call_s3("list_object_versions", Bucket=bucket, Prefix=prefix, MaxKeys=max_keys, **(after or {}))
     markers = {name: page[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker") if page.get(f"Next{name}")}
     return _VersionsPage(
         page.get("Versions", []), page.get("DeleteMarkers", []), markers if page["IsTruncated"] else {}
