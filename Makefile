@@ -167,6 +167,14 @@ deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)
 template: .venv/installed ## write a CloudFormation template of a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure template $(STAGED)
 
+.PHONY: pause
+pause: .venv/installed ## stop the API, the schedules and the queues of a stage (STAGE=prod)
+	@$(BIN)/python -m infrastructure pause $(STAGED)
+
+.PHONY: resume
+resume: .venv/installed ## start what `make pause` has stopped (STAGE=prod)
+	@$(BIN)/python -m infrastructure resume $(STAGED)
+
 .PHONY: delete
 delete: .venv/installed ## remove a stage's functions, roles and API, but not its data (STAGE=prod)
 	@$(BIN)/python -m infrastructure delete $(STAGED)

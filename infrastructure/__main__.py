@@ -1,4 +1,4 @@
-"""Command line `python -m infrastructure`: bootstrap, package, release, deploy, template, edge, rotate, delete."""
+"""Command line `python -m infrastructure`: the commands of a stage on AWS, from bootstrap to delete."""
 
 import argparse
 import os
@@ -59,6 +59,14 @@ def _parser() -> argparse.ArgumentParser:
     edge_secret.set_defaults(command=_edge_secret)
 
     _add_rotate(commands.add_parser("rotate", help="replace a secret by a new key, in three steps"))
+
+    pause = commands.add_parser("pause", help="stop the API, the schedules and the queues of a stage")
+    _add_stage(pause)
+    pause.set_defaults(command=_pause)
+
+    resume = commands.add_parser("resume", help="start what pause has stopped")
+    _add_stage(resume)
+    resume.set_defaults(command=_resume)
 
     delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
     _add_stage(delete)
@@ -180,6 +188,20 @@ def _rotate(chosen: argparse.Namespace) -> int:
             primary_stage_name(chosen.stage)
         )  # A secondary stage uses the secrets of the primary one.
         print(rotate(stage, chosen.secret, chosen.step, at_once=chosen.at_once))
+    return 0
+
+
+def _pause(chosen: argparse.Namespace) -> int:
+    from infrastructure.pausing import pause
+
+    pause(chosen.stage)
+    return 0
+
+
+def _resume(chosen: argparse.Namespace) -> int:
+    from infrastructure.pausing import resume
+
+    resume(chosen.stage)
     return 0
 
 
