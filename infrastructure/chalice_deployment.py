@@ -1,7 +1,8 @@
 """Deploy, package and delete a stage's functions, roles and API with Chalice.
 
 Chalice runs in this process, so that hooks can add parameters to its AWS calls. Each event source is created with
-partial batch responses, and the API with its gateway responses.
+partial batch responses and without an empty batching window, and the API with its gateway responses. Functions that may
+run in a loop with a queue are allowed to before their event sources exist.
 """
 
 import json
@@ -18,10 +19,11 @@ from chalice.deploy.deployer import ChaliceDeploymentError
 from chalice.utils import UI
 
 from infrastructure import configuration, deployed_functions
-from infrastructure.account import CommandError, translate_errors
+from infrastructure.account import CommandError, client, translate_errors
 from infrastructure.configuration import PROJECT, write_json
 from infrastructure.gateway import openapi_gateway_responses
 from infrastructure.names import Stage
+from infrastructure.resources import RECURSIVE_FUNCTIONS
 from infrastructure.template import template_with_gateway_responses
 
 _FUNCTION_RESPONSE_TYPES: Final = ["ReportBatchItemFailures"]
@@ -83,15 +85,26 @@ def _create_session(factory: CLIFactory, stage: Stage) -> Session:
     session.set_config_variable("retry_mode", "adaptive")
     session.set_config_variable("max_attempts", 10)
     for call in ("CreateEventSourceMapping", "UpdateEventSourceMapping"):
-        session.register(f"provide-client-params.lambda.{call}", _add_partial_batch_responses)
+        session.register(f"provide-client-params.lambda.{call}", _correct_queue_mapping)
+    for call in ("PutFunctionConcurrency", "DeleteFunctionConcurrency"):
+        session.register(f"provide-client-params.lambda.{call}", partial(_allow_recursive_loops, stage))
     for call in ("ImportRestApi", "PutRestApi"):
         session.register(f"provide-client-params.api-gateway.{call}", partial(_add_gateway_responses, stage))
     return session
 
 
-def _add_partial_batch_responses(params: dict[str, Any], **_: object) -> dict[str, Any]:
+def _correct_queue_mapping(params: dict[str, Any], **_: object) -> dict[str, Any]:
+    # Chalice always sends a batching window. Lambda rejects one for FIFO queues, and its default is none.
+    sent = {name: value for name, value in params.items() if (name, value) != ("MaximumBatchingWindowInSeconds", 0)}
     # Otherwise Lambda ignores the handler's response, and one failed message fails its whole batch.
-    return params | {"FunctionResponseTypes": _FUNCTION_RESPONSE_TYPES}
+    return sent | {"FunctionResponseTypes": _FUNCTION_RESPONSE_TYPES}
+
+
+def _allow_recursive_loops(stage: Stage, params: dict[str, Any], **_: object) -> None:
+    # Chalice makes one of these calls for each function, new or not, when it is ready and before its event source.
+    # Without this setting Lambda drops the messages of a chain after some 16 turns.
+    if params["FunctionName"] in [stage.function_name(name) for name in RECURSIVE_FUNCTIONS]:
+        client("lambda").put_function_recursion_config(FunctionName=params["FunctionName"], RecursiveLoop="Allow")
 
 
 def _add_gateway_responses(stage: Stage, params: dict[str, Any], **_: object) -> dict[str, Any]:

@@ -30,33 +30,39 @@ _THROTTLED: Final = Problem(
 _INTERNAL_ERROR: Final = internal_error()
 _TIMED_OUT: Final = unavailable("The service did not answer in time.")
 
+_NO_SUCH_ROUTE_TYPES: Final = (
+    "ACCESS_DENIED",  # an IAM signature whose caller may not call the API
+    "DEFAULT_4XX",  # errors without a type, such as an incomplete IAM signature
+    "EXPIRED_TOKEN",  # an expired IAM signature
+    "INVALID_SIGNATURE",
+    "MISSING_AUTHENTICATION_TOKEN",
+    "RESOURCE_NOT_FOUND",
+)
+"""The response types for an unknown path. There, API Gateway treats any credential as an IAM signature.
+
+No operation uses IAM authorization, an authorizer or an API key, and the API has no resource policy, so these types
+mean nothing else. Every other documented type has its own problem, so `DEFAULT_4XX` does not replace any.
+"""
+
 PROBLEMS: Final[Mapping[str, Problem]] = {
-    "ACCESS_DENIED": _FORBIDDEN,
     "API_CONFIGURATION_ERROR": _INTERNAL_ERROR,
     "AUTHORIZER_CONFIGURATION_ERROR": _INTERNAL_ERROR,
     "AUTHORIZER_FAILURE": _INTERNAL_ERROR,
     "BAD_REQUEST_BODY": Problem("malformed_json", "The body is not JSON."),
     "BAD_REQUEST_PARAMETERS": _INVALID_REQUEST,
-    "DEFAULT_4XX": _INVALID_REQUEST,
     "DEFAULT_5XX": _INTERNAL_ERROR,
-    "EXPIRED_TOKEN": Problem("token_expired", "The token has expired. Get another.", headers=_UNAUTHENTICATED.headers),
     "INTEGRATION_FAILURE": _TIMED_OUT,
     "INTEGRATION_TIMEOUT": _TIMED_OUT,
     "INVALID_API_KEY": _FORBIDDEN,
-    "INVALID_SIGNATURE": no_such_route(),
-    "MISSING_AUTHENTICATION_TOKEN": no_such_route(),
     "QUOTA_EXCEEDED": _THROTTLED,
     "REQUEST_TOO_LARGE": Problem("payload_too_large", "A body may hold 1 MiB."),
-    "RESOURCE_NOT_FOUND": no_such_route(),
     "THROTTLED": _THROTTLED,
     "UNAUTHORIZED": _UNAUTHENTICATED,
     "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),
     "WAF_FILTERED": _FORBIDDEN,
+    **dict.fromkeys(_NO_SUCH_ROUTE_TYPES, no_such_route()),
 }
 """The problem for each gateway response type, of an API whose URL has no path."""
-
-_NO_SUCH_ROUTE_TYPES: Final = ("INVALID_SIGNATURE", "MISSING_AUTHENTICATION_TOKEN", "RESOURCE_NOT_FOUND")
-"""The response types for an unknown path. There, API Gateway treats any credential as an invalid IAM signature."""
 
 
 def sam_gateway_responses(api_path: str) -> dict[str, Any]:

@@ -41,6 +41,9 @@ QUEUES: Final = {
 
 MAX_RECEIVES: Final = 5
 
+RECURSIVE_FUNCTIONS: Final = ("events", "jobs", "deliveries", "deliveries_slow")
+"""The functions that Lambda lets run in a loop with a queue. They end their chains of messages themselves."""
+
 DEAD_LETTER_RETENTION_SECONDS: Final = 14 * 24 * 60 * 60
 
 POINT_IN_TIME_RECOVERY_DAYS: Final = 35

@@ -17,6 +17,7 @@ from infrastructure.configuration import PROJECT
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import THROTTLE, sam_gateway_responses
 from infrastructure.names import STAGE_NAME_PATTERN
+from infrastructure.resources import RECURSIVE_FUNCTIONS
 
 TEMPLATE_FILE: Final = PROJECT / "infrastructure/template.json"
 
@@ -35,7 +36,7 @@ _HAS_WEB_ACL: Final = "HasWebAcl"
 
 def build_template(app: Chalice) -> dict[str, Any]:
     """Return the template for an app."""
-    queued = [source.name for source in app.event_sources if isinstance(source, SQSEventConfig)]
+    queued = {source.name: source for source in app.event_sources if isinstance(source, SQSEventConfig)}
     others = [name for name in function_names(app)[1:] if name not in queued]
     return {
         "Parameters": {"Stage": _STAGE, "WebAclArn": _WEB_ACL_ARN},
@@ -45,7 +46,7 @@ def build_template(app: Chalice) -> dict[str, Any]:
             "RestAPI": _api(),
             "APIHandler": _function("api_handler"),
             **_functions(others),
-            **{name: _reporting_failures(name, f) for name, f in _functions(queued).items()},
+            **{to_cfn_resource_name(name): _queued_function(source) for name, source in queued.items()},
         },
     }
 
@@ -81,10 +82,16 @@ def _functions(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _function(name: str) -> dict[str, Any]:
-    return {"Properties": {"FunctionName": sub(TEMPLATE_STAGE.function_name(name))}}
+    # Otherwise Lambda drops the messages of a chain after some 16 turns.
+    recursion = {"RecursiveLoop": "Allow"} if name in RECURSIVE_FUNCTIONS else {}
+    return {"Properties": {"FunctionName": sub(TEMPLATE_STAGE.function_name(name)), **recursion}}
 
 
-def _reporting_failures(name: str, function: dict[str, Any]) -> dict[str, Any]:
+def _queued_function(queued: SQSEventConfig) -> dict[str, Any]:
     # Otherwise Lambda ignores the handler's response, and one failed message fails its whole batch.
-    source = {"Properties": {"FunctionResponseTypes": ["ReportBatchItemFailures"]}}
-    return {"Properties": function["Properties"] | {"Events": {f"{name}SqsEventSource": source}}}
+    mapping: dict[str, Any] = {"FunctionResponseTypes": ["ReportBatchItemFailures"]}
+    if not queued.maximum_batching_window_in_seconds:
+        # Chalice always writes a batching window. Lambda rejects one for FIFO queues, and its default is none.
+        mapping["MaximumBatchingWindowInSeconds"] = {"Ref": "AWS::NoValue"}
+    event = f"{to_cfn_resource_name(queued.name)}SqsEventSource"
+    return {"Properties": _function(queued.name)["Properties"] | {"Events": {event: {"Properties": mapping}}}}

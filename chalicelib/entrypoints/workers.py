@@ -112,7 +112,7 @@ def _append_and_fan_out_log_of_message(record: Any, deadline_ms: int) -> None:
     with _message_log_record_scope(record, "append_entries") as log_fields:
         message = json.loads(record["body"])
         log = log_fields["tenant"] = message["log"]
-        with originating_request_ids_scope(*message.get("requestIds", ())):
+        with originating_request_ids_scope(*message.get("requestIds", ())), queues.chain_turn_scope(message):
             add_metrics(LedgerLag=ledger.append_pending_and_return_longest_wait_ms(log, deadline_ms))
             with log_and_ignore_aws_errors("start"):  # A failure here must not block the log's next entries.
                 for task_message in message.get("then", []):
@@ -132,7 +132,7 @@ def _run_task(record: Any, **extra_message_fields: Any) -> None:
     with _message_log_record_scope(record, "run_task") as log_fields:
         message = json.loads(record["body"])
         log_fields["operation"] = message["task"]
-        with originating_request_ids_scope(*message.get("requestIds", ())):
+        with originating_request_ids_scope(*message.get("requestIds", ())), queues.chain_turn_scope(message):
             try:
                 tasks.run_task(message | extra_message_fields)
             except ConcurrentModification:

@@ -23,6 +23,7 @@ from uuid_utils import uuid7
 from chalicelib.kernel.core.problems import Problem, no_such_route
 from chalicelib.kernel.http.request import LIST_HEADERS
 from infrastructure.gateway import PROBLEMS, response_headers
+from local.server.gateway_headers import remap_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
 from local.server.nearest_routes import find_nearest_routes
 from local.server.shutdown import shut_down_on_sigterm
@@ -161,15 +162,18 @@ class Handler(ChaliceRequestHandler):
             while left > 0 and (unread := self.rfile.read1(_READ_BYTES)):
                 left -= len(unread)
 
+    def _send_http_response(self, code: int, headers: Mapping[str, Any], body: str | bytes | None) -> None:
+        """Send a response of the service."""
+        self._write_response(code, remap_headers(headers), body.encode() if isinstance(body, str) else body or b"")
+
     def _send_problem(self, problem: Problem) -> None:
         request_id = str(uuid7())
         path = self.path.partition("?")[0] if self.command else "/"
         document = problem.document(instance=path, request_id=request_id)
         headers = response_headers(problem) | {"X-Request-Id": request_id}
-        self._send_http_response(problem.status, headers, json.dumps(document).encode())
+        self._write_response(problem.status, headers, json.dumps(document).encode())
 
-    def _send_http_response(self, code: int, headers: Mapping[str, Any], body: str | bytes | None) -> None:
-        content = body.encode() if isinstance(body, str) else body or b""
+    def _write_response(self, code: int, headers: Mapping[str, Any], content: bytes) -> None:
         self.send_response(code)
         length = {} if code in _STATUSES_WITHOUT_BODY else {"Content-Length": str(len(content))}
         ends = {"Connection": "close"} if self.close_connection or self.server.stopping else {}

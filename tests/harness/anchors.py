@@ -10,6 +10,7 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head, head_key
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
+from chalicelib.kernel.work.queues import Message
 from tests.harness import snapshots
 from tests.harness.sample_entity import create_logged_parcel
 from tests.harness.workers import Workers
@@ -49,6 +50,12 @@ def run_anchoring(workers: Workers) -> None:
     """Run the hourly schedule of the anchors, and process the messages that it queues, also the delayed ones."""
     workers.run_hourly_anchoring()
     workers.deliver(include_delayed=True)
+
+
+def anchor_message(log_id: str) -> Message:
+    """Return the queue message that anchors a log."""
+    pk, sk = head_key(log_id)
+    return {"task": "audit.anchor", "pk": pk, "sk": sk}
 
 
 def append_before_next_anchor_read(monkeypatch: pytest.MonkeyPatch, after_append: Callable[[], object]) -> None:

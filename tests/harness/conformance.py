@@ -12,6 +12,7 @@ from chalicelib.entrypoints.kinds import KINDS
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 from local.paths import ROOT
+from tests.harness.challenges import get_challenge
 
 _INTERNALS: Final = re.compile(
     r"Traceback|File \"/|\.py\b|botocore|boto3|ClientError|Exception|pydantic|DynamoDB|amazonaws|TransactionCanceled"
@@ -98,7 +99,7 @@ def _check_problem(answer: Any) -> None:
     details = [problem["detail"], *(error["detail"] for error in problem.get("errors", ()))]
     assert not [kind for kind in KINDS if "." in kind and any(kind in text for text in details)], details
     if answer.status == 401:
-        assert answer.headers["WWW-Authenticate"].startswith("Bearer")
+        assert get_challenge(answer.headers) == "Bearer"
     if answer.status in (429, 503):
         assert int(answer.headers["Retry-After"]) > 0
     if problem["code"] == "validation_failed":

@@ -47,6 +47,12 @@ def _together() -> Response:
     return _echo_body()
 
 
+@echo.route("/remapped", methods=["GET"])
+def _remapped() -> Response:
+    changed = {"WWW-Authenticate": "Bearer", "Date": "today", "server": "echo", "Transfer-Encoding": "chunked"}
+    return Response("", status_code=401, headers={"API-Version": API_VERSION, "ETag": "1", **changed})
+
+
 @echo.route("/nothing", methods=["GET"])
 def _nothing() -> Response:
     return _text_response("", 204)

@@ -1,9 +1,11 @@
 """moto as a server: `python -m tests.harness.moto_server` prints its port and runs until it is terminated.
 
 Adds two features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
-whose mock integrations have no URI, and gateway responses in the document.
+whose mock integrations have no URI, and gateway responses in the document. Also adds the recursive-loop configuration
+of Lambda functions.
 """
 
+import json
 import subprocess
 import sys
 import threading
@@ -12,6 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from moto.apigateway.models import APIGatewayBackend
+from moto.awslambda import urls
+from moto.awslambda.responses import LambdaResponse
 from moto.core.config import default_user_config
 from moto.server import ThreadedMotoServer
 
@@ -42,6 +46,29 @@ def import_rest_api(self: Any, api_doc: dict[str, Any], *args: Any, **options: A
     return _original_import(self, api_doc, *args, **options)
 
 
+def get_function_recursion_config(self: Any) -> Any:
+    """Return the recursive-loop configuration of a function."""
+    function = self.backend.get_function(self.path.split("/")[-2])
+    return 200, {}, json.dumps({"RecursiveLoop": getattr(function, "recursive_loop", "Terminate")})
+
+
+def put_function_recursion_config(self: Any) -> Any:
+    """Set the recursive-loop configuration of a function.
+
+    Unlike Lambda, refuse to set it for the first time when the function has an event source, which may be too late.
+    """
+    function = self.backend.get_function(self.path.split("/")[-2])
+    mappings = self.backend.list_event_source_mappings(None, function.function_name)
+    if mappings and not hasattr(function, "recursive_loop"):
+        return (
+            409,
+            {"x-amzn-errortype": "ResourceConflictException"},
+            json.dumps({"Message": "It has messages already."}),
+        )
+    function.recursive_loop = self._get_param("RecursiveLoop")
+    return 200, {}, json.dumps({"RecursiveLoop": function.recursive_loop})
+
+
 @contextmanager
 def run_moto_server() -> Iterator[str]:
     """Run the server within the block, and yield its URL."""
@@ -55,6 +82,9 @@ def run_moto_server() -> Iterator[str]:
 def main() -> None:
     APIGatewayBackend.put_rest_api = put_rest_api  # type: ignore[method-assign]
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
+    LambdaResponse.get_function_recursion_config = get_function_recursion_config  # type: ignore[attr-defined]
+    LambdaResponse.put_function_recursion_config = put_function_recursion_config  # type: ignore[attr-defined]
+    urls.url_paths[r"{0}/2024-08-31/functions/(?P<function_name>[\w_-]+)/recursion-config$"] = LambdaResponse.dispatch
     default_user_config["lambda"] = {"use_docker": False}
     default_user_config["iam"] = {"load_aws_managed_policies": True}
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from chalice.app import SQSEventConfig
 
 from app import app
 from chalicelib.kernel.core.clock import after, now
@@ -14,7 +15,7 @@ from infrastructure.bootstrap import requested_settings
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies
-from infrastructure.resources import table_definition
+from infrastructure.resources import RECURSIVE_FUNCTIONS, table_definition
 from local.paths import ROOT
 from tests.harness import moto_server, project_copies
 from tests.infrastructure.simulated_account import PROD, Account
@@ -207,11 +208,32 @@ def test_every_role_has_only_the_policy_of_its_function(deployed):
         assert iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"] == policy
 
 
-def test_queue_mappings_report_failed_messages_from_the_start(deployed):
+def test_queue_mappings_report_failed_messages_and_have_no_batching_window_from_the_start(deployed):
     mappings = deployed.deployed_resources()["mappings"].values()
     assert len(mappings) == 4
+    assert not any("MaximumBatchingWindowInSeconds" in mapping for mapping in mappings)
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
     assert all(mapping["EventSourceArn"].startswith(PROD.arn("sqs", "atrium-prod-")) for mapping in mappings)
+
+
+def recursive_loops(account):
+    names = {name: PROD.function_name(name) for name in function_names(app)}
+    configs = {
+        name: account.client("lambda").get_function_recursion_config(FunctionName=function)
+        for name, function in names.items()
+    }
+    return {name: config["RecursiveLoop"] for name, config in configs.items()}
+
+
+def test_the_functions_that_read_queues_may_run_in_loops(deployed):
+    reading = [source.name for source in app.event_sources if isinstance(source, SQSEventConfig)]
+    assert sorted(reading) == sorted(RECURSIVE_FUNCTIONS)
+    expected = {name: "Allow" if name in reading else "Terminate" for name in function_names(app)}
+    assert recursive_loops(deployed) == expected
+    jobs = PROD.function_name("jobs")
+    deployed.client("lambda").put_function_recursion_config(FunctionName=jobs, RecursiveLoop="Terminate")
+    deployed.deploy()
+    assert recursive_loops(deployed) == expected, "functions that exist are configured, too"
 
 
 def test_the_api_has_gateway_responses_a_throttle_and_an_access_log(deployed):

@@ -16,7 +16,7 @@ from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import PROBLEMS, openapi_gateway_responses
-from infrastructure.resources import QUEUES
+from infrastructure.resources import QUEUES, RECURSIVE_FUNCTIONS
 from infrastructure.template import template_with_gateway_responses
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies
@@ -79,6 +79,8 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     functions = properties_by_name(transformed, "Lambda::Function").values()
     names = {function["FunctionName"]["Fn::Sub"].replace("${Stage}", STAGE.name) for function in functions}
     assert names == {STAGE.function_name(name) for name in function_names(app)}
+    allowed = {f["FunctionName"]["Fn::Sub"].rpartition("-")[2] for f in functions if f.get("RecursiveLoop") == "Allow"}
+    assert allowed == set(RECURSIVE_FUNCTIONS)
 
     (stage,) = properties_by_name(transformed, "ApiGateway::Stage").values()
     assert stage["StageName"] == STAGE.name
@@ -92,6 +94,8 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     sources = {mapping["EventSourceArn"]["Fn::Sub"].rpartition(":")[2] for mapping in mappings}
     assert sources == {STAGE.queue_arn(queue).rpartition(":")[2] for queue in QUEUES}
     assert all(mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for mapping in mappings)
+    # Lambda rejects a batching window for FIFO queues.
+    assert all(mapping["MaximumBatchingWindowInSeconds"] == {"Ref": "AWS::NoValue"} for mapping in mappings)
 
 
 def test_every_type_of_gateway_response_has_a_problem():
@@ -131,12 +135,16 @@ def test_a_gateway_response_is_a_problem_with_the_headers_of_the_service(respons
 
 def test_gateway_responses_have_the_codes_that_the_service_uses_for_the_errors():
     expected = {
-        "MISSING_AUTHENTICATION_TOKEN": "no_such_route",
-        "INVALID_SIGNATURE": "no_such_route",
+        # API Gateway has one of these types for an unknown path, depending on the credential.
+        **dict.fromkeys(("MISSING_AUTHENTICATION_TOKEN", "RESOURCE_NOT_FOUND"), "no_such_route"),
+        **dict.fromkeys(("INVALID_SIGNATURE", "EXPIRED_TOKEN", "ACCESS_DENIED", "DEFAULT_4XX"), "no_such_route"),
+        **dict.fromkeys(("INVALID_API_KEY", "WAF_FILTERED"), "forbidden"),
+        **dict.fromkeys(("THROTTLED", "QUOTA_EXCEEDED"), "rate_limited"),
+        **dict.fromkeys(("INTEGRATION_TIMEOUT", "INTEGRATION_FAILURE"), "unavailable"),
+        "BAD_REQUEST_BODY": "malformed_json",
+        "BAD_REQUEST_PARAMETERS": "invalid_header",
         "REQUEST_TOO_LARGE": "payload_too_large",
         "UNSUPPORTED_MEDIA_TYPE": "unsupported_media_type",
-        "THROTTLED": "rate_limited",
-        "INTEGRATION_TIMEOUT": "unavailable",
         "UNAUTHORIZED": "unauthenticated",
     }
     assert {response_type: PROBLEMS[response_type].code for response_type in expected} == expected

@@ -13,18 +13,22 @@ from socket import SHUT_WR, create_connection
 import pytest
 from chalice.config import Config
 
-from chalicelib.kernel.http.request import EXPOSED_HEADERS
+from chalicelib.entrypoints.openapi.headers import RESPONSE_HEADERS
+from chalicelib.kernel.http.request import EXPOSED_HEADERS, REMAPPED_WWW_AUTHENTICATE
 from infrastructure.gateway import PROBLEMS, response_headers
 from local.paths import ROOT
+from local.server.gateway_headers import DROPPED_HEADERS, REMAPPED_HEADERS
 from local.server.http_body import MAX_BODY_BYTES
 from local.server.http_server import create_server
 from local.server.run import free_port
+from tests.harness.challenges import get_challenge
 from tests.harness.echo_app import echo
 from tests.harness.threaded_servers import serve_in_thread
 from tests.harness.waiting import wait_until
 
 POST = "POST /echo HTTP/1.1\r\nHost: a\r\n"
 GET = "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n"
+SCHEMES = ("Bearer", "Bearer \xe9", "Basic", "AWS4-HMAC-SHA256 Credential=a/b/c/execute-api/aws4_request, Signature=")
 CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 
 
@@ -99,7 +103,7 @@ def test_an_unknown_method_is_rejected_with_a_problem(connection, method, path, 
     assert connection.getresponse().read() == b"<>"
 
 
-@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer \xe9"}])
+@pytest.mark.parametrize("headers", [{}, *({"Authorization": f"{scheme} x"} for scheme in SCHEMES)])
 def test_a_missing_path_gets_the_response_of_the_deployed_gateway(connection, headers):
     connection.request("GET", "/gone?a=[b", headers=headers)
     response = connection.getresponse()
@@ -107,6 +111,26 @@ def test_a_missing_path_gets_the_response_of_the_deployed_gateway(connection, he
     assert document == expected.document(instance="/gone", request_id=response.headers["X-Request-Id"])
     assert response_headers(expected).items() <= dict(response.headers).items()
     assert response.headers["Access-Control-Expose-Headers"] == EXPOSED_HEADERS
+
+
+def test_headers_of_the_service_are_renamed_and_dropped_as_by_api_gateway(connection):
+    connection.request("GET", "/remapped")
+    response = connection.getresponse()
+    assert (response.status, response.read()) == (401, b"")
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    remapped = {"www-authenticate": "Bearer", "date": "today", "server": "echo"}
+    assert {f"x-amzn-remapped-{name}": value for name, value in remapped.items()}.items() <= headers.items()
+    assert headers["etag"] == "1"
+    assert not {"www-authenticate", "transfer-encoding"} & headers.keys()
+    assert (headers["date"] == "today", headers["server"] == "echo") == (False, False)
+    assert get_challenge(response.headers) == "Bearer"
+
+
+def test_the_service_documents_the_new_name_of_every_header_that_api_gateway_renames():
+    documented = {name.lower() for name in RESPONSE_HEADERS}
+    assert documented & REMAPPED_HEADERS == {"www-authenticate"}
+    assert REMAPPED_WWW_AUTHENTICATE in RESPONSE_HEADERS
+    assert not documented & DROPPED_HEADERS
 
 
 def test_the_lines_of_a_list_header_are_joined(port):

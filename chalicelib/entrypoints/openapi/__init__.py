@@ -21,7 +21,8 @@ has leads, the works of researchers, and reference data: countries, currencies, 
 
 **Credentials.** Send `Authorization: Bearer <credential>`. The credential is a user's token of the OpenID Connect
 issuer, or an API key of an organization. Each operation states who may call it, and which scope an API key needs.
-Without access to a tenant, you get 404 for everything in it, whether it exists or not.
+Without access to a tenant, you get 404 for everything in it, whether it exists or not. A 401 has the header
+`WWW-Authenticate`. API Gateway renames it to `x-amzn-Remapped-WWW-Authenticate`, so read both.
 
 **Lists** have pages of `limit` items. To get the next page, send `nextCursor` as `cursor`, until it is null.
 

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from chalicelib.kernel.core.version import API_VERSION
+from chalicelib.kernel.http.request import REMAPPED_WWW_AUTHENTICATE
 
 Headers = dict[str, Any]
 
@@ -86,7 +87,11 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     "RateLimit-Policy": _string_header_object("The same rate limits: how many requests in how many seconds."),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
     "Sunset": _string_header_object("When the deprecated operation is removed (RFC 8594)."),
-    "WWW-Authenticate": _string_header_object("`Bearer`, and the error of the credential."),
+    "WWW-Authenticate": _string_header_object(
+        f"`Bearer`. API Gateway renames it to `{REMAPPED_WWW_AUTHENTICATE}` in responses of the service, but not in its "
+        "own."
+    ),
+    REMAPPED_WWW_AUTHENTICATE: _string_header_object("The name of `WWW-Authenticate` on AWS. Clients read both."),
     "X-Request-Id": _string_header_object("The id of this request in logs, problems and audit entries."),
 }
 

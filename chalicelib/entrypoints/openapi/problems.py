@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from chalicelib.entrypoints.openapi.headers import header_references_including_common
 from chalicelib.kernel.core.problems import CODES, FieldError, Problem, ValidationProblem
+from chalicelib.kernel.http.request import REMAPPED_WWW_AUTHENTICATE
 from chalicelib.kernel.operations.access_rules import RequireRole
 from chalicelib.kernel.operations.operation import Operation
 
@@ -25,7 +26,7 @@ _RESPONSE_NAMES: Final = {
     503: "Unavailable",
 }
 _HEADERS: Final = {
-    401: ("WWW-Authenticate",),
+    401: ("WWW-Authenticate", REMAPPED_WWW_AUTHENTICATE),
     405: ("Allow",),
     422: ("Preference-Applied",),
     429: ("Retry-After",),

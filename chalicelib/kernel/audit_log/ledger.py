@@ -54,6 +54,9 @@ HEAD_SORT_KEY: Final = "!"
 _POINTERS_START: Final = '"'
 """Sorts after the head and the chains, and before all pointers."""
 
+_ANCHORING_POSITION: Final = "anchoring"
+"""The attribute of a head that contains the position of its anchoring, while that takes several slices."""
+
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index of heads that have grown since they were anchored."""
 
@@ -347,9 +350,33 @@ def iter_unanchored_head_pages(shard: int) -> Iterator[list[Item]]:
 
 def mark_anchored_if_size_unchanged(log: str, size: int) -> None:
     """Mark a head as anchored, if it still has this size."""
-    update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk"]).to_write("#size = :size", size=size)
+    update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk", _ANCHORING_POSITION])
     with suppress(TransactionCancelled):
-        table.write_transaction([update])
+        table.write_transaction([update.to_write("#size = :size", size=size)])
+
+
+def anchoring_position(head_item: Item) -> str:
+    """Return the position in a head up to which anchoring has verified the log, or an empty text."""
+    position = head_item.get(_ANCHORING_POSITION, "")
+    return position if isinstance(position, str) else ""
+
+
+def try_store_anchoring_position(log: str, head_item: Item, position: str) -> bool:
+    """Store the position of anchoring in the head, unless another worker has moved it since the head was read.
+
+    Return whether it was stored. The head may have grown.
+    """
+    update = ItemUpdate(head_key(log), set={_ANCHORING_POSITION: position})
+    with suppress(TransactionCancelled):
+        if _ANCHORING_POSITION in head_item:
+            write = update.to_write(f"#{_ANCHORING_POSITION} = :seen", seen=head_item[_ANCHORING_POSITION])
+        else:
+            write = update.to_write(
+                f"#size >= :size AND attribute_not_exists(#{_ANCHORING_POSITION})", size=head_item["size"]
+            )
+        table.write_transaction([write])
+        return True
+    return False
 
 
 def try_mark_unanchored_if_size_unchanged(log: str, head: Item) -> bool:

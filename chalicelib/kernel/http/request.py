@@ -12,9 +12,15 @@ from chalicelib.kernel.core.case_folding import ascii_lower
 
 _QUALITY: Final = re.compile(r";\s*q=([01](?:\.[0-9]{0,3})?)\s*(?:;|$)")
 
+REMAPPED_HEADER_PREFIX: Final = "x-amzn-Remapped-"
+"""Prefix that API Gateway adds to the names of some headers of a function's response, such as `WWW-Authenticate`."""
+
+REMAPPED_WWW_AUTHENTICATE: Final = f"{REMAPPED_HEADER_PREFIX}WWW-Authenticate"
+
 EXPOSED_HEADERS: Final = (
     "API-Version, Allow, Content-Disposition, ETag, Idempotency-Replayed, Ignored-Parameters, Link, Location, "
-    "Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
+    "Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, "
+    f"{REMAPPED_WWW_AUTHENTICATE}, X-Request-Id"
 )
 """Response headers that browsers expose to pages of other origins (CORS)."""
 

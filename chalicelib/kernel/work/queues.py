@@ -1,17 +1,22 @@
 """The queues. A message only says which record to process, never its state.
 
 It also contains the ids of the requests that caused it (`requestIds`), so that logs can be correlated.
+
+Messages that are queued while a message is processed form a chain, whose length is limited (`MAX_CHAIN_TURNS`). So a
+message is never the only record of work: a schedule finds the work in the table and starts a new chain.
 """
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
-from chalicelib.kernel.core.logs import log_and_ignore_aws_errors, originating_request_ids
+from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors, originating_request_ids
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import ItemKey
@@ -21,7 +26,40 @@ Message = dict[str, Any]
 MAX_DELAY_SECONDS: Final = 900
 """Maximum delay of a message (SQS DelaySeconds)."""
 
+MAX_CHAIN_TURNS: Final = 100
+"""Maximum messages in a chain, each queued while the one before it is processed. The schedules continue the work."""
+
 _MAX_BATCH: Final = 10
+
+_current_turn: ContextVar[int] = ContextVar("current_turn", default=0)
+
+
+@contextmanager
+def chain_turn_scope(message: Message) -> Iterator[None]:
+    """Make the messages that the block queues the next turn of the chain of `message`."""
+    token = _current_turn.set(_turn_of(message))
+    try:
+        yield
+    finally:
+        _current_turn.reset(token)
+
+
+def has_chain_ended() -> bool:
+    """Return whether the current message is the last of its chain, so that no message is queued now."""
+    return _current_turn.get() >= MAX_CHAIN_TURNS
+
+
+def _turn_of(message: Message) -> int:
+    # The first message of a chain contains no turn, and neither does one of a release without turns.
+    turn = message.get("turn", 1)
+    return turn if type(turn) is int and turn > 0 else 1
+
+
+def _may_queue() -> bool:
+    """Return whether the chain has a next turn. Otherwise add the field `chainEnded` to the log record."""
+    if ended := has_chain_ended():
+        add_fields(chainEnded=True)
+    return not ended
 
 
 def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, ItemKey]] = ()) -> None:
@@ -29,11 +67,13 @@ def notify_ledger(log: str, deduplication_id: str, tasks: Iterable[tuple[str, It
 
     The worker starts the `tasks` afterwards, so a request sends a single message.
     """
+    if not _may_queue():
+        return
     task_messages = [_build_task_message(task, record) for task, record in tasks]
     with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().events_queue_url,
-            MessageBody=_to_json_with_request_ids(
+            MessageBody=_to_json_with_request_ids_and_turn(
                 {"log": log, "then": task_messages} if task_messages else {"log": log}
             ),
             MessageGroupId=log,
@@ -56,10 +96,12 @@ def enqueue_at_if_soon(task: str, record_key: ItemKey, at: str) -> None:
 
 def enqueue_message(message: Message, *, delay_seconds: int = 0) -> None:
     """Queue the message of a task with a delay."""
+    if not _may_queue():
+        return
     with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").send_message(
             QueueUrl=settings().jobs_queue_url,
-            MessageBody=_to_json_with_request_ids(message),
+            MessageBody=_to_json_with_request_ids_and_turn(message),
             DelaySeconds=delay_seconds,
         )
 
@@ -69,11 +111,13 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
 
     The tasks of a group run one after the other, in order. Groups are independent.
     """
+    if not messages or not _may_queue():
+        return
     for start in range(0, len(messages), _MAX_BATCH):
         entries = [
             {
                 "Id": str(number),
-                "MessageBody": _to_json_with_request_ids(message),
+                "MessageBody": _to_json_with_request_ids_and_turn(message),
                 "MessageGroupId": group,
                 "MessageDeduplicationId": new_id(now()),
             }
@@ -87,9 +131,11 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
 
 def enqueue_delivery_to_slow_recipient(message: Message) -> None:
     """Queue a delivery to a slow recipient, where it does not delay others."""
+    if not _may_queue():
+        return
     with aws.raise_unavailable_on_aws_outage("queue"):
         aws.client("sqs").send_message(
-            QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_to_json_with_request_ids(message)
+            QueueUrl=settings().deliveries_slow_queue_url, MessageBody=_to_json_with_request_ids_and_turn(message)
         )
 
 
@@ -97,8 +143,11 @@ def _build_task_message(task: str, record_key: ItemKey) -> Message:
     return {"task": task, "pk": record_key[0], "sk": record_key[1]}
 
 
-def _to_json_with_request_ids(message: Message) -> str:
-    return json.dumps({"requestIds": originating_request_ids(), **message} if originating_request_ids() else message)
+def _to_json_with_request_ids_and_turn(message: Message) -> str:
+    request_ids = {"requestIds": originating_request_ids()} if originating_request_ids() else {}
+    unnumbered = {name: value for name, value in message.items() if name != "turn"}  # It may continue another message.
+    turn = {"turn": _current_turn.get() + 1} if _current_turn.get() else {}
+    return json.dumps(request_ids | unnumbered | turn)
 
 
 def require_reachable_queue(queue_url: str) -> None:

@@ -8,10 +8,10 @@ import pytest
 from chalicelib.features.audit.log import tasks
 from chalicelib.features.audit.log.logic import anchors, log_verification
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.ledger import Head, head_key
-from chalicelib.kernel.work import jobs, queues
+from chalicelib.kernel.audit_log.ledger import Head
+from chalicelib.kernel.work import queues
 from tests.harness import memory_aws, rfc6962
-from tests.harness.anchors import append_before_next_anchor_read, put_anchor, read_anchor
+from tests.harness.anchors import anchor_message, append_before_next_anchor_read, put_anchor, read_anchor
 from tests.harness.audit_logs import sign_checkpoint
 from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.erasures import complete_erasure
@@ -87,12 +87,6 @@ class TestAnchorSchedule:
         assert workers.last_calls.names_of_service("s3") == []
 
 
-def anchor_message(log_id: str) -> queues.Message:
-    """Return the queue message that anchors a log."""
-    pk, sk = head_key(log_id)
-    return {"task": "audit.anchor", "pk": pk, "sk": sk}
-
-
 class TestAnchorLog:
     def test_a_log_that_grows_meanwhile_is_anchored_again_in_the_next_hour(self, log, monkeypatch):
         store_anchor = anchors.store_anchor_if_absent
@@ -122,46 +116,6 @@ class TestAnchorLog:
         erasure = complete_erasure(api, workers, clock, log.organization, email=mary.email)
         log.anchor()
         assert (erasure["erasedEntries"], log.anchored_sizes) == (1, [13, 10])
-
-
-class TestLogsLongerThanASlice:
-    @pytest.fixture(autouse=True)
-    def minimal_slices(self, monkeypatch):
-        monkeypatch.setattr(tasks, "WINDOW_ENTRIES", 4)
-        monkeypatch.setattr(jobs, "_SLICE_SECONDS", -1)
-
-    def test_are_checked_in_slices_each_of_which_continues_where_the_previous_one_ended(self, log, workers):
-        workers.run_hourly_anchoring()
-        first, second, third = (json.loads(body) for body in workers.deliver())
-        assert "reached" not in first
-        assert second["reached"] != third["reached"]
-        assert (log.anchored_sizes, log.awaits_anchor) == ([10], False)
-
-    def test_are_checked_from_the_start_if_the_progress_is_forged(self, log, workers):
-        queues.enqueue_message({**anchor_message(log.id), "reached": "made up"})
-        assert len(workers.deliver()) == 3
-        assert log.anchored_sizes == [10]
-
-    def test_are_checked_with_progress_only_for_the_anchor_that_it_started_from(self, log, workers, monkeypatch):
-        log.anchor()
-        earlier = log.head_and_chains()
-        log.append(8)
-        forwarded: list[queues.Message] = []
-        with monkeypatch.context() as without_queue:
-            without_queue.setattr(queues, "enqueue_message", forwarded.append)
-            tasks.anchor_log(anchor_message(log.id))
-        fork = [*(log.entry(sequence) for sequence in range(11, 19)), log.head]
-        log.truncate(earlier)
-        log.append(2)
-        log.anchor()
-        assert log.anchored_sizes == [12, 10]
-        log.truncate(earlier)
-        for item in fork:
-            memory_aws.put_item(item)
-        (message,) = forwarded
-        queues.enqueue_message(message)
-        workers.deliver()
-        assert log.anchored_sizes == [12, 10]
 
 
 def truncate_and_append(count):

@@ -9,6 +9,7 @@ from chalicelib.features.notifications.webhooks.logic import host_rate_limit
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.outbound import webhook_client
 from chalicelib.kernel.outbound.webhook_client import WebhookResponse
+from chalicelib.kernel.work import queues
 from tests.harness import memory_aws
 from tests.harness.audit_logs import list_entries
 from tests.harness.organizations import create_organization
@@ -74,6 +75,21 @@ class TestNewWebhook:
         assert sequences == sorted(sequences)
         assert len(sequences) == len(webhook.list_deliveries()) == 12
 
+    def test_receives_its_backlog_in_order_although_each_chain_of_messages_is_shorter(
+        self, new_webhook, rename, workers, receiver, monkeypatch
+    ):
+        monkeypatch.setattr(batches, "MAX_BATCH_SIZE", 3)
+        monkeypatch.setattr(queues, "MAX_CHAIN_TURNS", 4)
+        webhook, names = new_webhook(receiver), [f"Name {n}" for n in range(20)]
+        rename(*names)
+        received = list[int]()
+        while workers.deliver():
+            received.append(len(receiver.requests))
+            workers.run_sweep()
+        assert 0 < received[0] < received[1] < len(names), "a chain ended twice before the backlog did"
+        assert received_names(receiver) == names
+        assert webhook.delivery_statuses() == ["succeeded"] * len(names)
+
     def test_any_response_makes_it_responsive(self, new_webhook, rename, workers, receiver):
         receiver.default_reply = Reply(status=500)
         new_webhook(receiver)
@@ -91,6 +107,21 @@ class TestNewWebhook:
 
 
 class TestUnresponsiveWebhook:
+    def test_is_probed_by_the_next_sweep_if_a_chain_ended_before_its_probe(
+        self, webhook, silence, emit_each, workers, receiver, clock, monkeypatch
+    ):
+        with silence():
+            emit_each("First")
+        clock.shift(minutes=45)
+        with monkeypatch.context() as with_short_chains:
+            with_short_chains.setattr(queues, "MAX_CHAIN_TURNS", 1)
+            workers.run_sweep()
+            workers.deliver()
+        assert len(receiver.requests) == 1, "the message that leads to the probe was the last of its chain"
+        workers.run_sweep()
+        workers.deliver()
+        assert webhook.delivery_statuses() == ["succeeded"]
+
     def test_is_probed_with_one_delivery_at_a_time_and_receives_all_events_when_it_responds(
         self, webhook, new_webhook, silence, emit_each, workers, receiver, run_tasks_after
     ):

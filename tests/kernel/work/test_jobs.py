@@ -233,7 +233,7 @@ class TestEnqueueAfterCommit:
         assert json.loads(message) == {"log": LOG_ID, "then": [job_message(engine)]}
         assert queued_jobs() == []
         # The service has no task that builds engines.
-        assert workers.try_deliver().failed_bodies == [json.dumps(job_message(engine))]
+        assert workers.try_deliver().failed_bodies == [json.dumps(job_message(engine) | {"turn": 2})]
         assert queued_bodies("events.fifo") == []
 
     def test_a_missing_queue_does_not_block_the_log(self, workers, configure):

@@ -15,6 +15,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution import pagination
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.work import jobs, queues
 from chalicelib.kernel.work.tasks import task
 
@@ -45,6 +46,7 @@ def anchor_log(message: dict[str, Any]) -> None:
 
     A log that was forked, truncated or altered is not anchored. The task's log record gives the reason, and the metric
     AnchorsRefused counts it. The log stays marked, so each hourly run refuses it again until somebody investigates.
+    A long log is verified in slices. Each stores its position in the head, where the next one continues.
     """
     log_id = message["pk"].partition("#")[2]
     add_fields(tenant=log_id)
@@ -53,20 +55,24 @@ def anchor_log(message: dict[str, Any]) -> None:
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
         latest_head = anchors.load_latest_anchor_or_none(log_id) or Head.from_item_or_empty(None)
-        head = Head.from_item_or_empty(table.get(ledger.head_key(log_id)))
+        head_item = table.get(ledger.head_key(log_id)) or {}
+        head = Head.from_item_or_empty(head_item)
     except (BrokenAnchor, BrokenHead):
         _report_refused_anchor(Fault("bad_signature", None))
         return
     result = _extend_prefix_toward_head_or_fault(
-        log_id, latest_head, head, _verified_prefix_from_message(message, log_id, latest_head)
+        log_id, latest_head, head, _verified_prefix_from_head_item(head_item, log_id, latest_head)
     )
     if isinstance(result, Fault) and result.failure == "missing" and "again" not in message:
         queues.enqueue_message({**message, "again": "yes"}, delay_seconds=_INDEX_LAG_SECONDS)
     elif isinstance(result, Fault):
         _report_refused_anchor(result)
     elif result.tree.size < head.tree.size:
-        cursor = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
-        queues.enqueue_message({**message, "reached": cursor})
+        position = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
+        if ledger.try_store_anchoring_position(log_id, head_item, position):
+            queues.enqueue_message(message)
+        else:
+            add_fields(contended=True)  # Another worker verifies the same entries, and continues.
     elif head.tree == latest_head.tree or anchors.store_anchor_if_absent(log_id, head):
         ledger.mark_anchored_if_size_unchanged(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
@@ -94,13 +100,15 @@ def _extend_prefix_toward_head_or_fault(
     return Fault("forked", None) if forked else verified
 
 
-def _verified_prefix_from_message(message: dict[str, Any], log_id: str, anchored_head: Head) -> VerifiedPrefix:
-    """Return the prefix that earlier runs verified from the same anchor, from the signed cursor in the message."""
+def _verified_prefix_from_head_item(head_item: Item, log_id: str, anchored_head: Head) -> VerifiedPrefix:
+    """Return the prefix that earlier slices verified from the same anchor, from the signed position in the head."""
     try:
         return VerifiedPrefix.from_cursor_position(
-            pagination.decode_cursor(message["reached"], _cursor_binding(log_id, anchored_head))
+            pagination.decode_cursor(ledger.anchoring_position(head_item), _cursor_binding(log_id, anchored_head))
         )
-    except (KeyError, Problem):
+    except Problem as problem:
+        if problem.code != "invalid_cursor":
+            raise
         return VerifiedPrefix(anchored_head.tree)
 
 

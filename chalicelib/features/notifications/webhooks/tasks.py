@@ -126,7 +126,12 @@ def _queue_probe_and_store_timeout(webhook: Webhook, delivery: Delivery) -> Webh
     queues.enqueue_delivery_to_slow_recipient(
         {**batches.build_queue_message(webhook.item_key, [delivery]), "probe": True}
     )
-    return _set_probe_at_unless_probe_changed(webhook, after(now(), seconds=_PROBE_TIMEOUT_SECONDS))
+    return _set_probe_at_unless_probe_changed(webhook, _sweep_at(_PROBE_TIMEOUT_SECONDS))
+
+
+def _sweep_at(timeout_seconds: float) -> str:
+    """Return when the sweep starts the probe or the backlog again: after a time-out, or now if no message is queued."""
+    return after(now(), seconds=0 if queues.has_chain_ended() else timeout_seconds)
 
 
 def _defer_new_events_and_queue_probe(webhook: Webhook, probe_at: str) -> Webhook:
@@ -145,7 +150,7 @@ def _defer_new_events_and_queue_probe(webhook: Webhook, probe_at: str) -> Webhoo
 
 def _claim_and_queue_backlog_batch(webhook: Webhook) -> None:
     """Queue the next batch of the backlog, after the messages that are queued already."""
-    until = after(now(), seconds=_BACKLOG_TIMEOUT_SECONDS)
+    until = _sweep_at(_BACKLOG_TIMEOUT_SECONDS)
     if _set_probe_at_unless_probe_changed(webhook, until).probe_at == until:
         (pk, sk) = webhook.item_key
         queues.enqueue_deliveries([(webhook.id, {"task": SEND_TASK, "pk": pk, "sk": sk, "catch_up": True})])
