@@ -202,3 +202,14 @@ def test_the_package_contains_templates_and_data_and_nothing_of_the_local_stage(
         *(f"chalicelib/features/sites/rendering/{name}.html.jinja" for name in ("page", "body", "blocks")),
         "chalicelib/features/sites/rendering/page.css",
     }
+
+
+def test_the_web_acl_of_the_safeguards_is_put_in_front_of_the_api_only_if_there_is_one(transformed, package):
+    association = transformed["WebAclAssociation"]
+    (api_stage,) = properties_by_name(transformed, "ApiGateway::Stage")
+    assert association["Properties"]["ResourceArn"]["Fn::Sub"].endswith(
+        f"::/restapis/${{RestAPI}}/stages/${{{api_stage}}}"
+    )
+    template = json.loads((package / "sam.json").read_text())
+    assert template["Parameters"]["WebAclArn"]["Default"] == ""
+    assert template["Conditions"][association["Condition"]] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "WebAclArn"}, ""]}]}
