@@ -140,13 +140,13 @@ def check_anchor(target: Target) -> str:
         raise CheckSkipped("ANCHORS_BUCKET is not set.")
     run_anchoring(target)
     prefix = f"{target.organization['id']}/"
-    name = wait_for(
-        lambda: files.find_first_key(settings().anchors_bucket or "", prefix),
+    anchor = wait_for(
+        lambda: files.find_original_of_first_key(settings().anchors_bucket or "", prefix),
         _MAX_WAIT_SECONDS,
         "The log was not anchored.",
         _QUEUES_REMEDY,
     )
-    return f"The head is stored as {name}."
+    return f"The head is stored as {anchor.key}."
 
 
 def check_chain(target: Target) -> str:
