@@ -153,7 +153,8 @@ STAGED = --stage '$(or $(STAGE),$(error Name the stage: make $@ STAGE=prod))'
 bootstrap: .venv/installed ## create or update a stage's AWS resources and settings (STAGE=prod ISSUER= AUDIENCE= DOMAIN= ...)
 	@$(BIN)/python -m infrastructure bootstrap $(STAGED) --issuer '$(ISSUER)' --audience '$(AUDIENCE)' \
 		--domain '$(DOMAIN)' --mail-from '$(MAIL_FROM)' --alarms-to '$(ALARMS_TO)' --public-url '$(PUBLIC_URL)' \
-		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)' $(foreach setting,$(SET),--set '$(setting)')
+		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)' \
+		--waf-limit '$(WAF_LIMIT)' --budget '$(BUDGET)' --backup-vault '$(BACKUP_VAULT)' $(foreach setting,$(SET),--set '$(setting)')
 
 .PHONY: doctor
 doctor: .venv/installed ## check the issuer and a token from stdin: what is accepted, what is missing and why (STAGE=prod; default: a run)
@@ -166,6 +167,14 @@ deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)
 .PHONY: template
 template: .venv/installed ## write a CloudFormation template of a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure template $(STAGED)
+
+.PHONY: pause
+pause: .venv/installed ## stop the API, the schedules and the queues of a stage (STAGE=prod)
+	@$(BIN)/python -m infrastructure pause $(STAGED)
+
+.PHONY: resume
+resume: .venv/installed ## start what `make pause` has stopped (STAGE=prod)
+	@$(BIN)/python -m infrastructure resume $(STAGED)
 
 .PHONY: delete
 delete: .venv/installed ## remove a stage's functions, roles and API, but not its data (STAGE=prod)

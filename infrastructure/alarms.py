@@ -275,6 +275,12 @@ def _background_alarms() -> dict[str, Alarm]:
             0,
             period_seconds=HOUR,
         ),
+        "anchors-rewritten": Alarm(
+            "The file of an anchor was written again or hidden. The service reads its first version.",
+            {"rewritten": service_metric("AnchorsRewritten", "Sum")},
+            0,
+            period_seconds=HOUR,
+        ),
     }
 
 

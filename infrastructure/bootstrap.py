@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
-from infrastructure import access_log, cloudformation, configuration, mail_checks, secrets
+from infrastructure import access_log, cloudformation, configuration, mail_checks, safeguards, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage, primary_stage_name
@@ -61,20 +62,26 @@ _PLACEHOLDER_ARGUMENTS: Final = {
 
 
 def bootstrap(
-    name: str, arguments: Mapping[str, str], *, further_settings: Sequence[str] = (), alarms_to: str | None = None
+    name: str,
+    arguments: Mapping[str, str],
+    *,
+    further_settings: Sequence[str] = (),
+    alarms_to: str | None = None,
+    safeguard_arguments: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Create or update a stage's data resources, and write its settings and policies.
 
-    `arguments`: values of ARGUMENTS. `further_settings`: other settings as `NAME=value`. What is omitted keeps its
-    stored value. An empty value removes the setting, unless it is valid and differs from the default: then it is
-    stored. Raises CommandError, and SettingsError if a setting would be invalid; then nothing was created.
+    `arguments`: values of ARGUMENTS. `further_settings`: other settings as `NAME=value`. `safeguard_arguments`:
+    values of `safeguards.ARGUMENTS`. What is omitted keeps its stored value. An empty value removes the setting, unless
+    it is valid and differs from the default: then it is stored. Raises CommandError, and SettingsError if a setting
+    would be invalid; then nothing was created.
     """
     requested = requested_settings(arguments, further_settings)
     removed = {setting for setting, value in requested.items() if not (value or _differs_when_empty(setting))}
     requested = {setting: value for setting, value in requested.items() if setting not in removed}
     stored = configuration.environment_variables(name)
     stored = {setting: value for setting, value in stored.items() if setting not in removed}
-    here = _check_preconditions(name, stored, requested, alarms_to)
+    here = _check_preconditions(name, stored, requested, alarms_to, safeguard_arguments)
     if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
         requested["AUTH_JWKS"] = discover_jwks_url({**stored, **requested}["AUTH_ISSUER"])
     stage = _locate_stage(here, stored, requested)
@@ -82,6 +89,7 @@ def bootstrap(
     parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
     secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
     _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored), removed)
+    safeguards.create_or_update_safeguards(stage, safeguard_arguments, alarms_to)
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
 
@@ -141,12 +149,17 @@ def bootstrap_secondary(name: str) -> None:
 
 
 def _check_preconditions(
-    name: str, stored: Mapping[str, str], requested: Mapping[str, str], alarms_to: str | None
+    name: str,
+    stored: Mapping[str, str],
+    requested: Mapping[str, str],
+    alarms_to: str | None,
+    safeguard_arguments: Mapping[str, str],
 ) -> Stage:
     """Return the stage in the current account. Raises CommandError with everything that is missing or invalid."""
     problems = [
         *_find_missing_arguments({**stored, **requested}),
         *_find_invalid_arguments(requested.get("AUTH_JWKS"), alarms_to),
+        *safeguards.find_invalid_arguments(safeguard_arguments),
         *_find_invalid_settings(name, {**stored, **requested}),
     ]
     try:

@@ -22,7 +22,7 @@ from local.paths import ROOT
 from local.tools import redrive as redriving
 from local.tools.mail_checks import check_mail
 from tests.harness import memory_aws, webhooks
-from tests.harness.anchors import run_anchoring
+from tests.harness.anchors import put_anchor, run_anchoring
 from tests.harness.aws_calls import allow_scans
 from tests.harness.channels import create_channel
 from tests.harness.data_keys import reset_key_cache
@@ -51,7 +51,8 @@ class UsedActions(set[str]):
         if name == "TransactWriteItems":
             self.update(f"dynamodb:{WRITE_ACTIONS[kind]}" for item in parameters["TransactItems"] for kind in item)
         elif service != "sts":  # `sts:GetCallerIdentity` requires no permission.
-            self.add(ACTIONS_BY_CALL.get(f"{service}:{name}", f"{service}:{name}"))
+            version = "Version" if service == "s3" and "VersionId" in parameters else ""  # An action of its own.
+            self.add(ACTIONS_BY_CALL.get(f"{service}:{name}", f"{service}:{name}") + version)
 
 
 @pytest.fixture
@@ -200,7 +201,7 @@ def test_accepting_findings_uses_the_documented_actions(organization_with_data, 
         alter()
         reset_key_cache()
         actions |= run_local(used_actions, "audit-records", "--accept", organization.id, channel["kind"], channel["id"])
-    expected = documented_actions("audit-records") - {"dynamodb:Scan", "s3:ListBucket"}
+    expected = documented_actions("audit-records") - {"dynamodb:Scan", "s3:ListBucketVersions"}
     assert actions == expected | documented_actions("audit-records --accept")
 
 
@@ -227,8 +228,9 @@ def test_verification_uses_the_documented_actions(organization_with_data, api, u
 
 @pytest.mark.usefixtures("organization_with_data")
 def test_republishing_anchors_uses_the_documented_actions(used_actions):
-    for file in aws.client("s3").list_objects_v2(Bucket="atrium-anchors")["Contents"]:
-        aws.client("s3").delete_object(Bucket="atrium-anchors", Key=file["Key"])
+    for version in aws.client("s3").list_object_versions(Bucket="atrium-anchors")["Versions"]:
+        aws.client("s3").delete_object(Bucket="atrium-anchors", Key=version["Key"], VersionId=version["VersionId"])
+    put_anchor("missing-in-the-table", 1, b"")
     assert run_local(used_actions, "reanchor") == documented_actions("reanchor")
 
 
