@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import pytest
 from botocore.client import BaseClient
+from botocore.stub import Stubber
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues
-from infrastructure import account, configuration
+from infrastructure import account, configuration, mail_checks
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.names import Stage
 from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, public_keys_setting, read_settings
@@ -23,6 +24,7 @@ from local.smoke import account_checks, organization_checks
 from local.smoke.background_work import run_anchoring as run_anchoring_of_stage
 from local.smoke.target import CheckFailed, Target
 from local.tools import redrive as redriving
+from local.tools.mail_checks import check_mail
 from tests.harness import memory_aws, webhooks
 from tests.harness.anchors import put_anchor, run_anchoring
 from tests.harness.aws_calls import allow_scans
@@ -181,6 +183,18 @@ def test_auditing_records_uses_the_documented_actions(used_actions, configure):
     assert run_local(used_actions, "audit-records", "--renew") == documented | documented_actions(
         "audit-records --renew"
     )
+
+
+@pytest.mark.usefixtures("stage")
+def test_checking_mail_uses_the_documented_actions(used_actions, configure, monkeypatch):
+    configure(mail_from="atrium@example.com")
+    monkeypatch.setattr("local.tools.mail_checks.client", aws.client)
+    used_actions.clear()
+    with Stubber(aws.client("sesv2")) as stubber:  # moto does not implement all of these calls.
+        stubber.add_response("get_account", {"ProductionAccessEnabled": True, "SendingEnabled": True})
+        stubber.add_response("get_email_identity", {"VerifiedForSendingStatus": True})
+        assert [*check_mail(None)]
+    assert used_actions == documented_actions("doctor") == set(mail_checks.ACTIONS)
 
 
 def test_accepting_findings_uses_the_documented_actions(organization_with_data, used_actions, monkeypatch):
