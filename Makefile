@@ -180,6 +180,10 @@ pause: .venv/installed ## stop the API, the schedules and the queues of a stage 
 resume: .venv/installed ## start what `make pause` has stopped (STAGE=prod)
 	@$(BIN)/python -m infrastructure resume $(STAGED)
 
+.PHONY: trail
+trail: .venv/installed ## record and report writers to a stage's data that are not its functions (STAGE=prod SECONDARY=prod-green)
+	@$(BIN)/python -m infrastructure trail $(STAGED) $(foreach stage,$(SECONDARY),--secondary '$(stage)')
+
 .PHONY: delete
 delete: .venv/installed ## remove a stage's functions, roles and API, but not its data (STAGE=prod)
 	@$(BIN)/python -m infrastructure delete $(STAGED)
