@@ -153,11 +153,16 @@ STAGED = --stage '$(or $(STAGE),$(error Name the stage: make $@ STAGE=prod))'
 bootstrap: .venv/installed ## create or update a stage's AWS resources and settings (STAGE=prod ISSUER= AUDIENCE= DOMAIN= ...)
 	@$(BIN)/python -m infrastructure bootstrap $(STAGED) --issuer '$(ISSUER)' --audience '$(AUDIENCE)' \
 		--domain '$(DOMAIN)' --mail-from '$(MAIL_FROM)' --alarms-to '$(ALARMS_TO)' --public-url '$(PUBLIC_URL)' \
-		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)' $(foreach setting,$(SET),--set '$(setting)')
+		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)' \
+		--waf-limit '$(WAF_LIMIT)' --budget '$(BUDGET)' --backup-vault '$(BACKUP_VAULT)' $(foreach setting,$(SET),--set '$(setting)')
 
 .PHONY: doctor
 doctor: .venv/installed ## check the issuer and a token from stdin: what is accepted, what is missing and why (STAGE=prod; default: a run)
 	@$(BIN)/python -m local doctor $(if $(STAGE),--stage '$(STAGE)')
+
+.PHONY: smoke
+smoke: .venv/installed ## check a stage from outside, with a token from stdin and one organization that is then deleted (STAGE=prod; default: a run)
+	@$(BIN)/python -m local smoke $(if $(STAGE),--stage '$(STAGE)')
 
 .PHONY: deploy
 deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)

@@ -90,6 +90,9 @@ def _add_bootstrap(bootstrap: argparse.ArgumentParser) -> None:
     bootstrap.add_argument("--jwks", type=_text, help="URL of the issuer's key set (default: from OpenID discovery)")
     bootstrap.add_argument("--table", type=_text, help="name of a restored table (default: the stack's table)")
     bootstrap.add_argument("--anchors", type=_text, help="name of a restored anchors bucket (default: the stack's)")
+    bootstrap.add_argument("--waf-limit", type=_text, help="requests of an address in 5 minutes (0: no limit)")
+    bootstrap.add_argument("--budget", type=_text, help="monthly budget of the account in US dollars (0: none)")
+    bootstrap.add_argument("--backup-vault", type=_text, help="ARN of the vault for copies of backups (none: none)")
     bootstrap.add_argument(
         "--set", metavar="NAME=VALUE", action="append", default=[], help="another setting; can be repeated"
     )
@@ -141,11 +144,20 @@ def _text(text: str) -> str | None:
 def _bootstrap(chosen: argparse.Namespace) -> int:
     from infrastructure.account import CommandError
     from infrastructure.bootstrap import ARGUMENTS, bootstrap, bootstrap_secondary
+    from infrastructure.safeguards import ARGUMENTS as SAFEGUARDS
 
-    given = {name: value for name in ARGUMENTS if (value := getattr(chosen, name))}
+    given, guarded = (
+        {name: value for name in names if (value := getattr(chosen, name))} for names in (ARGUMENTS, SAFEGUARDS)
+    )
     if primary_stage_name(chosen.stage) == chosen.stage:
-        bootstrap(chosen.stage, given, further_settings=chosen.set, alarms_to=chosen.alarms_to)
-    elif given or chosen.set or chosen.alarms_to:
+        bootstrap(
+            chosen.stage,
+            given,
+            further_settings=chosen.set,
+            alarms_to=chosen.alarms_to,
+            safeguard_arguments=guarded,
+        )
+    elif given or guarded or chosen.set or chosen.alarms_to:
         raise CommandError(
             f"{chosen.stage} uses the settings of {primary_stage_name(chosen.stage)}. Pass the arguments to it."
         )

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
-from infrastructure import access_log, cloudformation, configuration, secrets
+from infrastructure import access_log, cloudformation, configuration, mail_checks, safeguards, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage, primary_stage_name
@@ -61,20 +62,26 @@ _PLACEHOLDER_ARGUMENTS: Final = {
 
 
 def bootstrap(
-    name: str, arguments: Mapping[str, str], *, further_settings: Sequence[str] = (), alarms_to: str | None = None
+    name: str,
+    arguments: Mapping[str, str],
+    *,
+    further_settings: Sequence[str] = (),
+    alarms_to: str | None = None,
+    safeguard_arguments: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Create or update a stage's data resources, and write its settings and policies.
 
-    `arguments`: values of ARGUMENTS. `further_settings`: other settings as `NAME=value`. What is omitted keeps its
-    stored value. An empty value removes the setting, unless it is valid and differs from the default: then it is
-    stored. Raises CommandError, and SettingsError if a setting would be invalid; then nothing was created.
+    `arguments`: values of ARGUMENTS. `further_settings`: other settings as `NAME=value`. `safeguard_arguments`:
+    values of `safeguards.ARGUMENTS`. What is omitted keeps its stored value. An empty value removes the setting, unless
+    it is valid and differs from the default: then it is stored. Raises CommandError, and SettingsError if a setting
+    would be invalid; then nothing was created.
     """
     requested = requested_settings(arguments, further_settings)
     removed = {setting for setting, value in requested.items() if not (value or _differs_when_empty(setting))}
     requested = {setting: value for setting, value in requested.items() if setting not in removed}
     stored = configuration.environment_variables(name)
     stored = {setting: value for setting, value in stored.items() if setting not in removed}
-    here = _check_preconditions(name, stored, requested, alarms_to)
+    here = _check_preconditions(name, stored, requested, alarms_to, safeguard_arguments)
     if "AUTH_JWKS" not in (requested if "AUTH_ISSUER" in requested else stored | requested):
         requested["AUTH_JWKS"] = discover_jwks_url({**stored, **requested}["AUTH_ISSUER"])
     stage = _locate_stage(here, stored, requested)
@@ -82,6 +89,7 @@ def bootstrap(
     parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
     secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
     _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored), removed)
+    safeguards.create_or_update_safeguards(stage, safeguard_arguments, alarms_to)
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")
 
@@ -141,12 +149,17 @@ def bootstrap_secondary(name: str) -> None:
 
 
 def _check_preconditions(
-    name: str, stored: Mapping[str, str], requested: Mapping[str, str], alarms_to: str | None
+    name: str,
+    stored: Mapping[str, str],
+    requested: Mapping[str, str],
+    alarms_to: str | None,
+    safeguard_arguments: Mapping[str, str],
 ) -> Stage:
     """Return the stage in the current account. Raises CommandError with everything that is missing or invalid."""
     problems = [
         *_find_missing_arguments({**stored, **requested}),
         *_find_invalid_arguments(requested.get("AUTH_JWKS"), alarms_to),
+        *safeguards.find_invalid_arguments(safeguard_arguments),
         *_find_invalid_settings(name, {**stored, **requested}),
     ]
     try:
@@ -230,9 +243,12 @@ def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> di
     template = (configuration.PROJECT / "infrastructure/stack.json").read_text()
     with translate_errors():
         access_log.create_logging_role(stage)
-        domain = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
-    parameters = {"Stage": stage.name, "MailDomain": domain} | ({"AlarmEmail": alarms_to} if alarms_to else {})
-    _print_dns_records(cloudformation.create_or_update_stack(stage.prefix, template, parameters))
+        identity = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
+    parameters = {"Stage": stage.name, "MailDomain": identity, "SendsMail": "yes" if mail_from else "no"}
+    cloudformation.create_or_update_stack(
+        stage.prefix, template, parameters | ({"AlarmEmail": alarms_to} if alarms_to else {})
+    )
+    _print_mail_obstacles(mail_domain(mail_from))
     with translate_errors():
         for secret in secrets.create_missing_secrets(stage):
             print(f"Created the secret {secret}.")
@@ -251,12 +267,10 @@ def _former_seals_setting(known: Mapping[str, str]) -> dict[str, str]:
     return {configuration.FORMER_SEALS_SETTING: after(now(), seconds=_FORMER_SEALS_SECONDS)} if begins else {}
 
 
-def _print_dns_records(outputs: Mapping[str, str]) -> None:
-    records = [
-        f"  {outputs[f'DkimName{n}']} CNAME {outputs[f'DkimValue{n}']}" for n in "123" if f"DkimName{n}" in outputs
-    ]
-    if records:
-        print("To send mail, add these records to the DNS of its domain:", *records, sep="\n")
+def _print_mail_obstacles(domain: str) -> None:
+    for check in mail_checks.check_sending(client("sesv2"), domain) if domain else ():
+        if not check.is_passed:
+            print(f"Mail: {check.text}\n  {check.remedy}", flush=True)
 
 
 def _write_configuration(stage: Stage, variables: Mapping[str, str], removed: Collection[str]) -> None:

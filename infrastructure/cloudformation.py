@@ -54,6 +54,12 @@ def stack_outputs(name: str) -> Mapping[str, str]:
     return _outputs_of(found)
 
 
+def stack_outputs_or_empty(name: str) -> Mapping[str, str]:
+    """Return the outputs of a stack. The result is empty if it does not exist."""
+    with translate_errors():
+        return _outputs_of(_describe_stack(name, None) or {})
+
+
 def stack_parameters(name: str, *, region: str | None = None) -> Mapping[str, str]:
     """Return the parameters of a stack. The result is empty if it does not exist."""
     with translate_errors():

@@ -9,7 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core.clock import after, now
-from infrastructure import access_log, chalice_deployment, configuration, deployed_functions
+from infrastructure import access_log, chalice_deployment, configuration, deployed_functions, safeguards
 from infrastructure.account import CommandError, client, long_timeout_client, translate_errors
 from infrastructure.chalice_project import create_project
 from infrastructure.configuration import (
@@ -154,6 +154,7 @@ def _configure_gateway_stage(stage: Stage, api: str) -> None:
     ]
     with translate_errors():
         client("apigateway").update_stage(restApiId=api, stageName=gateway_stage, patchOperations=limits)
+        safeguards.associate_web_acl(stage, api)
         access_log.enable_logging(stage)
         try:
             patches = access_log.access_log_patch_operations(stage)

@@ -12,7 +12,7 @@ from chalice.app import Chalice, SQSEventConfig
 from chalice.utils import to_cfn_resource_name
 
 from infrastructure import access_log
-from infrastructure.cfn import TEMPLATE_STAGE, sub
+from infrastructure.cfn import TEMPLATE_STAGE, ref, sub
 from infrastructure.configuration import PROJECT
 from infrastructure.deployed_functions import function_names
 from infrastructure.gateway import THROTTLE, sam_gateway_responses
@@ -26,6 +26,12 @@ _STAGE: Final = {
     "AllowedPattern": STAGE_NAME_PATTERN,
     "Description": "The packaged stage, which is part of the names of functions, as with chalice deploy.",
 }
+_WEB_ACL_ARN: Final = {
+    "Type": "String",
+    "Default": "",
+    "Description": "Web ACL of the stack atrium-<stage>-safeguards, for the API. Empty: none.",
+}
+_HAS_WEB_ACL: Final = "HasWebAcl"
 
 
 def build_template(app: Chalice) -> dict[str, Any]:
@@ -33,8 +39,10 @@ def build_template(app: Chalice) -> dict[str, Any]:
     queued = {source.name: source for source in app.event_sources if isinstance(source, SQSEventConfig)}
     others = [name for name in function_names(app)[1:] if name not in queued]
     return {
-        "Parameters": {"Stage": _STAGE},
+        "Parameters": {"Stage": _STAGE, "WebAclArn": _WEB_ACL_ARN},
+        "Conditions": {_HAS_WEB_ACL: {"Fn::Not": [{"Fn::Equals": [ref("WebAclArn"), ""]}]}},
         "Resources": {
+            "WebAclAssociation": _web_acl_association(),
             "RestAPI": _api(),
             "APIHandler": _function("api_handler"),
             **_functions(others),
@@ -60,6 +68,13 @@ def _api() -> dict[str, Any]:
             "OpenApiVersion": "2.0",  # Otherwise AWS SAM creates an additional stage named Stage.
         }
     }
+
+
+def _web_acl_association() -> dict[str, Any]:
+    # AWS SAM replaces `RestAPI.Stage` by the API Gateway stage that it creates.
+    api_stage = "arn:${AWS::Partition}:apigateway:${AWS::Region}::/restapis/${RestAPI}/stages/${RestAPI.Stage}"
+    properties = {"WebACLArn": ref("WebAclArn"), "ResourceArn": sub(api_stage)}
+    return {"Type": "AWS::WAFv2::WebACLAssociation", "Condition": _HAS_WEB_ACL, "Properties": properties}
 
 
 def _functions(names: Iterable[str]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from local.paths import ROOT
 
 PAGE_FILE: Final = ROOT / "docs" / "reference" / "costs.md"
 _LIMITS_FILE: Final = Path(__file__).with_name("limits.md")
-_LIMITS_POSITION: Final = 6
+_LIMITS_POSITION: Final = 7
 Results = Mapping[str, Any]
 Record = Mapping[str, Any]
 
@@ -89,6 +89,7 @@ def render_page(results: Results) -> str:
         ("By service", _SERVICES_TEXT, _service_table(results)),
         ("A worked example", example_bill.EXAMPLE_TEXT, example_bill.render_example(results)),
         ("An idle stage", scale.IDLE_TEXT, scale.render_idle_costs(results)),
+        ("Safeguards", scale.SAFEGUARDS_TEXT, scale.render_safeguard_costs(results)),
         ("Storage", scale.STORAGE_TEXT, scale.render_storage_costs(results)),
         ("At 10 and at 1,000 times the load", scale.GROWTH_TEXT, scale.render_load_costs(results)),
         ("By operation", _OPERATIONS_TEXT, _operation_table(results)),

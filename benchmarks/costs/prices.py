@@ -30,6 +30,11 @@ LOGS_GB: Final = 0.50
 METRIC_MONTH: Final = 0.30
 ALARM_METRIC_MONTH: Final = 0.10
 DASHBOARD_MONTH: Final = 3.0
+WAF_ACL_MONTH: Final = 5.0
+WAF_RULE_MONTH: Final = 1.0
+WAF_REQUEST: Final = 0.60 / 1e6
+BACKUP_TABLE_GB_MONTH: Final = 0.10
+BACKUP_BUCKET_GB_MONTH: Final = 0.05
 TRANSFER_OUT_GB: Final = 0.09
 
 PRICE_ROWS: Final = (
@@ -79,6 +84,22 @@ PRICE_ROWS: Final = (
         (
             f"logs {LOGS_GB:.2f} per GB ingested, 0.03 per GB and month stored; per month {METRIC_MONTH:.2f} for"
             f" a metric, {ALARM_METRIC_MONTH:.2f} for a metric of an alarm, {DASHBOARD_MONTH:g} for a dashboard"
+        ),
+    ),
+    (
+        "WAF",
+        "aws.amazon.com/waf/pricing",
+        (
+            f"per month {WAF_ACL_MONTH:.2f} for a web ACL, {WAF_RULE_MONTH:.2f} for a rule;"
+            f" {1e6 * WAF_REQUEST:.2f} per million requests"
+        ),
+    ),
+    (
+        "AWS Backup",
+        "aws.amazon.com/backup/pricing",
+        (
+            f"per GB and month {BACKUP_TABLE_GB_MONTH:.2f} of a table, {BACKUP_BUCKET_GB_MONTH:.2f} of a bucket;"
+            " copies to another region also cost data transfer"
         ),
     ),
 )

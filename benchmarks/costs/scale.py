@@ -10,6 +10,7 @@ from benchmarks.costs.classes import CHANGE, LIST, READ, SITE
 from benchmarks.costs.cost_model import Cost, calculate_cost, invocation_ms, sum_fields
 from benchmarks.costs.results import typical_records
 from infrastructure.alarms import define_alarms
+from infrastructure.backups import BACKUP_RETENTION_DAYS, COPY_RETENTION_DAYS
 from infrastructure.deployed_functions import function_names
 from infrastructure.resources import QUEUES
 from local.generators.markdown import table
@@ -25,6 +26,7 @@ _CUSTOM_METRICS: Final = 3 * 4 + 3
 _KB_BYTES: Final = 1024
 _LOAD_FACTORS: Final = (1, 10, 1_000)
 _BASE_REQUESTS_PER_SECOND: Final = 10.0
+_FLOOD_REQUESTS_PER_SECOND: Final = 1_000
 
 _REQUEST_MIX: Final = {READ: 0.60, LIST: 0.25, SITE: 0.05, CHANGE: 0.05, CHANGE_WITH_WEBHOOK: 0.05}
 _UTILIZATION: Final = 0.70
@@ -46,6 +48,13 @@ The base load is {_BASE_REQUESTS_PER_SECOND:g} requests per second, day and nigh
 record, {_REQUEST_MIX[LIST]:.0%} read a list, {_REQUEST_MIX[SITE]:.0%} are visits of sites, and
 {_REQUEST_MIX[CHANGE] + _REQUEST_MIX[CHANGE_WITH_WEBHOOK]:.0%} are changes, half of which are delivered to a webhook.
 Units are per second.
+"""
+SAFEGUARDS_TEXT: Final = f"""\
+[Optional safeguards](../guides/deployment.md#safeguards). The flood consists of {_FLOOD_REQUESTS_PER_SECOND:,} visits
+of a site per second from one address, for an hour. For a refused request, the gateway's price is counted too, because
+AWS does not say that it is free. A backup of a table is complete each day, so the copies cost the size of the table for
+each of {COPY_RETENTION_DAYS} days in the other vault and {BACKUP_RETENTION_DAYS} days in the stage's own. Further
+backups of the anchors contain only what is new.
 """
 
 
@@ -78,6 +87,28 @@ def idle_cost_lines(results: Results) -> list[tuple[str, float]]:
         (f"{_CUSTOM_METRICS} custom metrics", _CUSTOM_METRICS * prices.METRIC_MONTH),
         ("1 KMS key", prices.KMS_KEY_MONTH),
     ]
+
+
+def render_safeguard_costs(results: Results) -> str:
+    """Return the monthly cost of the optional safeguards, and what a flood costs with and without the rate rule."""
+    firewall = prices.WAF_ACL_MONTH + prices.WAF_RULE_MONTH
+    flood = _FLOOD_REQUESTS_PER_SECOND * 3600
+    visit = calculate_cost(typical_records(results)[SITE]).total
+    refused = prices.API_REQUEST + prices.WAF_REQUEST
+    base = _BASE_REQUESTS_PER_SECOND * _MONTH_SECONDS
+    lines = [
+        ("WAF's rate rule, per month without requests", firewall),
+        ("WAF's rate rule, per month at the base load", firewall + base * prices.WAF_REQUEST),
+        ("the flood without the rule", flood * visit),
+        ("the flood with the rule", flood * refused),
+        ("a budget", 0.0),
+        ("copies of 10 GB of the table, per month", _copies_dollars(10)),
+    ]
+    return table(("item", "$"), [(item, f"{dollars:,.2f}") for item, dollars in lines])
+
+
+def _copies_dollars(table_gb: float) -> float:
+    return table_gb * prices.BACKUP_TABLE_GB_MONTH * (COPY_RETENTION_DAYS + BACKUP_RETENTION_DAYS)
 
 
 def render_storage_costs(results: Results) -> str:

@@ -88,6 +88,13 @@ def edge_json() -> str:
     return json.dumps(build_template(), indent=1) + "\n"
 
 
+def safeguards_json() -> str:
+    """Return the template of the stack with a stage's optional safeguards."""
+    from infrastructure.safeguards_template import build_template
+
+    return json.dumps(build_template(), indent=1) + "\n"
+
+
 def table_page() -> str:
     """Return the page that describes the table."""
     from local.generators.table_document import table_page
@@ -152,6 +159,7 @@ GENERATED: Final[Mapping[str, Callable[[], str]]] = {
     "infrastructure/template.json": template_json,
     "infrastructure/stack.json": stack_json,
     "infrastructure/edge.json": edge_json,
+    "infrastructure/safeguards.json": safeguards_json,
     "docs/permissions.md": permissions_page,
     "docs/reference/table.md": table_page,
     "docs/operations/logs.md": logs_page,

@@ -98,6 +98,12 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     assert all(mapping["MaximumBatchingWindowInSeconds"] == {"Ref": "AWS::NoValue"} for mapping in mappings)
 
 
+def test_responses_from_1_kib_on_are_compressed(transformed):
+    (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
+    assert api["MinimumCompressionSize"] == 1024
+    assert api["Body"]["x-amazon-apigateway-binary-media-types"] == []  # All bodies are text.
+
+
 def test_every_type_of_gateway_response_has_a_problem():
     model = get_session().get_service_model("apigateway")
     assert set(PROBLEMS) == set(model.shape_for("GatewayResponseType").enum)
@@ -196,3 +202,14 @@ def test_the_package_contains_templates_and_data_and_nothing_of_the_local_stage(
         *(f"chalicelib/features/sites/rendering/{name}.html.jinja" for name in ("page", "body", "blocks")),
         "chalicelib/features/sites/rendering/page.css",
     }
+
+
+def test_the_web_acl_of_the_safeguards_is_put_in_front_of_the_api_only_if_there_is_one(transformed, package):
+    association = transformed["WebAclAssociation"]
+    (api_stage,) = properties_by_name(transformed, "ApiGateway::Stage")
+    assert association["Properties"]["ResourceArn"]["Fn::Sub"].endswith(
+        f"::/restapis/${{RestAPI}}/stages/${{{api_stage}}}"
+    )
+    template = json.loads((package / "sam.json").read_text())
+    assert template["Parameters"]["WebAclArn"]["Default"] == ""
+    assert template["Conditions"][association["Condition"]] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "WebAclArn"}, ""]}]}
