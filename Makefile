@@ -164,6 +164,10 @@ doctor: .venv/installed ## check the issuer and a token from stdin: what is acce
 deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure deploy $(STAGED)
 
+.PHONY: deployer-policy
+deployer-policy: .venv/installed ## print the IAM policies of those who run bootstrap, deploy and delete (STAGE=prod)
+	@$(BIN)/python -m infrastructure deployer-policy $(STAGED)
+
 .PHONY: template
 template: .venv/installed ## write a CloudFormation template of a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure template $(STAGED)

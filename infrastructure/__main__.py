@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_rotate(commands.add_parser("rotate", help="replace a secret by a new key, in three steps"))
 
+    policy = commands.add_parser("deployer-policy", help="print the IAM policies for bootstrap, deploy and delete")
+    _add_stage(policy)
+    policy.set_defaults(command=_deployer_policy)
+
     delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
     _add_stage(delete)
     delete.set_defaults(command=_delete)
@@ -192,6 +196,14 @@ def _rotate(chosen: argparse.Namespace) -> int:
             primary_stage_name(chosen.stage)
         )  # A secondary stage uses the secrets of the primary one.
         print(rotate(stage, chosen.secret, chosen.step, at_once=chosen.at_once))
+    return 0
+
+
+def _deployer_policy(chosen: argparse.Namespace) -> int:
+    from infrastructure.account import current_stage
+    from infrastructure.deployer_policy import render_policies
+
+    print(render_policies(current_stage(primary_stage_name(chosen.stage))))
     return 0
 
 
