@@ -245,7 +245,7 @@ def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> di
         access_log.create_logging_role(stage)
         domain = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
     parameters = {"Stage": stage.name, "MailDomain": domain} | ({"AlarmEmail": alarms_to} if alarms_to else {})
-    _print_dns_records(cloudformation.create_or_update_stack(stage.prefix, template, parameters))
+    _print_dns_records(cloudformation.create_or_update_stack(stage.prefix, template, parameters, upload_for=stage))
     with translate_errors():
         for secret in secrets.create_missing_secrets(stage):
             print(f"Created the secret {secret}.")
