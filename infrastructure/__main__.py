@@ -230,6 +230,7 @@ def _trail(chosen: argparse.Namespace) -> int:
     from infrastructure.trail import create_or_update_trail
 
     create_or_update_trail(chosen.stage, chosen.secondary)
+    return 0
 
 
 def _deployer_policy(chosen: argparse.Namespace) -> int:

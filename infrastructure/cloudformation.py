@@ -1,12 +1,15 @@
 """Create and update CloudFormation stacks, and report why they fail."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from botocore.exceptions import ClientError, WaiterError
 
 from infrastructure.account import CommandError, client, translate_errors
+from infrastructure.names import Stage
+from infrastructure.template_uploads import uploaded_template
 
 _WAITER_CONFIG: Final = {"Delay": 5, "MaxAttempts": 720}
 _FAILED: Final = ("CREATE_FAILED", "UPDATE_FAILED", "DELETE_FAILED")
@@ -14,28 +17,35 @@ _UNFINISHED: Final = ("CREATE_FAILED", "UPDATE_FAILED")
 
 
 def create_or_update_stack(
-    name: str, template: str, parameters: Mapping[str, str], *, region: str | None = None
+    name: str,
+    template: str,
+    parameters: Mapping[str, str],
+    *,
+    region: str | None = None,
+    upload_for: Stage | None = None,
 ) -> Mapping[str, str]:
     """Create or update a stack, and return its outputs. Omitted parameters keep their values.
 
-    `region`: the region of the stack, by default that of the command. A failed creation is not rolled back, and the
-    next run continues it. A failed update is rolled back. Raises CommandError with CloudFormation's reason for each
-    failed resource.
+    `region`: the region of the stack, by default that of the command. `upload_for`: the stage whose bucket receives a
+    template that may be too large for a request; by default the request contains the template. A failed creation is
+    not rolled back, and the next run continues it. A failed update is rolled back. Raises CommandError with
+    CloudFormation's reason for each failed resource.
     """
     with translate_errors():
         former = _describe_stack(name, region)
         if former is None:
             print(f"Creating the stack {name}. This takes a few minutes.", flush=True)
-            client("cloudformation", region).create_stack(
-                StackName=name,
-                TemplateBody=_minify(template),
-                Parameters=_parameter_list(parameters),
-                DisableRollback=True,
-                EnableTerminationProtection=True,
-                Capabilities=["CAPABILITY_NAMED_IAM"],
-            )
+            with _template_source(template, upload_for) as source:
+                client("cloudformation", region).create_stack(
+                    StackName=name,
+                    **source,
+                    Parameters=_parameter_list(parameters),
+                    DisableRollback=True,
+                    EnableTerminationProtection=True,
+                    Capabilities=["CAPABILITY_NAMED_IAM"],
+                )
             _wait_for(name, region, "stack_create_complete")
-        elif _start_update(name, region, template, parameters, former):
+        elif _start_update(name, region, template, parameters, former, upload_for):
             print(f"Updating the stack {name}.", flush=True)
             _wait_for(name, region, "stack_update_complete")
         else:
@@ -85,7 +95,12 @@ def identity_domain(name: str, domain: str) -> str:
 
 
 def _start_update(
-    name: str, region: str | None, template: str, parameters: Mapping[str, str], former: Mapping[str, Any]
+    name: str,
+    region: str | None,
+    template: str,
+    parameters: Mapping[str, str],
+    former: Mapping[str, Any],
+    upload_for: Stage | None,
 ) -> bool:
     status = former["StackStatus"]
     if status.endswith("_IN_PROGRESS"):
@@ -103,13 +118,14 @@ def _start_update(
         if key in declared and key not in parameters
     ]
     try:
-        client("cloudformation", region).update_stack(
-            StackName=name,
-            TemplateBody=_minify(template),
-            Parameters=_parameter_list(parameters) + same,
-            DisableRollback=status in _UNFINISHED,
-            Capabilities=["CAPABILITY_NAMED_IAM"],
-        )
+        with _template_source(template, upload_for) as source:
+            client("cloudformation", region).update_stack(
+                StackName=name,
+                **source,
+                Parameters=_parameter_list(parameters) + same,
+                DisableRollback=status in _UNFINISHED,
+                Capabilities=["CAPABILITY_NAMED_IAM"],
+            )
     except ClientError as error:
         if "No updates are to be performed" in str(error) and status not in _UNFINISHED:
             return False
@@ -162,6 +178,16 @@ def _outputs_of(stack: Mapping[str, Any]) -> Mapping[str, str]:
 
 def _parameter_list(parameters: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
+
+
+@contextmanager
+def _template_source(template: str, upload_for: Stage | None) -> Iterator[dict[str, str]]:
+    """Yield the argument that passes a template to CloudFormation."""
+    if upload_for is None:
+        yield {"TemplateBody": _minify(template)}
+        return
+    with uploaded_template(upload_for, _minify(template)) as url:
+        yield {"TemplateURL": url}
 
 
 def _minify(template: str) -> str:

@@ -11,9 +11,6 @@ from infrastructure.names import STAGE_NAME_PATTERN
 from infrastructure.queries import QUERIES
 from infrastructure.resources import LOG_RETENTION_DAYS, QUEUES, queue_setting
 
-MAX_TEMPLATE_BYTES: Final = 51_200
-"""Maximum size of a template that is sent in the request."""
-
 _PARAMETERS: Final = {
     "Stage": {
         "Type": "String",

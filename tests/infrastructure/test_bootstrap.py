@@ -12,11 +12,12 @@ import pytest
 from botocore.stub import Stubber
 
 from chalicelib.kernel.core.settings import settings_model
-from infrastructure import cloudformation, deploy
-from infrastructure.account import CommandError
+from infrastructure import cloudformation, deploy, template_uploads
+from infrastructure.account import CommandError, translate_errors
 from infrastructure.bootstrap import requested_settings
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage
+from infrastructure.template_uploads import MAX_TEMPLATE_BYTES
 from local.paths import ROOT
 from tests.harness.certificates import CertificateAuthority
 from tests.harness.receiver import Receiver, Reply
@@ -133,6 +134,43 @@ def test_an_incomplete_stack_is_updated_and_keeps_its_other_parameters(stack):
     stub_describe_stack(stack, "UPDATE_COMPLETE")
     stub_describe_stack(stack, "UPDATE_COMPLETE")
     assert cloudformation.create_or_update_stack("atrium-prod", TEMPLATE, {"Stage": "prod"}) == {}
+
+
+def test_a_template_larger_than_a_request_is_read_from_the_bucket_of_the_stage(stack, monkeypatch):
+    stage, bucket = Stage("prod", "123456789012", "eu-central-1"), "atrium-prod-templates-123456789012-eu-central-1"
+    large = json.dumps({"Resources": {}, "Description": "x" * MAX_TEMPLATE_BYTES}, separators=(",", ":"))
+    s3, files = stubbed_client("s3")
+    monkeypatch.setattr(template_uploads, "client", lambda _: s3)
+    owner = {"Bucket": bucket, "ExpectedBucketOwner": stage.account}
+    files.add_client_error("head_bucket", "404", expected_params=owner)
+    place = {"LocationConstraint": stage.region}
+    files.add_response("create_bucket", {}, {"Bucket": bucket, "CreateBucketConfiguration": place})
+    files.add_response("put_object", {}, {**owner, "Key": "template.json", "Body": large.encode()})
+    files.add_response("delete_object", {}, {**owner, "Key": "template.json"})
+    stub_describe_stack(stack, "UPDATE_COMPLETE")
+    expected = {
+        "StackName": "atrium-prod",
+        "TemplateURL": f"https://{bucket}.s3.eu-central-1.amazonaws.com/template.json",
+        "Parameters": [],
+        "DisableRollback": False,
+        "Capabilities": ["CAPABILITY_NAMED_IAM"],
+    }
+    stack.add_client_error("update_stack", "ValidationError", "Template error", expected_params=expected)
+    with files, pytest.raises(CommandError, match="Template error"):
+        cloudformation.create_or_update_stack("atrium-prod", large, {}, upload_for=stage)
+    files.assert_no_pending_responses()  # The file is deleted although the update was rejected.
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [("403", "belongs to another account"), ("500", "AWS rejected HeadBucket")]
+)
+def test_a_bucket_for_templates_that_cannot_be_used_is_reported(code, reason, monkeypatch):
+    s3, files = stubbed_client("s3")
+    monkeypatch.setattr(template_uploads, "client", lambda _: s3)
+    files.add_client_error("head_bucket", code)
+    upload = template_uploads.uploaded_template(Stage("prod", "123456789012", "eu-central-1"), "{}")
+    with files, pytest.raises(CommandError, match=reason), translate_errors(), upload:
+        pass
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "UPDATE_IN_PROGRESS"])

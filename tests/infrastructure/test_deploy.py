@@ -131,6 +131,16 @@ def test_bootstrap_lists_all_missing_options_and_deploy_requires_a_bootstrapped_
     assert account.client("cloudformation").list_stacks()["StackSummaries"] == []
 
 
+def test_bootstrap_leaves_the_bucket_of_the_template_empty(bootstrapped):
+    s3, bucket = bootstrapped.client("s3"), PROD.bucket_name("templates")
+    assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+    s3.delete_bucket(Bucket=bucket)  # A repeated bootstrap, which updates the stack, creates it again.
+    bootstrapped.run_checked("bootstrap", "--stage", "prod", "--alarms-to", "ops@example.com")
+    assert s3.list_objects_v2(Bucket=bucket)["KeyCount"] == 0
+    (stack,) = bootstrapped.client("cloudformation").describe_stacks(StackName="atrium-prod")["Stacks"]
+    assert {"ParameterKey": "AlarmEmail", "ParameterValue": "ops@example.com"} in stack["Parameters"]
+
+
 @pytest.mark.parametrize("command", ["bootstrap", "deploy", "template", "edge", "edge-secret", "delete"])
 def test_make_requires_the_name_of_the_stage(command):
     for argument, code, text in (

@@ -23,7 +23,7 @@ from infrastructure.secrets import (
     read_edge_secrets,
     rotate,
 )
-from infrastructure.stack import MAX_TEMPLATE_BYTES
+from infrastructure.template_uploads import MAX_TEMPLATE_BYTES
 from local.paths import ROOT
 
 TEXT: Final = (ROOT / "infrastructure/edge.json").read_text()
