@@ -1,4 +1,4 @@
-"""Command line `python -m infrastructure`: bootstrap, package, release, deploy, template, edge, rotate, delete."""
+"""Command line `python -m infrastructure`: the commands of a stage on AWS, from bootstrap to delete."""
 
 import argparse
 import os
@@ -63,6 +63,14 @@ def _parser() -> argparse.ArgumentParser:
     policy = commands.add_parser("deployer-policy", help="print the IAM policies for bootstrap, deploy and delete")
     _add_stage(policy)
     policy.set_defaults(command=_deployer_policy)
+
+    pause = commands.add_parser("pause", help="stop the API, the schedules and the queues of a stage")
+    _add_stage(pause)
+    pause.set_defaults(command=_pause)
+
+    resume = commands.add_parser("resume", help="start what pause has stopped")
+    _add_stage(resume)
+    resume.set_defaults(command=_resume)
 
     delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
     _add_stage(delete)
@@ -204,6 +212,20 @@ def _deployer_policy(chosen: argparse.Namespace) -> int:
     from infrastructure.deployer_policy import render_policies
 
     print(render_policies(current_stage(primary_stage_name(chosen.stage))))
+    return 0
+
+
+def _pause(chosen: argparse.Namespace) -> int:
+    from infrastructure.pausing import pause
+
+    pause(chosen.stage)
+    return 0
+
+
+def _resume(chosen: argparse.Namespace) -> int:
+    from infrastructure.pausing import resume
+
+    resume(chosen.stage)
     return 0
 
 

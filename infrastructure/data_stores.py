@@ -33,7 +33,7 @@ Resources = dict[str, dict[str, Any]]
 _ACCOUNT: Final = {"AWS": sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:root")}
 _KEY_ADMIN_ACTIONS: Final = [
     "kms:CancelKeyDeletion",
-    "kms:Create*",
+    "kms:CreateAlias",  # Not `Create*`: a grant of CreateGrant would permit what the key policy does not.
     "kms:Delete*",
     "kms:Describe*",
     "kms:Disable*",
@@ -167,8 +167,9 @@ def _bucket_policy(purpose: str) -> dict[str, Any]:
     bucket = f"{purpose.title()}Bucket"
     files = sub(f"${{{bucket}.Arn}}/*")
     statements = [deny_statement(["s3:*"], [get_att(bucket, "Arn"), files], Bool={"aws:SecureTransport": "false"})]
-    if purpose == "anchors":  # Object lock retains a file, but a delete marker could hide it.
+    if purpose == "anchors":  # Object lock retains each version, but a delete marker or a new version would hide it.
         statements.append(deny_statement(["s3:DeleteObject", "s3:DeleteObjectVersion"], files))
+        statements.append(deny_statement(["s3:PutObject"], files, Null={"s3:if-none-match": "true"}))
     return {
         "Type": "AWS::S3::BucketPolicy",
         "Properties": {"Bucket": ref(bucket), "PolicyDocument": policy_document(*statements)},

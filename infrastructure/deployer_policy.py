@@ -85,6 +85,7 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             (
                 *("logs:DeleteQueryDefinition", "logs:DescribeLogGroups", "logs:DescribeQueryDefinitions"),
                 *("logs:PutQueryDefinition", "ses:CreateEmailIdentity", "ses:GetEmailIdentity"),
+                "ses:GetAccount",
                 "ses:PutEmailIdentityDkimSigningAttributes",
             ),
             ("any",),

@@ -58,7 +58,10 @@ PROBLEMS: Final[Mapping[str, Problem]] = {
     "REQUEST_TOO_LARGE": Problem("payload_too_large", "A body may hold 1 MiB."),
     "THROTTLED": _THROTTLED,
     "UNAUTHORIZED": _UNAUTHENTICATED,
-    "UNSUPPORTED_MEDIA_TYPE": Problem("unsupported_media_type", "Send `Content-Type: application/json`."),
+    "UNSUPPORTED_MEDIA_TYPE": Problem(
+        "unsupported_media_type",
+        "Send `Content-Type: application/json`, and the body in its `Content-Encoding`: gzip, deflate or identity.",
+    ),
     "WAF_FILTERED": _FORBIDDEN,
     **dict.fromkeys(_NO_SUCH_ROUTE_TYPES, no_such_route()),
 }

@@ -113,8 +113,8 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_API_PREFIXES),
         _send_grant("events.fifo"),
         Grant("SeeThatTheQueuesAnswer", ["sqs:GetQueueAttributes"], [f"queue {queue}" for queue in QUEUES]),
-        Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
-        Grant("ReadAnchors", ["s3:GetObject"], ["files anchors"]),
+        Grant("FindTheNewestAnchor", ["s3:ListBucketVersions"], ["bucket anchors"]),
+        Grant("ReadAnchors", ["s3:GetObjectVersion"], ["files anchors"]),
         Grant("HandOutExports", ["s3:GetObject"], ["files exports"]),
         _decrypt_grant(*(purpose for purpose in KeyPurpose if purpose is not KeyPurpose.AUDIT_SIGNING_KEY)),
     ),
@@ -147,8 +147,8 @@ GRANTS: Final[Mapping[str, Sequence[Grant]]] = {
         _write_grant("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem", prefixes=_JOBS_PREFIXES),
         _send_grant(*QUEUES),
         Grant("SendMail", ["ses:SendEmail"], ["identity"]),
-        Grant("KeepAnchors", ["s3:GetObject", "s3:PutObject"], ["files anchors"]),
-        Grant("FindTheNewestAnchor", ["s3:ListBucket"], ["bucket anchors"]),
+        Grant("KeepAnchors", ["s3:GetObjectVersion", "s3:PutObject"], ["files anchors"]),
+        Grant("FindTheNewestAnchor", ["s3:ListBucketVersions"], ["bucket anchors"]),
         Grant(
             "MakeExports",
             [

@@ -62,7 +62,7 @@ assumed. The price of each kind is that of its [class](#by-class), so a log is v
 """
 _BILL_TEXT: Final = f"""
 The bill of a month, in dollars. The stored data is that of {RETENTION_MONTHS} months of such use, although some of it
-expires. A response has {RESPONSE_KB} KB on average. All visits are assumed to reach the API:
+expires. A response has {RESPONSE_KB} KB on average, without compression. All visits are assumed to reach the API:
 CloudFront and its cache are not included. Free tiers are not deducted.
 """
 

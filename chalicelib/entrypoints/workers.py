@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from contextvars import copy_context
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +15,7 @@ from aws_lambda_powertools.utilities.batch import (
 
 from chalicelib.entrypoints.catalogue import register_tasks
 from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.core import threads
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.logs import (
     add_fields,
@@ -65,9 +64,9 @@ def run_delivery_tasks_by_group(event: Event) -> Mapping[str, Any]:
     def deliver_group(sqs_records: list[Any]) -> Mapping[str, Any]:
         return _process_sqs_batch({"Records": sqs_records}, SqsFifoPartialProcessor(), run_task)
 
-    with ThreadPoolExecutor(len(groups)) as threads:
-        results = [threads.submit(copy_context().run, deliver_group, records) for records in groups.values()]
-    return {"batchItemFailures": [failure for each in results for failure in each.result()["batchItemFailures"]]}
+    deliveries = [partial(deliver_group, sqs_records) for sqs_records in groups.values()]
+    results = threads.call_in_threads(deliveries, max_threads=len(groups), name="deliveries")
+    return {"batchItemFailures": [failure for each in results for failure in each["batchItemFailures"]]}
 
 
 def enqueue_due_tasks() -> int:

@@ -1,9 +1,11 @@
 """Emulate Lambda's event sources on the local stage: `python -m local.server.event_source_emulator`.
 
-It invokes all queue and schedule handlers that are registered in the Chalice app.
+It invokes all queue and schedule handlers that are registered in the Chalice app. As Lambda does, it ends loops of a
+function that is not allowed to run in loops.
 """
 
 import importlib
+import json
 import logging
 import re
 import signal
@@ -22,6 +24,7 @@ from chalice.local import LambdaContext
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
 from infrastructure.resources import queue_name
+from local.server import recursive_loops
 from local.server.configuration import PREFIX
 
 Handler = Callable[[dict[str, Any], LambdaContext], Any]
@@ -58,6 +61,7 @@ class Consumer:
     batch_size: int
     pollers: int
     timeout_seconds: int
+    dead_letter_url: str | None = None
 
     def poll(self, wait_seconds: int) -> None:
         """Receive a batch, invoke the handler, and delete the messages that it processed.
@@ -71,8 +75,14 @@ class Consumer:
             MessageSystemAttributeNames=["All"],
             MessageAttributeNames=["All"],
         )
-        if batch := messages.get("Messages", []):
-            self._delete(self._process(batch))
+        received = messages.get("Messages", [])
+        looping = [message for message in received if recursive_loops.is_dropped(self.name, message)]
+        if looping:
+            self._drop(looping)
+        if batch := [message for message in received if message not in looping]:
+            with recursive_loops.invocation_scope(self.name, batch):
+                done = self._process(batch)
+            self._delete(done)
 
     def _process(self, batch: Sequence[Message]) -> Sequence[Message]:
         event = {"Records": [_sqs_record(message, self.queue_arn) for message in batch]}
@@ -85,6 +95,18 @@ class Consumer:
         if failed:
             _log.warning("%s returned %d of %d messages to the queue", self.name, len(failed), len(batch))
         return [message for message in batch if message["MessageId"] not in failed]
+
+    def _drop(self, looping: Sequence[Message]) -> None:
+        """Move messages to the dead-letter queue. Without one, they are lost."""
+        _log.error("%s dropped %d messages of a recursive loop", self.name, len(looping))
+        for message in looping if self.dead_letter_url else ():
+            ordering = {
+                parameter: message["Attributes"][parameter]
+                for parameter in ("MessageGroupId", "MessageDeduplicationId")
+                if parameter in message["Attributes"]
+            }
+            sqs().send_message(QueueUrl=self.dead_letter_url, MessageBody=message["Body"], **ordering)
+        self._delete(looping)
 
     def _delete(self, done: Sequence[Message]) -> None:
         if done:
@@ -102,7 +124,7 @@ class Schedule:
 
     def invoke(self) -> Any:
         """Invoke the handler as EventBridge does, and return its result. Its exceptions pass through."""
-        return self.handle(_scheduled_event(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
+        return self.handle(scheduled_event(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
 
     def fire(self) -> None:
         """Invoke the handler, and log its exceptions."""
@@ -128,6 +150,7 @@ def sqs() -> Any:
 
 def consumers(app: Chalice) -> Iterator[Consumer]:
     """Yield a consumer for each of the app's queue handlers."""
+    recursive_loops.forward_trace_header(aws.client("sqs"))
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):
             yield _consumer(source, app.handler_map[source.name])
@@ -175,7 +198,7 @@ def _consumer(source: SQSEventConfig, handle: Handler) -> Consumer:
     name = source.queue or str(source.queue_arn).rpartition(":")[2]
     full_name = name if name.startswith(f"{PREFIX}-") else queue_name(PREFIX, name)
     url = sqs().get_queue_url(QueueName=full_name)["QueueUrl"]
-    wanted = ["QueueArn", "VisibilityTimeout"]
+    wanted = ["QueueArn", "VisibilityTimeout", "RedrivePolicy"]
     attributes = sqs().get_queue_attributes(QueueUrl=url, AttributeNames=wanted)["Attributes"]
     return Consumer(
         name=source.name,
@@ -186,7 +209,15 @@ def _consumer(source: SQSEventConfig, handle: Handler) -> Consumer:
         pollers=min(source.maximum_concurrency or _DEFAULT_POLLERS, _MAX_POLLERS),
         # A handler must finish before its messages return to the queue.
         timeout_seconds=int(attributes["VisibilityTimeout"]),
+        dead_letter_url=_dead_letter_url_or_none(attributes),
     )
+
+
+def _dead_letter_url_or_none(attributes: Mapping[str, str]) -> str | None:
+    if "RedrivePolicy" not in attributes:
+        return None
+    arn = json.loads(attributes["RedrivePolicy"])["deadLetterTargetArn"]
+    return str(sqs().get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"])
 
 
 def _failed_ids(answer: object, sent: Collection[str]) -> Collection[str]:
@@ -214,7 +245,8 @@ def _sqs_record(message: Message, queue_arn: str) -> dict[str, Any]:
     }
 
 
-def _scheduled_event(name: str) -> dict[str, Any]:
+def scheduled_event(name: str) -> dict[str, Any]:
+    """Return the event with which EventBridge invokes the handler of a schedule."""
     return {
         "version": "0",
         "id": str(uuid4()),

@@ -23,6 +23,7 @@ from uuid_utils import uuid7
 from chalicelib.kernel.core.problems import Problem, no_such_route
 from chalicelib.kernel.http.request import LIST_HEADERS
 from infrastructure.gateway import PROBLEMS, response_headers
+from local.server.compression import compress_response, decompress_request
 from local.server.gateway_headers import remap_headers
 from local.server.http_body import MAX_BODY_BYTES, read_body
 from local.server.nearest_routes import find_nearest_routes
@@ -91,6 +92,10 @@ class Handler(ChaliceRequestHandler):
     command: str
     path: str
 
+    def __init__(self, request: bytes, client_address: tuple[str, int], server: Server, **app: Any) -> None:
+        self._min_compressed_bytes: int | None = app["config"].minimum_compression_size
+        super().__init__(request, client_address, server, **app)
+
     def __getattr__(self, name: str) -> Any:
         """Pass every HTTP method to the service."""
         if name.startswith("do_"):
@@ -112,6 +117,11 @@ class Handler(ChaliceRequestHandler):
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_PATCH = do_OPTIONS = _generic_handle  # noqa: N815 - the library's
 
+    @property
+    def _is_head(self) -> bool:
+        line: str = self.requestline
+        return line.startswith("HEAD ")  # The command of a request for a site's page is GET.
+
     def _map_to_operation_for_visits(self) -> None:
         """Replace the request by one for what the host has to send. Raises Problem if it is not GET or HEAD."""
         if self.command not in _READ_METHODS:
@@ -125,7 +135,8 @@ class Handler(ChaliceRequestHandler):
     def _parse_payload(self) -> tuple[dict[str, str], bytes | None]:
         joined = {name: ", ".join(lines) for name in LIST_HEADERS if (lines := self.headers.get_all(name))}
         single = {name: value for name, value in self.headers.items() if name.lower() not in joined}
-        return single | joined, read_body(self.headers, self.rfile) or None
+        body = decompress_request(read_body(self.headers, self.rfile), self.headers.get("Content-Encoding", ""))
+        return single | joined, body or None
 
     def _send_error_response(self, error: LocalGatewayException) -> None:
         if error.CODE == HTTPStatus.FORBIDDEN:
@@ -163,8 +174,12 @@ class Handler(ChaliceRequestHandler):
                 left -= len(unread)
 
     def _send_http_response(self, code: int, headers: Mapping[str, Any], body: str | bytes | None) -> None:
-        """Send a response of the service."""
-        self._write_response(code, remap_headers(headers), body.encode() if isinstance(body, str) else body or b"")
+        """Send a response of the service as API Gateway passes it on."""
+        headers, content = remap_headers(headers), body.encode() if isinstance(body, str) else body or b""
+        if not self._is_head:
+            accept_encoding = ",".join(self.headers.get_all("Accept-Encoding", []))
+            headers, content = compress_response(headers, content, accept_encoding, self._min_compressed_bytes)
+        self._write_response(code, headers, content)
 
     def _send_problem(self, problem: Problem) -> None:
         request_id = str(uuid7())
@@ -178,8 +193,7 @@ class Handler(ChaliceRequestHandler):
         length = {} if code in _STATUSES_WITHOUT_BODY else {"Content-Length": str(len(content))}
         ends = {"Connection": "close"} if self.close_connection or self.server.stopping else {}
         self._send_headers({"Content-Type": "application/json", **headers, **length, **ends})
-        is_head = self.requestline.startswith("HEAD ")  # The command of a request for a site's page is GET.
-        if not is_head and code not in _STATUSES_WITHOUT_BODY:
+        if not self._is_head and code not in _STATUSES_WITHOUT_BODY:
             self.wfile.write(content)
 
 

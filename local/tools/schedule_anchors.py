@@ -37,6 +37,6 @@ def schedule_first_anchors() -> None:
 def _schedule_anchor(bucket: str, log: str) -> bool:
     """Schedule an anchor for a log. Return False if the log has an anchor in the bucket, or nothing to anchor."""
     head = table.get(ledger.head_key(log))
-    if head is None or files.find_first_key(bucket, f"{log}/"):
+    if head is None or files.find_original_of_first_key(bucket, f"{log}/"):
         return False
     return "index2pk" in head or ledger.try_mark_unanchored_if_size_unchanged(log, head)

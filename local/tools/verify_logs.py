@@ -116,7 +116,8 @@ class VerificationRun:
     def _count(self, position: LogPosition, results: Sequence[VerificationResult]) -> None:
         self.log_count += 1
         self.entry_count += results[-1].progress.verified.tree.size
-        if results[0].fault or results[0].progress.suppressed_count:
+        progress = results[0].progress
+        if results[0].fault or progress.suppressed_count or progress.is_anchor_rewritten:
             self.failed_count += 1
             print(f"{position.log}: {'; remaining entries: '.join(map(_describe_result, results))}", flush=True)
         self.after = position.after
@@ -140,10 +141,11 @@ def _verify_remaining(log: str, result: VerificationResult) -> VerificationResul
 
 
 def _describe_result(result: VerificationResult) -> str:
-    """Return the failure of a log, or that it was verified, and how many pending entries were removed."""
+    """Return the failure of a log, or that it was verified, and what somebody did to pending entries or its anchor."""
     count = result.progress.suppressed_count
     suppressed = f"; removed before sealing: {describe_count(count, 'entry', 'entries')}" if count else ""
-    return _describe_fault(result.fault, result.progress) + suppressed
+    rewritten = "; the file of its anchor was written again" if result.progress.is_anchor_rewritten else ""
+    return _describe_fault(result.fault, result.progress) + suppressed + rewritten
 
 
 def _describe_fault(fault: Fault | None, progress: VerificationProgress) -> str:
@@ -199,6 +201,7 @@ def _iter_anchored_logs(after: str) -> Iterator[str]:
     if not parameters["Bucket"]:
         return
     if after:
-        parameters["StartAfter"] = after + _SORTS_AFTER_SLASH  # Skips all objects of this log.
-    for page in aws.client("s3").get_paginator("list_objects_v2").paginate(**parameters):
+        parameters["KeyMarker"] = after + _SORTS_AFTER_SLASH  # Skips all objects of this log.
+    # A delete marker does not hide a version.
+    for page in aws.client("s3").get_paginator("list_object_versions").paginate(**parameters):
         yield from (prefix["Prefix"].removesuffix("/") for prefix in page.get("CommonPrefixes", []))

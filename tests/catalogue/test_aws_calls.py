@@ -106,7 +106,7 @@ OTHER_CALLS: Final = {
     # The cached sitemap is outdated. It is stored again, once.
     "get_sitemap": {"dynamodb:TransactWriteItems": 1},
     # Finds and reads the newest anchor before the log, for the first page only.
-    "verify_audit_integrity": {"s3:ListObjectsV2": 1, "s3:GetObject": 1},
+    "verify_audit_integrity": {"s3:ListObjectVersions": 1, "s3:GetObject": 1},
     "get_status": {"sqs:GetQueueAttributes": 4},
 }
 """Calls of read operations other than reads of the table, and the reasons."""

@@ -37,7 +37,7 @@ transaction one message notifies the ledger. It also names the task to run next,
 lost, the sweep finds both. The requests here send mail; without `MAIL_FROM` they store none.
 
 """
-_READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "s3:ListObjectsV2")
+_READS: Final = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "s3:ListObjectVersions")
 _WRITES: Final = ("dynamodb:TransactWriteItems", "dynamodb:UpdateItem")
 
 
@@ -71,8 +71,8 @@ def _describe_read(call: Call) -> str:
         case "dynamodb:BatchGetItem":
             (request,) = parameters["RequestItems"].values()
             return f"`BatchGetItem` {_join_counted(_item_name(key) for key in request['Keys'])}"
-        case "s3:ListObjectsV2":
-            return "`ListObjectsV2` of files"
+        case "s3:ListObjectVersions":
+            return "`ListObjectVersions` of files"
     values, index = parameters["ExpressionAttributeValues"], parameters.get("IndexName")
     prefix = values[":sk"]["S"] if "begins_with" in parameters["KeyConditionExpression"] else ""
     shown_prefix = prefix if index else fixed_prefix(values[":pk"]["S"], prefix)

@@ -38,7 +38,8 @@ HOST: Final = "engines.sites.atrium.example.com"
 API_HOST: Final = "a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com"
 SECRET: Final = "0" * 64
 PAGE: Final = Reply(
-    headers={"Cache-Control": "public, max-age=60", "ETag": '"1"', "Vary": "Accept, Prefer"}, body=b"<p>Hello"
+    headers={"Cache-Control": "public, max-age=60", "ETag": '"1"', "Vary": "Accept, Prefer, Accept-Encoding"},
+    body=b"<p>Hello",
 )
 REFUSED_BY_NGINX: Final = ("/%zz", "/100%", "/%00", "/../secret", "/%2e%2e/secret")
 """Paths that nginx itself refuses with 400."""

@@ -1,5 +1,6 @@
 """`make run`: start, stop, the data that it keeps, and the sample company."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from benchmarks.soak.document import PROMISES
+from chalicelib.kernel.http.request import REMAPPED_WWW_AUTHENTICATE
 from local.paths import ROOT
 from local.seed.callers import Service
 from local.seed.content.company import OWNER
@@ -34,6 +36,21 @@ NAMES = [f"Name {n}" for n in range(10)]
 def test_stage_is_ready_soon(stage, record_property):
     record_property("seconds until ready", round(stage.ready_after_seconds, 2))
     assert stage.ready_after_seconds < 40  # It takes less than 10 s on two idle cores.
+
+
+def test_responses_arrive_as_through_api_gateway(stage):
+    with httpx.stream("GET", f"{stage.url}/openapi.json", headers={"Accept-Encoding": "gzip"}) as compressed:
+        content = b"".join(compressed.iter_raw())
+    plain = httpx.get(f"{stage.url}/openapi.json", headers={"Accept-Encoding": "identity"})
+    assert compressed.headers["Content-Encoding"] == "gzip"
+    assert len(content) < len(plain.content) / 5
+    assert gzip.decompress(content) == plain.content
+    assert compressed.headers["ETag"] == plain.headers["ETag"]
+    assert "Accept-Encoding" in compressed.headers["Vary"]
+    anonymous = httpx.get(f"{stage.url}/organizations")
+    assert (anonymous.status_code, anonymous.headers[REMAPPED_WWW_AUTHENTICATE]) == (401, "Bearer")
+    assert REMAPPED_WWW_AUTHENTICATE in anonymous.headers["Access-Control-Expose-Headers"]
+    assert "WWW-Authenticate" not in anonymous.headers
 
 
 @pytest.fixture(scope="module")

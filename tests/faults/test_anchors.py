@@ -51,6 +51,7 @@ def is_anchored_once(items: Items, before: Items, tenant: TenantFixture, previou
     latest_anchor = anchors.load_latest_anchor_or_none(tenant.id)
     return (
         items == before | {key: attributes}
-        and latest_anchor == Head.from_item_or_empty(items[key])
+        and latest_anchor is not None
+        and latest_anchor.head == Head.from_item_or_empty(items[key])
         and anchored_sizes(tenant.id) == [previous_head.tree.size + 1, previous_head.tree.size]
     )

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from chalicelib.features.audit.log.logic import anchors
+from chalicelib.features.audit.log.logic.anchors import LatestAnchor
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.audit_log.ledger import Head, head_key
+from chalicelib.kernel.audit_log.ledger import head_key
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.work.queues import Message
@@ -41,6 +42,19 @@ def put_anchor(log: str, size: int, data: bytes) -> None:
     _s3().put_object(Bucket=settings().anchors_bucket, Key=anchor_key(log, size), Body=data)
 
 
+def replace_anchor(log: str, size: int, data: bytes) -> None:
+    """Write an anchor in place of all its versions, as only somebody who overcomes Object Lock can."""
+    versions = _s3().list_object_versions(Bucket=settings().anchors_bucket, Prefix=anchor_key(log, size))["Versions"]
+    for version in versions:
+        _s3().delete_object(Bucket=settings().anchors_bucket, Key=version["Key"], VersionId=version["VersionId"])
+    put_anchor(log, size, data)
+
+
+def hide_anchor(log: str, size: int) -> None:
+    """Hide an anchor behind a delete marker."""
+    _s3().delete_object(Bucket=settings().anchors_bucket, Key=anchor_key(log, size))
+
+
 def awaits_anchor(log: str) -> bool:
     """Return whether the head of a log has not been anchored yet."""
     return "index2pk" in snapshots.items_by_key()[head_key(log)]
@@ -62,7 +76,7 @@ def append_before_next_anchor_read(monkeypatch: pytest.MonkeyPatch, after_append
     """Append to a log and call a function, immediately before the next read of its latest anchor."""
     load_latest_anchor_or_none = anchors.load_latest_anchor_or_none
 
-    def load_after_append(log: str) -> Head | None:
+    def load_after_append(log: str) -> LatestAnchor | None:
         monkeypatch.setattr(anchors, "load_latest_anchor_or_none", load_latest_anchor_or_none)
         create_logged_parcel("meanwhile", log)
         ledger.append_pending_and_return_longest_wait_ms(log)

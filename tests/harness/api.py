@@ -14,7 +14,7 @@ from uuid import uuid4
 from chalice.local import LambdaContext, LambdaEventConverter, LocalChalice, RouteMatcher
 from httpx import Headers
 
-from tests.harness import background_threads, conformance
+from tests.harness import conformance
 from tests.harness.aws_calls import RecordedCalls, record_calls
 from tests.harness.callers import Caller
 
@@ -155,7 +155,6 @@ class ApiClient:
         event = self._event(method, url, _headers(caller, json, headers), _body(json, body), ip)
         with record_calls() as calls:
             response = self._app(event, LambdaContext("api", 512, 29_000))
-        background_threads.join_threads()
         assert _size(response) <= MAX_ENVELOPE_BYTES, "Lambda rejects a response of this size"
         answer = ApiResponse(
             status=response["statusCode"],

@@ -13,11 +13,17 @@ from chalicelib.kernel.core.version import API_VERSION
 from local.server.http_server import Server, serve
 
 _SLOW_SECONDS: Final = 3.0
+MIN_COMPRESSED_BYTES: Final = 1024
 _PAIR: Final = Barrier(2, timeout=60)
 
 echo = Chalice(app_name="echo", configure_logs=False)
 echo.api.binary_types = []
 echo.register_middleware(convert_chalice_errors, "http")
+
+
+def echo_config() -> Config:
+    """Return the configuration of the app, which compresses like the service."""
+    return Config.create(chalice_app=echo, minimum_compression_size=MIN_COMPRESSED_BYTES)
 
 
 def _text_response(text: str, status: int = 200) -> Response:
@@ -53,6 +59,16 @@ def _remapped() -> Response:
     return Response("", status_code=401, headers={"API-Version": API_VERSION, "ETag": "1", **changed})
 
 
+@echo.route("/large", methods=["HEAD"])
+def _large() -> Response:
+    return _text_response("x" * 2000)
+
+
+@echo.route("/encoded", methods=["GET"])
+def _encoded() -> Response:
+    return Response("x" * 2000, headers={"API-Version": API_VERSION, "content-encoding": "br"})
+
+
 @echo.route("/nothing", methods=["GET"])
 def _nothing() -> Response:
     return _text_response("", 204)
@@ -79,4 +95,4 @@ def _delay_after_start_of_thread(seconds: float) -> None:
 
 if __name__ == "__main__":
     _delay_after_start_of_thread(0.5)
-    serve(echo, Config.create(chalice_app=echo), int(sys.argv[1]))
+    serve(echo, echo_config(), int(sys.argv[1]))

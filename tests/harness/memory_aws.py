@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+from unittest.mock import patch
 
 from moto import mock_aws
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -17,13 +18,14 @@ from chalicelib.features.admin.status import logic
 from chalicelib.features.reference.logic import cache
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.core import threads
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.identity import auth, last_used, userinfo
 from chalicelib.kernel.rate_limits import request_quota
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json, item_to_dynamodb_json
 from local.server.provisioning import provision
-from tests.harness import aws_calls, background_threads
+from tests.harness import aws_calls
 from tests.harness.fast_moto import fast_moto
 from tests.harness.transactions import atomic_transactions
 
@@ -39,7 +41,8 @@ def aws_in_memory() -> Iterator[None]:
     aws = mock_aws()
     aws.start(reset=False)
     try:
-        with atomic_transactions(), fast_moto(), background_threads.track_threads():
+        # However slow the machine is, a response waits for all work in its background.
+        with atomic_transactions(), fast_moto(), patch.object(threads, "MAX_BACKGROUND_SECONDS", 60):
             if PREFIX not in dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION].tables:
                 settings.cache_clear()
                 aws_calls.watch_clients()

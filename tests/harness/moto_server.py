@@ -1,8 +1,8 @@
 """moto as a server: `python -m tests.harness.moto_server` prints its port and runs until it is terminated.
 
-Adds two features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
-whose mock integrations have no URI, and gateway responses in the document. Also adds the recursive-loop configuration
-of Lambda functions.
+Adds three features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
+whose mock integrations have no URI, gateway responses in the document, and changes of the minimum size to compress.
+Also adds the recursive-loop configuration of Lambda functions.
 """
 
 import json
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moto.apigateway.models import APIGatewayBackend
+from moto.apigateway.models import APIGatewayBackend, RestAPI
 from moto.awslambda import urls
 from moto.awslambda.responses import LambdaResponse
 from moto.core.config import default_user_config
@@ -22,6 +22,7 @@ from moto.server import ThreadedMotoServer
 from local.paths import ROOT
 
 _original_put, _original_import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
+_original_patch = RestAPI.apply_patch_operations
 
 
 def put_rest_api(self: Any, function_id: str, api_doc: dict[str, Any], *args: Any, **options: Any) -> Any:
@@ -44,6 +45,14 @@ def import_rest_api(self: Any, api_doc: dict[str, Any], *args: Any, **options: A
     """Import a REST API whose `info` may have no description."""
     api_doc["info"].setdefault("description", "")
     return _original_import(self, api_doc, *args, **options)
+
+
+def apply_patch_operations(self: Any, patch_operations: list[dict[str, Any]]) -> None:
+    """Change a REST API, also the minimum size of bodies to compress."""
+    _original_patch(self, patch_operations)
+    for operation in patch_operations:
+        if operation["path"] == "/minimumCompressionSize":
+            self.minimum_compression_size = int(operation["value"]) if operation["value"] else None
 
 
 def get_function_recursion_config(self: Any) -> Any:
@@ -82,6 +91,7 @@ def run_moto_server() -> Iterator[str]:
 def main() -> None:
     APIGatewayBackend.put_rest_api = put_rest_api  # type: ignore[method-assign]
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
+    RestAPI.apply_patch_operations = apply_patch_operations  # type: ignore[method-assign]
     LambdaResponse.get_function_recursion_config = get_function_recursion_config  # type: ignore[attr-defined]
     LambdaResponse.put_function_recursion_config = put_function_recursion_config  # type: ignore[attr-defined]
     urls.url_paths[r"{0}/2024-08-31/functions/(?P<function_name>[\w_-]+)/recursion-config$"] = LambdaResponse.dispatch

@@ -32,11 +32,15 @@ WRITE_ACTIONS: Final = {kind: f"{kind}Item" for kind in ("Put", "Update", "Delet
 ACTIONS_BY_CALL: Final = {
     "s3:ListObjectsV2": "s3:ListBucket",
     "s3:ListMultipartUploads": "s3:ListBucketMultipartUploads",
+    "s3:ListObjectVersions": "s3:ListBucketVersions",
     "s3:HeadObject": "s3:GetObject",
     "s3:ListParts": "s3:ListMultipartUploadParts",
     **dict.fromkeys(("s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload"), "s3:PutObject"),
     "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sesv2:GetAccount": "ses:GetAccount",
+    "sesv2:GetEmailIdentity": "ses:GetEmailIdentity",
     "sesv2:SendEmail": "ses:SendEmail",
+    "lambda:Invoke": "lambda:InvokeFunction",
 }
 """Calls whose IAM action has another name (Service Authorization Reference)."""
 
@@ -132,7 +136,8 @@ def required_permissions(call: Call) -> Iterator[Permission]:
         case "s3":
             purposes = {settings().exports_bucket: "exports", settings().anchors_bucket: "anchors"}
             path = "/".join(filter(None, (STAGE.bucket_name(purposes[parameters["Bucket"]]), parameters.get("Key"))))
-            yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), f"arn:aws:s3:::{path}")
+            version = "Version" if "VersionId" in parameters else ""  # A version has an action of its own.
+            yield Permission(ACTIONS_BY_CALL.get(call.name, call.name) + version, f"arn:aws:s3:::{path}")
         case "sqs":
             (queue,) = [q for q in QUEUES if queue_name(PREFIX, q) == parameters["QueueUrl"].rpartition("/")[2]]
             yield Permission(ACTIONS_BY_CALL.get(call.name, call.name), STAGE.queue_arn(queue))

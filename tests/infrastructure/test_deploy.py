@@ -256,13 +256,14 @@ def test_the_functions_that_read_queues_may_run_in_loops(deployed):
     assert recursive_loops(deployed) == expected, "functions that exist are configured, too"
 
 
-def test_the_api_has_gateway_responses_a_throttle_and_an_access_log(deployed):
+def test_the_api_has_gateway_responses_compression_a_throttle_and_an_access_log(deployed):
     gateway, (api,) = deployed.client("apigateway"), deployed.deployed_resources()["apis"]
     responses = gateway.get_gateway_responses(restApiId=api)["items"]
     statuses = {response["responseType"]: int(response["statusCode"]) for response in responses}
     assert statuses == {kind: problem.status for kind, problem in PROBLEMS.items()}
     (link,) = {r["responseParameters"]["gatewayresponse.header.Link"] for r in responses if r["statusCode"] == "404"}
     assert link == "'</prod/docs>; rel=\"service-doc\"'"
+    assert gateway.get_rest_api(restApiId=api)["minimumCompressionSize"] == 1024
     stage = gateway.get_stage(restApiId=api, stageName="prod")
     assert stage["methodSettings"]["*/*"]["throttlingRateLimit"] == THROTTLE["ThrottlingRateLimit"]
     assert stage["accessLogSettings"]["destinationArn"] == PROD.arn("logs", "log-group:/atrium/prod/access")

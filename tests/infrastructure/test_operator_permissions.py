@@ -2,25 +2,31 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
 from botocore.client import BaseClient
+from botocore.stub import Stubber
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues
-from infrastructure import account, configuration
+from infrastructure import account, configuration, mail_checks
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.names import Stage
 from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, public_keys_setting, read_settings
 from local.__main__ import main as local
 from local.paths import ROOT
+from local.smoke import account_checks, organization_checks
+from local.smoke.background_work import run_anchoring as run_anchoring_of_stage
+from local.smoke.target import CheckFailed, Target
 from local.tools import redrive as redriving
+from local.tools.mail_checks import check_mail
 from tests.harness import memory_aws, webhooks
-from tests.harness.anchors import run_anchoring
+from tests.harness.anchors import put_anchor, run_anchoring
 from tests.harness.aws_calls import allow_scans
 from tests.harness.channels import create_channel
 from tests.harness.data_keys import reset_key_cache
@@ -49,7 +55,8 @@ class UsedActions(set[str]):
         if name == "TransactWriteItems":
             self.update(f"dynamodb:{WRITE_ACTIONS[kind]}" for item in parameters["TransactItems"] for kind in item)
         elif service != "sts":  # `sts:GetCallerIdentity` requires no permission.
-            self.add(ACTIONS_BY_CALL.get(f"{service}:{name}", f"{service}:{name}"))
+            version = "Version" if service == "s3" and "VersionId" in parameters else ""  # An action of its own.
+            self.add(ACTIONS_BY_CALL.get(f"{service}:{name}", f"{service}:{name}") + version)
 
 
 @pytest.fixture
@@ -178,6 +185,18 @@ def test_auditing_records_uses_the_documented_actions(used_actions, configure):
     )
 
 
+@pytest.mark.usefixtures("stage")
+def test_checking_mail_uses_the_documented_actions(used_actions, configure, monkeypatch):
+    configure(mail_from="atrium@example.com")
+    monkeypatch.setattr("local.tools.mail_checks.client", aws.client)
+    used_actions.clear()
+    with Stubber(aws.client("sesv2")) as stubber:  # moto does not implement all of these calls.
+        stubber.add_response("get_account", {"ProductionAccessEnabled": True, "SendingEnabled": True})
+        stubber.add_response("get_email_identity", {"VerifiedForSendingStatus": True})
+        assert [*check_mail(None)]
+    assert used_actions == documented_actions("doctor") == set(mail_checks.ACTIONS)
+
+
 def test_accepting_findings_uses_the_documented_actions(organization_with_data, used_actions, monkeypatch):
     monkeypatch.setattr("local.tools.audit_records.CONFIRMATION_DELAY_SECONDS", 0)
     organization, actions = organization_with_data, set[str]()
@@ -186,7 +205,7 @@ def test_accepting_findings_uses_the_documented_actions(organization_with_data, 
         alter()
         reset_key_cache()
         actions |= run_local(used_actions, "audit-records", "--accept", organization.id, channel["kind"], channel["id"])
-    expected = documented_actions("audit-records") - {"dynamodb:Scan", "s3:ListBucket"}
+    expected = documented_actions("audit-records") - {"dynamodb:Scan", "s3:ListBucketVersions"}
     assert actions == expected | documented_actions("audit-records --accept")
 
 
@@ -213,8 +232,9 @@ def test_verification_uses_the_documented_actions(organization_with_data, api, u
 
 @pytest.mark.usefixtures("organization_with_data")
 def test_republishing_anchors_uses_the_documented_actions(used_actions):
-    for file in aws.client("s3").list_objects_v2(Bucket="atrium-anchors")["Contents"]:
-        aws.client("s3").delete_object(Bucket="atrium-anchors", Key=file["Key"])
+    for version in aws.client("s3").list_object_versions(Bucket="atrium-anchors")["Versions"]:
+        aws.client("s3").delete_object(Bucket="atrium-anchors", Key=version["Key"], VersionId=version["VersionId"])
+    put_anchor("missing-in-the-table", 1, b"")
     assert run_local(used_actions, "reanchor") == documented_actions("reanchor")
 
 
@@ -233,3 +253,28 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     assert run_local(used_actions, "redrive") == listing
     assert run_local(used_actions, "redrive", "--send") | listing == listing | documented_actions("redrive … --send")
     redriving.sqs_client.cache_clear()
+
+
+def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data, used_actions, monkeypatch):
+    monkeypatch.setattr(organization_checks, "_MAX_WAIT_SECONDS", 0)
+
+    def run_anchoring_without_function(target: Target) -> None:
+        with suppress(CheckFailed):
+            run_anchoring_of_stage(target)
+
+    monkeypatch.setattr(organization_checks, "run_anchoring", run_anchoring_without_function)
+    target = Target.at_url("https://api.example.com", "token", STAGE)
+    target.organization = {"id": organization_with_data.id}
+    used_actions.clear()
+    for check in (
+        account_checks.check_event_sources,
+        account_checks.check_recursion,
+        account_checks.check_alarms,
+        account_checks.check_dead_letters,
+        organization_checks.check_anchor,
+        organization_checks.check_chain,
+    ):
+        with suppress(CheckFailed):  # There are no functions. What counts is the call.
+            check(target)
+    target.close()
+    assert used_actions == documented_actions("smoke")

@@ -98,6 +98,12 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     assert all(mapping["MaximumBatchingWindowInSeconds"] == {"Ref": "AWS::NoValue"} for mapping in mappings)
 
 
+def test_responses_from_1_kib_on_are_compressed(transformed):
+    (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
+    assert api["MinimumCompressionSize"] == 1024
+    assert api["Body"]["x-amazon-apigateway-binary-media-types"] == []  # All bodies are text.
+
+
 def test_every_type_of_gateway_response_has_a_problem():
     model = get_session().get_service_model("apigateway")
     assert set(PROBLEMS) == set(model.shape_for("GatewayResponseType").enum)

@@ -96,7 +96,33 @@ def test_no_function_may_scan_the_table_delete_an_anchor_or_use_the_key_except_t
     assert all(p.purpose for p in permissions if p.action.startswith("kms:"))
     assert "dynamodb:Scan" not in {p.action for p in permissions}
     anchors = {p.action for p in permissions if STAGE.bucket_name("anchors") in p.resource}
-    assert anchors == {"s3:GetObject", "s3:ListBucket", "s3:PutObject"}
+    assert anchors == {"s3:GetObjectVersion", "s3:ListBucketVersions", "s3:PutObject"}
+
+
+def statements_in(node):
+    """Yield every policy statement in a document or a template, at any depth."""
+    if isinstance(node, dict):
+        if {"Effect", "Action"} <= node.keys():
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            yield from statements_in(each)
+
+
+def test_no_policy_lets_anybody_create_a_grant_for_a_key():
+    """A grant permits operations beside the key policy, such as a new key in plaintext."""
+    names = ("stack", "edge", "template")
+    templates = [json.loads((ROOT / f"infrastructure/{name}.json").read_text()) for name in names]
+    statements = [*statements_in(templates), *statements_in(POLICIES)]
+    allowed = [action for each in statements if each["Effect"] == "Allow" for action in as_list(each["Action"])]
+    assert "kms:CreateAlias" in allowed
+    assert [action for action in allowed if fnmatchcase("kms:creategrant", action.lower())] == []
+    assert not [each for each in statements if "NotAction" in each]
+
+
+def as_list(value):
+    return [value] if isinstance(value, str) else value
 
 
 TABLE_WRITE_ACTIONS = {

@@ -191,9 +191,17 @@ def test_anchors_are_locked_for_ten_years_and_cannot_be_hidden_by_delete_markers
     assert bucket["ObjectLockEnabled"]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert retention == {"Mode": {"Fn::If": ["IsProd", "COMPLIANCE", "GOVERNANCE"]}, "Years": 10}
-    _, deny_delete = properties_by_name("S3::BucketPolicy")["AnchorsBucketPolicy"]["PolicyDocument"]["Statement"]
+    policy = properties_by_name("S3::BucketPolicy")["AnchorsBucketPolicy"]["PolicyDocument"]
+    _, deny_delete, deny_overwrite = policy["Statement"]
     assert deny_delete["Effect"] == "Deny"
     assert "s3:DeleteObject" in deny_delete["Action"]
+    assert deny_overwrite == {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": ["s3:PutObject"],
+        "Resource": deny_delete["Resource"],
+        "Condition": {"Null": {"s3:if-none-match": "true"}},
+    }
 
 
 def test_the_key_policy_allows_no_plaintext_data_keys_and_admits_alarms_only_for_the_topic():
@@ -239,6 +247,7 @@ def test_alarms_and_dashboard_use_documented_metrics_of_existing_resources():
     [
         ("forged-entries", "ForgedEntries"),
         ("anchors-refused", "AnchorsRefused"),
+        ("anchors-rewritten", "AnchorsRewritten"),
         ("records-disagree", "ReconciliationFindings"),
     ],
 )

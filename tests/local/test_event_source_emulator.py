@@ -1,8 +1,10 @@
 """The emulator of event sources: queues invoke handlers in batches, and schedules at their rates."""
 
+import itertools
 import json
 import logging
 import threading
+from collections.abc import Callable
 from threading import Event
 from typing import Any
 from unittest.mock import Mock, call
@@ -11,10 +13,14 @@ import pytest
 from chalice.app import Chalice, CloudWatchEvent, Rate
 
 from chalicelib.kernel.core.aws import client
+from infrastructure.resources import RECURSIVE_FUNCTIONS
 from local.server import event_source_emulator as event_source_module
+from local.server import recursive_loops
 from local.server.event_source_emulator import Consumer, consumers, run_event_sources, schedules
 from local.server.provisioning import provision
 from tests.harness.waiting import wait_until
+
+ENTRY = {"Id": "1", "MessageBody": "{}"}
 
 
 @pytest.fixture
@@ -22,10 +28,10 @@ def urls(aws):
     return provision("atrium")
 
 
-def create_consumer(handle, queue="jobs", batch_size=10):
+def create_consumer(handle, queue="jobs", batch_size=10, name="handler"):
     """Return the consumer of an app whose handler passes the records of each batch to a function."""
     app = Chalice("test")
-    app.on_sqs_message(queue=queue, batch_size=batch_size)(lambda event: handle(event.to_dict()["Records"]))
+    app.on_sqs_message(queue=queue, batch_size=batch_size, name=name)(lambda event: handle(event.to_dict()["Records"]))
     return next(consumers(app))
 
 
@@ -103,6 +109,126 @@ def test_a_queue_can_be_given_by_its_full_name_or_its_arn(urls):
     arn = "arn:aws:sqs:us-east-1:123456789012:atrium-deliveries-slow"
     app.on_sqs_message(queue_arn=arn, name="arn")(lambda _: None)
     assert [c.queue_url.rpartition("/")[2] for c in consumers(app)] == ["atrium-jobs", "atrium-deliveries-slow"]
+
+
+@pytest.fixture(params=["jobs", "deliveries.fifo"])
+def loop(request, urls):
+    """A function that runs a number of consumers' turns of a handler that sends a message to its own queue."""
+    is_fifo = request.param.endswith(".fifo")
+    url = urls["deliveries_queue_url" if is_fifo else "jobs_queue_url"]
+    sent = itertools.count(1)
+
+    def send_next(_records: object = None) -> None:
+        number = str(next(sent))
+        group = {"MessageGroupId": "group", "MessageDeduplicationId": number} if is_fifo else {}
+        send(url, number, **group)
+
+    def run(function: str, polls: int) -> list[str]:
+        bodies = list[str]()
+
+        def handle(records: list[Any]) -> None:
+            bodies.extend(record["body"] for record in records)
+            send_next()
+
+        consumer = create_consumer(handle, request.param, name=function)
+        send_next()
+        for _ in range(polls):
+            consumer.poll(0)
+        return bodies
+
+    return run
+
+
+def dead_letters(url):
+    dead = url.replace("-jobs", "-jobs-dead").replace("-deliveries.", "-deliveries-dead.")
+    answer = client("sqs").receive_message(QueueUrl=dead, MaxNumberOfMessages=10, WaitTimeSeconds=0)
+    return [message["Body"] for message in answer.get("Messages", [])]
+
+
+class TestRecursiveLoops:
+    def test_a_loop_ends_after_16_turns_and_its_message_becomes_a_dead_letter(self, loop, urls, caplog):
+        assert loop("mirror", 20) == [str(turn) for turn in range(1, 17)]
+        letters = [dead_letters(urls[name]) for name in ("jobs_queue_url", "deliveries_queue_url")]
+        assert sorted(letters) == [[], ["17"]]
+        assert count_messages(urls["jobs_queue_url"]) + count_messages(urls["deliveries_queue_url"]) == 0
+        assert "mirror dropped 1 messages of a recursive loop" in caplog.text
+
+    @pytest.mark.parametrize("function", RECURSIVE_FUNCTIONS)
+    def test_a_function_that_may_run_in_loops_continues(self, loop, function):
+        assert len(loop(function, 20)) == 20
+
+    def test_each_message_from_outside_starts_a_chain(self, urls):
+        bodies = list[str]()
+        consumer = create_consumer(lambda records: bodies.extend(record["body"] for record in records), name="mirror")
+        for number in range(20):
+            send(urls["jobs_queue_url"], str(number))
+            consumer.poll(0)
+        assert len(bodies) == 20
+
+    def test_a_loop_through_two_functions_is_counted_for_each(self, urls):
+        turns = list[str]()
+
+        def forward(name: str, url: str) -> Callable[[list[Any]], None]:
+            def handle(_records: list[Any]) -> None:
+                turns.append(name)
+                send(url, "onwards")
+
+            return handle
+
+        first = create_consumer(forward("first", urls["deliveries_slow_queue_url"]), name="first")
+        second = create_consumer(forward("second", urls["jobs_queue_url"]), "deliveries-slow", name="second")
+        send(urls["jobs_queue_url"], "start")
+        for _ in range(20):
+            first.poll(0)
+            second.poll(0)
+        assert turns == ["first", "second"] * 16
+
+    def test_a_batch_continues_the_longest_of_its_chains(self, urls):
+        sizes = list[int]()
+
+        def handle(records: list[Any]) -> None:
+            sizes.append(len(records))
+            send(urls["jobs_queue_url"], "next")
+
+        consumer = create_consumer(handle, name="mirror")
+        send(urls["jobs_queue_url"], "first")
+        for _ in range(15):
+            consumer.poll(0)
+        send(urls["jobs_queue_url"], "new")
+        consumer.poll(0)
+        consumer.poll(0)
+        assert sizes == [1] * 15 + [2], "the seventeenth turn is dropped"
+
+    def test_without_a_dead_letter_queue_the_message_is_lost(self, urls):
+        url = urls["jobs_queue_url"]
+        client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"RedrivePolicy": ""})
+        consumer = create_consumer(lambda _: send(url, "next"), name="mirror")
+        assert consumer.dead_letter_url is None
+        send(url, "first")
+        for _ in range(17):
+            consumer.poll(0)
+        assert count_messages(url) == 0
+
+    @pytest.mark.parametrize("header", ["Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1", "Lineage=", "Lineage=x"])
+    def test_other_trace_headers_count_no_turns(self, urls, header):
+        trace = {"AWSTraceHeader": {"StringValue": header, "DataType": "String"}}
+        send(urls["jobs_queue_url"], "a", MessageSystemAttributes=trace)
+        records = list[Any]()
+        create_consumer(records.extend, name="mirror").poll(0)
+        assert [record["attributes"]["AWSTraceHeader"] for record in records] == [header]
+
+    def test_batches_of_messages_carry_the_count_too(self, urls):
+        sqs, sent = client("sqs"), list[Any]()
+        recursive_loops.forward_trace_header(sqs)
+        sqs.meta.events.register("before-parameter-build.sqs.SendMessageBatch", lambda params, **_: sent.append(params))
+        with recursive_loops.invocation_scope("mirror", []):
+            sqs.send_message_batch(QueueUrl=urls["jobs_queue_url"], Entries=[ENTRY, ENTRY | {"Id": "2"}])
+        headers = [
+            entry["MessageSystemAttributes"]["AWSTraceHeader"]["StringValue"]
+            for params in sent
+            for entry in params["Entries"]
+        ]
+        assert headers == ["Lineage=mirror:1"] * 2
 
 
 def test_a_schedule_fires_again_after_its_handler_fails(caplog):

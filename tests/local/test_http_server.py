@@ -1,9 +1,11 @@
 """The local HTTP/1.1 server, which responds with a problem to requests that it does not pass to the service."""
 
+import gzip
 import json
 import signal
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
@@ -11,7 +13,7 @@ from select import select
 from socket import SHUT_WR, create_connection
 
 import pytest
-from chalice.config import Config
+from chalice.cli.factory import CLIFactory
 
 from chalicelib.entrypoints.openapi.headers import RESPONSE_HEADERS
 from chalicelib.kernel.http.request import EXPOSED_HEADERS, REMAPPED_WWW_AUTHENTICATE
@@ -22,7 +24,7 @@ from local.server.http_body import MAX_BODY_BYTES
 from local.server.http_server import create_server
 from local.server.run import free_port
 from tests.harness.challenges import get_challenge
-from tests.harness.echo_app import echo
+from tests.harness.echo_app import MIN_COMPRESSED_BYTES, echo, echo_config
 from tests.harness.threaded_servers import serve_in_thread
 from tests.harness.waiting import wait_until
 
@@ -35,7 +37,7 @@ CHUNKED = f"{POST}Transfer-Encoding: chunked\r\n\r\n"
 @pytest.fixture(scope="module")
 def port():
     """The port of an app that returns the bodies of its requests."""
-    server = create_server(echo, Config.create(chalice_app=echo), 0)
+    server = create_server(echo, echo_config(), 0)
     with serve_in_thread(server.server):
         yield server.server.server_port
 
@@ -131,6 +133,93 @@ def test_the_service_documents_the_new_name_of_every_header_that_api_gateway_ren
     assert documented & REMAPPED_HEADERS == {"www-authenticate"}
     assert REMAPPED_WWW_AUTHENTICATE in RESPONSE_HEADERS
     assert not documented & DROPPED_HEADERS
+
+
+def decompress(content: bytes, coding: str | None) -> bytes:
+    match coding:
+        case "gzip":
+            return gzip.decompress(content)
+        case "deflate":
+            return zlib.decompress(content)
+    return content
+
+
+class TestCompression:
+    def test_the_local_stage_compresses_from_the_same_size_on_as_deployed_stages(self):
+        config = CLIFactory(str(ROOT)).create_config_obj("local")
+        assert config.minimum_compression_size == MIN_COMPRESSED_BYTES
+
+    @pytest.mark.parametrize(
+        ("accept_encoding", "coding"),
+        [
+            ("gzip", "gzip"),
+            ("GZIP;q=0.5, identity", "gzip"),
+            ("br, deflate", "deflate"),
+            ("gzip;q=0.1, deflate;q=0.2", "deflate"),
+            ("gzip, deflate", "gzip"),
+            ("gzip;q=0", None),
+            ("identity", None),
+            ("*", None),
+            ("", None),
+        ],
+    )
+    def test_a_response_is_compressed_by_a_coding_that_the_client_names(self, connection, accept_encoding, coding):
+        sent = "é" * MIN_COMPRESSED_BYTES
+        connection.request("POST", "/echo", body=sent.encode(), headers={"Accept-Encoding": accept_encoding})
+        response = connection.getresponse()
+        assert response.headers["Content-Encoding"] == coding
+        content = response.read()
+        assert response.headers["Content-Length"] == str(len(content))
+        assert decompress(content, coding).decode() == f"<{sent}>"
+
+    @pytest.mark.parametrize(("size", "coding"), [(MIN_COMPRESSED_BYTES - 1, None), (MIN_COMPRESSED_BYTES, "gzip")])
+    def test_a_short_response_is_not_compressed(self, connection, size, coding):
+        connection.request("POST", "/echo", body=b"x" * (size - 2), headers={"Accept-Encoding": "gzip"})
+        response = connection.getresponse()
+        assert len(decompress(response.read(), coding)) == size
+        assert response.headers["Content-Encoding"] == coding
+
+    def test_an_encoded_response_and_one_without_a_body_are_not_compressed(self, connection):
+        for method, path, body in (("GET", "/encoded", b"x" * 2000), ("GET", "/nothing", b""), ("HEAD", "/large", b"")):
+            connection.request(method, path, headers={"Accept-Encoding": "gzip"})
+            response = connection.getresponse()
+            assert response.read() == body
+            assert response.headers["Content-Encoding"] == ("br" if path == "/encoded" else None)
+
+    @pytest.mark.parametrize(
+        ("coding", "body"),
+        [
+            ("gzip", gzip.compress("é".encode())),
+            ("GZip", gzip.compress("é".encode())),
+            ("deflate", zlib.compress("é".encode())),
+            ("identity", "é".encode()),
+        ],
+        ids=["gzip", "upper case", "deflate", "identity"],
+    )
+    def test_a_request_is_decompressed(self, connection, coding, body):
+        connection.request("POST", "/echo", body=body, headers={"Content-Encoding": coding})
+        assert connection.getresponse().read().decode() == "<é>"
+
+    def test_a_request_without_a_body_needs_no_decompression(self, connection):
+        connection.request("GET", "/echo", headers={"Content-Encoding": "gzip"})
+        assert connection.getresponse().read() == b"<>"
+
+    @pytest.mark.parametrize(
+        ("coding", "body", "expected"),
+        [
+            ("br", b"tea", (415, "unsupported_media_type")),
+            ("gzip", b"tea", (415, "unsupported_media_type")),
+            ("gzip", gzip.compress(b"tea")[:-1], (415, "unsupported_media_type")),
+            ("gzip", gzip.compress(b"tea") + b"pot", (415, "unsupported_media_type")),
+            ("gzip", zlib.compress(b"tea"), (415, "unsupported_media_type")),
+            ("gzip", gzip.compress(b"x" * (MAX_BODY_BYTES + 1)), (413, "payload_too_large")),
+        ],
+        ids=["unknown", "plain", "truncated", "too long", "other", "bomb"],
+    )
+    def test_a_request_whose_body_cannot_be_decompressed_is_rejected(self, connection, coding, body, expected):
+        connection.request("POST", "/echo", body=body, headers={"Content-Encoding": coding})
+        document = json.loads(connection.getresponse().read())
+        assert (document["status"], document["code"]) == expected
 
 
 def test_the_lines_of_a_list_header_are_joined(port):

@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 
 from chalicelib.features.audit.log.logic import log_verification
-from chalicelib.kernel.core import aws
+from chalicelib.kernel.core import aws, threads
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound import webhook_client
-from tests.harness import background_threads, memory_aws
+from tests.harness import memory_aws
 from tests.harness.api import ApiClient
 from tests.harness.callers import Issuer, Person
 from tests.harness.external_servers import stub_external_servers
@@ -124,7 +124,7 @@ def open_stage(
             return replace(post_to_stub(url, body, headers, *args), duration_ms=_DELIVERY_MS)
 
         patched.setattr(webhook_client, "post_webhook", post)
-        patched.setattr(background_threads.TrackedThread, "start", background_threads.TrackedThread.run)
+        patched.setattr(threads, "start_in_background", lambda function, **_: function())
         patched.setattr(log_verification, "WINDOW_ENTRIES", _VERIFICATION_WINDOW_ENTRIES)
         with run_deterministically(label, timestamp):
             yield Stage(api, workers, people, mailbox, posts)

@@ -29,6 +29,10 @@ Without access to a tenant, you get 404 for everything in it, whether it exists 
 **Unknown query parameters** are ignored, and named in `Ignored-Parameters`. With `Prefer: handling=strict`, the
 response is 422 instead. Send this preference, so that a misspelled filter can't return records that it should not.
 
+**Compression.** Responses of 1,024 bytes or more are compressed if `Accept-Encoding` names gzip or deflate. Their
+`ETag` is that of the uncompressed response. A request can have `Content-Encoding: gzip` or `deflate`. The limits apply
+to the decompressed body.
+
 **Changes.** PATCH is JSON Merge Patch: null clears a field, and omitted fields stay as they are. `{}` changes nothing.
 In all other bodies null is the same as an omitted field. If you send the `ETag` of a record as `If-Match`, and the
 record has changed since, the response is 412. A POST with an `Idempotency-Key` can be repeated safely. Every change

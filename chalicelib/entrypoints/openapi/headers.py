@@ -88,8 +88,7 @@ RESPONSE_HEADERS: Final[dict[str, dict[str, Any]]] = {
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}},
     "Sunset": _string_header_object("When the deprecated operation is removed (RFC 8594)."),
     "WWW-Authenticate": _string_header_object(
-        f"`Bearer`. API Gateway renames it to `{REMAPPED_WWW_AUTHENTICATE}` in responses of the service, but not in its "
-        "own."
+        f"`Bearer`. In responses of the service, API Gateway renames it to `{REMAPPED_WWW_AUTHENTICATE}`."
     ),
     REMAPPED_WWW_AUTHENTICATE: _string_header_object("The name of `WWW-Authenticate` on AWS. Clients read both."),
     "X-Request-Id": _string_header_object("The id of this request in logs, problems and audit entries."),

@@ -21,6 +21,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AwsConnectionError
 from botocore.session import Session as BotocoreSession
 
+from chalicelib.kernel.core.idle_connections import IdleConnections
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
 
@@ -111,7 +112,10 @@ def _client(service: str) -> Any:
         signature_version="s3v4" if service == "s3" else None,
         s3=None if config_values.aws_endpoint_url else {"addressing_style": "virtual"},
     )
-    return session().client(service, config=config, endpoint_url=config_values.aws_endpoint_url)
+    new_client = session().client(service, config=config, endpoint_url=config_values.aws_endpoint_url)
+    connections = IdleConnections(new_client.close)  # Requests in flight keep theirs.
+    new_client.meta.events.register_first("before-call", lambda **_: connections.close_if_idle())
+    return new_client
 
 
 @cache

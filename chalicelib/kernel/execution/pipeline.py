@@ -13,6 +13,7 @@ from chalicelib.kernel.core import ip_networks
 from chalicelib.kernel.core.clock import now, sleep_with_jittered_backoff
 from chalicelib.kernel.core.logs import add_fields
 from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.core.threads import waiting_for_background_work
 from chalicelib.kernel.core.version import API_VERSION
 from chalicelib.kernel.execution import conditions, envelope
 from chalicelib.kernel.execution.context import Context, ExternalEffect
@@ -52,7 +53,8 @@ def execute_or_raise_problem(operation: Operation, request: Request) -> Response
     """
     announcement = operation.deprecation.headers if operation.deprecation else {}
     try:
-        response = _count_and_run(operation, request)
+        with waiting_for_background_work():
+            response = _count_and_run(operation, request)
     except Problem as problem:
         problem.headers = {**problem.headers, **announcement}
         raise

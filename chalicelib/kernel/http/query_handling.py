@@ -42,14 +42,15 @@ def has_strict_handling(request: Request) -> bool:
 def add_query_handling_headers(response: Response, request: Request, ignored_names: Sequence[str]) -> None:
     """Add headers that name the ignored query parameters, and confirm the preference for strict handling.
 
-    A response that caches may store depends on this preference.
+    A response that caches may store depends on this preference. Its compression by API Gateway depends on
+    `Accept-Encoding`, but API Gateway adds no `Vary`.
     """
     if ignored_parameters := _encode_names_within_limit(ignored_names):
         response.headers["Ignored-Parameters"] = ignored_parameters
     if has_strict_handling(request):
         response.headers |= STRICT_HANDLING_APPLIED
     if "no-store" not in response.headers.get("Cache-Control", "no-store"):
-        response.headers["Vary"] = ", ".join(filter(None, [response.headers.get("Vary"), "Prefer"]))
+        response.headers["Vary"] = ", ".join(filter(None, [response.headers.get("Vary"), "Prefer, Accept-Encoding"]))
 
 
 def _encode_names_within_limit(names: Iterable[str]) -> str:

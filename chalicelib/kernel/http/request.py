@@ -68,9 +68,7 @@ class Request:
         With equal quality, the first one is preferred.
         """
         ranges = [each.strip() for each in ascii_lower(self.headers.get("accept", "")).split(",")]
-        quality = {
-            each.partition(";")[0].strip(): (_media_range_quality(each), -index) for index, each in enumerate(ranges)
-        }
+        quality = {each.partition(";")[0].strip(): (quality_of(each), -index) for index, each in enumerate(ranges)}
         preference, other_preference = (
             quality.get(media_type),
             quality.get(other_type, quality.get("*/*", (0.0, -len(ranges)))),
@@ -83,8 +81,9 @@ class Request:
         return f"{self.base}{self.path}" + (f"?{urlencode(query)}" if query else "")
 
 
-def _media_range_quality(media_range: str) -> float:
-    match = _QUALITY.search(media_range)
+def quality_of(list_element: str) -> float:
+    """Return the weight of an element of a header such as `Accept` (RFC 9110, section 12.4.2)."""
+    match = _QUALITY.search(list_element)
     return float(match[1]) if match else 1.0
 
 

@@ -7,15 +7,15 @@ import json
 import logging
 import socket
 from collections import deque
-from concurrent.futures import Future
 from contextlib import closing, suppress
 from functools import lru_cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from chalicelib.kernel.core import threads
 from chalicelib.kernel.core.clock import now_ms
 from chalicelib.kernel.core.problems import unavailable
 
@@ -153,32 +153,29 @@ def _download(url: str) -> bytes:
     connection = connect(parts.netloc, timeout=TIMEOUT_SECONDS)
     path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
     download = _Download(connection, path)
-    Thread(target=download.set_content_or_exception, name="issuer-keys", daemon=True).start()
+    content = threads.start_thread(download.load_content, name="issuer-keys")
     try:
-        return download.content.result(TIMEOUT_SECONDS)
+        return content.result(TIMEOUT_SECONDS)
     except TimeoutError:
         download.shut_down_connection()
         raise TimeoutError(f"the key set did not arrive within {TIMEOUT_SECONDS} seconds") from None
 
 
 class _Download:
-    """A request for the key set in a separate thread. `content` is its result."""
+    """A request for the key set in a separate thread."""
 
     def __init__(self, connection: HTTPConnection, path: str) -> None:
-        self.content: Future[bytes] = Future()
         self._connection = connection
         self._path = path
         self._socket: socket.socket | None = None
 
-    def set_content_or_exception(self) -> None:
-        """Set `content` to the response body or to the exception."""
+    def load_content(self) -> bytes:
+        """Return the response body."""
         try:
             self._connection.connect()
             # The connection drops its socket when the response ends.
             self._socket = self._connection.sock
-            self.content.set_result(_request_response_body(self._connection, self._path))
-        except Exception as error:  # noqa: BLE001 - re-raised in the waiting thread
-            self.content.set_exception(error)
+            return _request_response_body(self._connection, self._path)
         finally:
             self._connection.close()
 

@@ -1,8 +1,9 @@
-"""The time at which an API key was last used, to the minute, written in the background."""
+"""The time at which an API key was last used, to the minute, written in the background of a request."""
 
-from threading import Thread
+from functools import partial
 from typing import Final
 
+from chalicelib.kernel.core import threads
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
@@ -16,13 +17,16 @@ _written_minutes: dict[str, str] = {}
 
 
 def write_last_used_in_background(principal: Principal) -> None:
-    """Store that an API key is in use, once per minute and process, without delaying the request."""
+    """Store that an API key is in use, once per minute and process, while the request is performed.
+
+    If the write does not end in time, the time may be stored late or not at all, and is wrong until the next use.
+    """
     if not isinstance(principal, ApiKeyPrincipal):
         return
     minute = now()[:_MINUTE_LENGTH] + ":00.000Z"
     if (principal.credential.last_used_at or "") < minute and _written_minutes.get(principal.id) != minute:
         _written_minutes[principal.id] = minute
-        Thread(target=_try_write_last_used_at, args=(principal.record_key, minute), daemon=True).start()
+        threads.start_in_background(partial(_try_write_last_used_at, principal.record_key, minute), name="last-used")
 
 
 def _try_write_last_used_at(key: ItemKey, minute: str) -> None:

@@ -18,13 +18,13 @@ from typing import Any, Final, TypeVar
 
 import httpcore
 
+from chalicelib.kernel.core.idle_connections import MAX_IDLE_SECONDS, IdleConnections
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound.ip_addresses import HostNotResolved, is_public, resolve_host
 
 CONNECT_SECONDS: Final = 3.0
 """Time-out of DNS, TCP and TLS together."""
 
-_IDLE_SECONDS: Final = 30.0
 _MAX_IDLE_CONNECTIONS: Final = 50
 _MIN_ATTEMPT_SECONDS: Final = 1.0
 """Minimum time for an attempt to connect to one of several addresses. A lost packet takes a second."""
@@ -101,27 +101,31 @@ def exchange_with_deadline(seconds: float) -> Iterator[Exchange]:
 
 
 def connection_pool() -> httpcore.ConnectionPool:
-    """Return this process's connection pool."""
+    """Return this process's connection pool. Call this for each request, because it closes idle connections."""
     with _pool_lock:
-        return _pool()
+        pool, connections = _pool_and_connections()
+    connections.close_if_idle()
+    return pool
 
 
 def reset_pool() -> None:
     """Close the pooled connections. The next use opens new ones, with the current trust store."""
     with _pool_lock:
-        _pool().close()
-        _pool.cache_clear()
+        _pool_and_connections()[0].close()
+        _pool_and_connections.cache_clear()
 
 
 @lru_cache(maxsize=1)
-def _pool() -> httpcore.ConnectionPool:
-    return httpcore.ConnectionPool(
+def _pool_and_connections() -> tuple[httpcore.ConnectionPool, IdleConnections]:
+    pool = httpcore.ConnectionPool(
         ssl_context=ssl.create_default_context(),
         max_connections=None,
         max_keepalive_connections=_MAX_IDLE_CONNECTIONS,
-        keepalive_expiry=_IDLE_SECONDS,
+        keepalive_expiry=MAX_IDLE_SECONDS,
         network_backend=_Network(),
     )
+    # No exchange takes as long as the idle time, so the pool has no requests in flight when it is closed.
+    return pool, IdleConnections(pool.close)
 
 
 class _Network(httpcore.NetworkBackend):

@@ -1,7 +1,7 @@
 """Files in S3: large ones uploaded in parts, small ones in one request."""
 
 from collections.abc import Collection, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
@@ -10,13 +10,24 @@ from chalicelib.kernel.core import aws
 MIN_PART_BYTES: Final = 5 * 1024 * 1024
 """Minimum size of all parts but the last (S3)."""
 
-_NOT_FOUND_CODES: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload"})
+_NOT_FOUND_CODES: Final = frozenset({"404", "NoSuchKey", "NoSuchUpload", "NoSuchVersion"})
 _EXISTS_CODES: Final = frozenset({"PreconditionFailed", "ConditionalRequestConflict"})
 _CHUNK_BYTES: Final = 1024 * 1024
 
 
 class FileNotFound(Exception):
-    """The file or the upload does not exist."""
+    """The file, the version or the upload does not exist."""
+
+
+class OriginalVersion(NamedTuple):
+    """The oldest version of a file, and whether it is the only one: nobody has replaced or hidden the file since.
+
+    `version_id` is empty if only delete markers exist.
+    """
+
+    key: str
+    version_id: str
+    is_only_version: bool
 
 
 def start_upload(bucket: str, key: str, content_type: str) -> str:
@@ -63,15 +74,30 @@ def write_file_once(bucket: str, key: str, data: bytes) -> bool:
     return True
 
 
-def find_first_key(bucket: str, prefix: str) -> str | None:
-    """Return the first key with a prefix, in lexicographic order, or None."""
-    response = _call_s3("list_objects_v2", Bucket=bucket, Prefix=prefix, MaxKeys=1)
-    return next((str(file["Key"]) for file in response.get("Contents", [])), None)
+def find_original_of_first_key(bucket: str, prefix: str) -> OriginalVersion | None:
+    """Return the oldest version of the first key with a prefix, in lexicographic order, or None.
+
+    A delete marker does not hide a key. If nobody has replaced or hidden the file, this takes one call.
+    """
+    # Two entries show whether the first key has another version: S3 sorts by key, and returns the newest version first.
+    page = _list_versions(bucket, prefix, max_keys=2)
+    keys = [entry["Key"] for entry in (*page.versions, *page.delete_markers)]
+    if not keys:
+        return None
+    key, version_ids, markers_count = min(keys), list[str](), 0
+    while True:
+        version_ids += [version["VersionId"] for version in page.versions if version["Key"] == key]
+        markers_count += sum(marker["Key"] == key for marker in page.delete_markers)
+        if not page.next_page or any(each["Key"] != key for each in (*page.versions, *page.delete_markers)):
+            break
+        page = _list_versions(bucket, prefix, after=page.next_page)
+    return OriginalVersion(key, version_ids[-1] if version_ids else "", (len(version_ids), markers_count) == (1, 0))
 
 
-def iter_file_chunks(bucket: str, key: str) -> Iterator[bytes]:
-    """Yield the bytes of a file in chunks of about 1 MB. Raises FileNotFound."""
-    stream = _call_s3("get_object", Bucket=bucket, Key=key)["Body"]
+def iter_file_chunks(bucket: str, key: str, version_id: str | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file in chunks of about 1 MB, by default of its newest version. Raises FileNotFound."""
+    version = {"VersionId": version_id} if version_id is not None else {}
+    stream = _call_s3("get_object", Bucket=bucket, Key=key, **version)["Body"]
     with aws.raise_unavailable_on_aws_outage("file store"):
         yield from stream.iter_chunks(_CHUNK_BYTES)
 
@@ -90,6 +116,24 @@ def presign_url(bucket: str, key: str, *, file_name: str, valid_seconds: int) ->
     """Return a URL from which anybody can download the file as `file_name`, for some seconds. This calls no AWS API."""
     parameters = {"Bucket": bucket, "Key": key, "ResponseContentDisposition": f'attachment; filename="{file_name}"'}
     return str(aws.client("s3").generate_presigned_url("get_object", Params=parameters, ExpiresIn=valid_seconds))
+
+
+class _VersionsPage(NamedTuple):
+    """Versions and delete markers, and the arguments for the next page, if there is one."""
+
+    versions: list[dict[str, Any]]
+    delete_markers: list[dict[str, Any]]
+    next_page: dict[str, str]
+
+
+def _list_versions(
+    bucket: str, prefix: str, *, max_keys: int = 1_000, after: dict[str, str] | None = None
+) -> _VersionsPage:
+    page = _call_s3("list_object_versions", Bucket=bucket, Prefix=prefix, MaxKeys=max_keys, **(after or {}))
+    markers = {name: page[f"Next{name}"] for name in ("KeyMarker", "VersionIdMarker") if page.get(f"Next{name}")}
+    return _VersionsPage(
+        page.get("Versions", []), page.get("DeleteMarkers", []), markers if page["IsTruncated"] else {}
+    )
 
 
 def _completed_part_fields(part: dict[str, Any]) -> dict[str, Any]:

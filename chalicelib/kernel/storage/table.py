@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -10,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
-from chalicelib.kernel.core import aws
+from chalicelib.kernel.core import aws, threads
 from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.core.settings import settings
@@ -231,12 +230,8 @@ def gather(function: Callable[[T], R], arguments: Sequence[T]) -> list[R]:
     """Return the results of calling a function with each argument, in parallel threads."""
     if len(arguments) <= 1:
         return [function(each) for each in arguments]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(len(arguments), _MAX_THREADS), PARALLEL_READ_THREAD_PREFIX) as threads:
-        # Run in the context of the request, so that the calls are counted towards it.
-        futures = [threads.submit(copy_context().run, function, each) for each in arguments]
-    return [future.result() for future in futures]
+    calls = [partial(function, each) for each in arguments]
+    return threads.call_in_threads(calls, max_threads=_MAX_THREADS, name=PARALLEL_READ_THREAD_PREFIX)
 
 
 def _upper_bound_before(sort_key: str) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 
 import pytest
 
@@ -11,7 +12,14 @@ from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws, rfc6962
-from tests.harness.anchors import anchor_message, append_before_next_anchor_read, put_anchor, read_anchor
+from tests.harness.anchors import (
+    anchor_key,
+    anchor_message,
+    append_before_next_anchor_read,
+    hide_anchor,
+    put_anchor,
+    read_anchor,
+)
 from tests.harness.audit_logs import sign_checkpoint
 from tests.harness.cached_scenarios import extended_scenario
 from tests.harness.erasures import complete_erasure
@@ -39,6 +47,7 @@ class TestAnchorSchedule:
         log.anchor()
         (put_object,) = (call for call in workers.last_calls.call_list if call.name == "s3:PutObject")
         assert put_object.parameters["ChecksumAlgorithm"] == "CRC32", "Object Lock requires a checksum"
+        assert put_object.parameters["IfNoneMatch"] == "*", "the bucket denies other writes"
         assert not log.awaits_anchor
         workers.run_hourly_anchoring()
         assert workers.last_calls.call_names == ["dynamodb:Query"] * ledger.UNANCHORED_SHARDS
@@ -226,7 +235,7 @@ class TestAnchoredLog:
         failures = [anchored_log.failure(checkpoint=anchored_log.sign_checkpoint(size)) for size in (5, 13, 14)]
         assert failures == [("forked", None), ("forked", None), ("truncated", 14)]
 
-    @pytest.mark.parametrize("name", ["s3:ListObjectsV2", "s3:GetObject"])
+    @pytest.mark.parametrize("name", ["s3:ListObjectVersions", "s3:GetObject"])
     def test_is_not_reported_valid_while_its_anchor_is_unreadable(self, anchored_log, name):
         with inject_fault(Fault.TIMED_OUT, call_name=name) as injected_fault:
             answer = anchored_log.get("/verify-integrity")
@@ -242,7 +251,41 @@ class TestAnchoredLog:
             anchored_log.append()
             anchored_log.anchor()
         assert (answer.json["valid"], answer.json["nextCursor"]) == (True, None)
-        assert s3_calls == [["s3:ListObjectsV2", "s3:GetObject"], [], []]
+        assert s3_calls == [["s3:ListObjectVersions", "s3:GetObject"], [], []]
+
+
+def put_forged_anchor(log_id, size):
+    time.sleep(0.002)  # The emulator sorts versions by their time in milliseconds.
+    put_anchor(log_id, size, b"forged")
+
+
+class TestRewrittenAnchor:
+    """Object Lock keeps each version, but accepts new ones and delete markers. The oldest version is the anchor."""
+
+    @pytest.mark.parametrize("tamper", [put_forged_anchor, hide_anchor])
+    def test_still_reveals_a_truncated_log_and_is_reported(self, anchored_log_and_earlier_items, tamper):
+        log, earlier = anchored_log_and_earlier_items
+        assert log.failure() == INTACT
+        tamper(log.id, 13)
+        with capture_log_records() as records:
+            assert log.failure() == INTACT
+        (record,) = (each for each in records if "rewrittenAnchor" in each)
+        assert record["rewrittenAnchor"] == anchor_key(log.id, 13)
+        assert record["AnchorsRewritten"] == 1
+        log.truncate(earlier)
+        assert log.failure() == ("truncated", 11)
+        log.append(3)
+        with capture_log_records() as records:
+            log.anchor()
+        assert [each["refused"] for each in records if "AnchorsRewritten" in each] == ["forked"]
+
+    def test_is_not_reported_once_a_later_anchor_exists(self, anchored_log):
+        hide_anchor(anchored_log.id, 13)
+        anchored_log.append()
+        anchored_log.anchor()
+        with capture_log_records() as records:
+            assert anchored_log.failure() == INTACT
+        assert not [each for each in records if "rewrittenAnchor" in each]
 
 
 class TestLogTruncatedInTheTable:

@@ -183,7 +183,7 @@ class TestExportExpiry:
         assert download_file(second)
         clock.shift(days=3)
         workers.run_until_idle()
-        assert files.find_first_key(settings().exports_bucket, log.id) is None
+        assert files.find_original_of_first_key(settings().exports_bucket, log.id) is None
 
     def test_the_purge_of_the_organization_removes_its_files(self, log, api, ada, workers, clock, run_tasks_after):
         other_organization, bucket = create_organization(api, ada), settings().exports_bucket
@@ -194,7 +194,7 @@ class TestExportExpiry:
         files.start_upload(bucket, f"{log.id}/left/by-a-worker-that-died", "application/gzip")
         files.write_file(bucket, f"{log.id}/left/too", b"")
         run_tasks_after(days=1, minutes=3)
-        assert files.find_first_key(bucket, log.id) is None
+        assert files.find_original_of_first_key(bucket, log.id) is None
         assert unfinished_uploads() == []
         assert download_file(foreign_export)
 
@@ -331,7 +331,7 @@ class TestFailedExport:
         assert unfinished_uploads()
         run_tasks_after(minutes=4)
         assert unfinished_uploads() == []
-        assert files.find_first_key(settings().exports_bucket, "") is None
+        assert files.find_original_of_first_key(settings().exports_bucket, "") is None
         assert failed_export.get(api)["status"] == "failed"
 
     @pytest.mark.usefixtures("failed_export")

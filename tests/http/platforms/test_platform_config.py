@@ -123,10 +123,10 @@ class TestCaching:
         authenticated = platform.get("/config", caller=stranger)
         assert response.headers["Cache-Control"] == not_modified.headers["Cache-Control"] == "public, max-age=60"
         assert authenticated.headers["Cache-Control"] == "private, no-cache"
-        assert response.headers["Vary"] == authenticated.headers["Vary"] == "Authorization, Prefer"
+        assert response.headers["Vary"] == authenticated.headers["Vary"] == "Authorization, Prefer, Accept-Encoding"
         configure(cors_origins="https://app.example")
         response = platform.get("/config", caller=None, headers={"Origin": "https://app.example"})
-        assert response.headers["Vary"] == "Authorization, Prefer, Origin"
+        assert response.headers["Vary"] == "Authorization, Prefer, Accept-Encoding, Origin"
 
     def test_the_etag_of_the_public_config_does_not_match_the_members_config(self, platform, mary):
         public_etag = platform.get("/config", caller=None).etag

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
+from concurrent.futures import Future, wait
 from functools import partial
 from typing import Final
 
 from chalicelib.features.admin.status.models import Check
+from chalicelib.kernel.core import threads
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.logs import powertools_logger
 from chalicelib.kernel.core.problems import Problem
@@ -39,9 +39,11 @@ def _run_all_checks() -> list[Check]:
         "backlog": scheduler.read_oldest_due_task_and_entry_times,
     }
     probes |= {name: partial(queues.require_reachable_queue, url) for name, url in queues.queue_urls_by_name().items()}
-    threads = ThreadPoolExecutor(len(probes), table.PARALLEL_READ_THREAD_PREFIX)
-    futures = {name: threads.submit(copy_context().run, probe) for name, probe in probes.items()}
-    threads.shutdown(wait=False)  # Slow probes end on their own. Nothing waits for them.
+    # Slow probes end on their own, at any later time. Nothing waits for them, and they change nothing.
+    futures = {
+        name: threads.start_thread(probe, name=f"{table.PARALLEL_READ_THREAD_PREFIX} {name}")
+        for name, probe in probes.items()
+    }
     wait(futures.values(), TIMEOUT_SECONDS)
     errors = {name: _timeout_or_error_text(name, future) for name, future in futures.items()}
     queue_errors = [

@@ -54,7 +54,8 @@ def anchor_log(message: dict[str, Any]) -> None:
         return
     try:
         # The anchor is read before the head, so an intact log is never shorter than its anchor.
-        latest_head = anchors.load_latest_anchor_or_none(log_id) or Head.from_item_or_empty(None)
+        anchor = anchors.load_latest_anchor_or_none(log_id)
+        latest_head = anchor.head if anchor else Head.from_item_or_empty(None)
         head_item = table.get(ledger.head_key(log_id)) or {}
         head = Head.from_item_or_empty(head_item)
     except (BrokenAnchor, BrokenHead):

@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from chalicelib.features.research.logic import throttle
 from chalicelib.kernel.core.clock import sleep_with_jittered_backoff
+from chalicelib.kernel.core.idle_connections import IdleConnections
 from chalicelib.kernel.core.version import VERSION
 from chalicelib.kernel.outbound.retry_after import parse_retry_after_or_none
 
@@ -198,14 +199,21 @@ def _read_body(source: Source, response: Any, deadline: float) -> bytes:
 
 def reset_connections() -> None:
     """Close pooled connections. The next request opens new ones."""
-    _connection_pool().clear()
-    _connection_pool.cache_clear()
+    _pool_and_connections()[0].clear()
+    _pool_and_connections.cache_clear()
+
+
+def _connection_pool() -> Any:
+    pool, connections = _pool_and_connections()
+    connections.close_if_idle()
+    return pool
 
 
 @lru_cache(maxsize=1)
-def _connection_pool() -> Any:
+def _pool_and_connections() -> tuple[Any, IdleConnections]:
     from urllib3 import PoolManager, Timeout
 
     # This module handles redirects and retries. The next page reuses the connection.
     timeout = Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS)
-    return PoolManager(timeout=timeout, retries=False, maxsize=4)
+    pool = PoolManager(timeout=timeout, retries=False, maxsize=4)
+    return pool, IdleConnections(pool.clear)

@@ -42,7 +42,7 @@ class VerificationProgress:
     """The state of a verification: the head signed when it began, and the prefix verified so far.
 
     `anchor_note`: the note of the newest anchor at that time, or empty. `suppressed_count`: entries that had been
-    removed by then before they received a sequence.
+    removed by then before they received a sequence. `is_anchor_rewritten`: somebody wrote the anchor's file again.
     """
 
     note: str
@@ -50,6 +50,7 @@ class VerificationProgress:
     anchor_note: str
     verified: VerifiedPrefix
     suppressed_count: int = 0
+    is_anchor_rewritten: bool = False
 
     def to_cursor_position(self) -> dict[str, Any]:
         """Return the state as it is stored in a cursor."""
@@ -58,6 +59,7 @@ class VerificationProgress:
             "size": self.head_size,
             "anchor": self.anchor_note,
             "suppressed": self.suppressed_count,
+            "rewritten": self.is_anchor_rewritten,
         }
         return {**head_fields, **self.verified.to_cursor_position()}
 
@@ -72,13 +74,13 @@ class VerificationProgress:
     @classmethod
     def from_cursor_position(cls, position: dict[str, Any]) -> "VerificationProgress":
         """Return the state that a cursor holds."""
-        suppressed = position.get("suppressed", 0)
         return cls(
             position["note"],
             position["size"],
             position["anchor"],
             VerifiedPrefix.from_cursor_position(position),
-            suppressed,
+            position.get("suppressed", 0),
+            position.get("rewritten", False),
         )
 
 
@@ -141,7 +143,13 @@ def _load_initial_progress_and_fault(log_id: str, outbox: Outbox) -> tuple[Verif
     head = _load_head_or_none_if_broken(log_id)
     if head is None:
         return VerificationProgress("", 0, "", VerifiedPrefix()), forged_fault
-    progress = VerificationProgress(head.note, head.tree.size, anchor.note if anchor else "", VerifiedPrefix())
+    progress = VerificationProgress(
+        head.note,
+        head.tree.size,
+        anchor.head.note if anchor else "",
+        VerifiedPrefix(),
+        is_anchor_rewritten=anchor is not None and anchor.is_rewritten,
+    )
     if not progress.head_size and not (outbox.pointers or outbox.forged):
         # A log is created together with its first entry, so an empty log without pending entries has lost it.
         return progress, anchor_fault or Fault("truncated", 1)

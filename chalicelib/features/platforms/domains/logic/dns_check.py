@@ -1,6 +1,7 @@
 """Query the DNS of a custom domain, and decide what the answers change."""
 
 import random
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, Final
@@ -9,6 +10,7 @@ from chalicelib.features.platforms.domains.entities import CustomDomain
 from chalicelib.features.platforms.domains.logic import verification
 from chalicelib.features.platforms.domains.logic.verification import DnsAnswer, DnsObservation
 from chalicelib.features.platforms.domains.models import VerificationError
+from chalicelib.kernel.core import threads
 from chalicelib.kernel.outbound import dns
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.transactions.unique_items import guard_key
@@ -37,19 +39,18 @@ def _is_verified_elsewhere(custom_domain: CustomDomain) -> bool:
 
 def query_dns(domain: str) -> DnsObservation:
     """Query all DNS records of a domain that verification needs, in parallel and with timeouts."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_THREADS) as threads:
-        proof = threads.submit(_query_records, verification.ownership_record_name(domain), "TXT")
-        chain = threads.submit(_query_cname_chain, domain)
-        ipv4, ipv6 = (threads.submit(_query_records, domain, record_type) for record_type in _ADDRESS_TYPES)
-        target = verification.cname_target_name()
-        target_ipv4, target_ipv6 = (
-            threads.submit(_query_records, target, record_type) for record_type in _ADDRESS_TYPES
-        )
-    addresses = _merge_answers(ipv4.result(), ipv6.result())
-    target_addresses = _merge_answers(target_ipv4.result(), target_ipv6.result())
-    return DnsObservation(proof.result(), chain.result(), addresses, target_addresses)
+    queries = [
+        partial(_query_records, verification.ownership_record_name(domain), "TXT"),
+        partial(_query_cname_chain, domain),
+        *(
+            partial(_query_records, name, record_type)
+            for name in (domain, verification.cname_target_name())
+            for record_type in _ADDRESS_TYPES
+        ),
+    ]
+    answers = threads.call_in_threads(queries, max_threads=_THREADS, name="dns")
+    proof, chain, ipv4, ipv6, target_ipv4, target_ipv6 = answers
+    return DnsObservation(proof, chain, _merge_answers(ipv4, ipv6), _merge_answers(target_ipv4, target_ipv6))
 
 
 def _merge_answers(first: DnsAnswer, second: DnsAnswer) -> DnsAnswer:
