@@ -57,6 +57,11 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             "the buckets, but none of their files",
         ),
         DeployerGrant(
+            ("s3:DeleteObject", "s3:GetObject", "s3:PutObject"),
+            ("template files",),
+            "the template of the stack, which CloudFormation reads in the caller's name",
+        ),
+        DeployerGrant(
             (
                 *("kms:CreateKey", "kms:DescribeKey", "kms:EnableKeyRotation", "kms:GetKeyPolicy"),
                 *("kms:GetKeyRotationStatus", "kms:ListResourceTags", "kms:PutKeyPolicy", "kms:TagResource"),
@@ -85,6 +90,7 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             (
                 *("logs:DeleteQueryDefinition", "logs:DescribeLogGroups", "logs:DescribeQueryDefinitions"),
                 *("logs:PutQueryDefinition", "ses:CreateEmailIdentity", "ses:GetEmailIdentity"),
+                "ses:GetAccount",
                 "ses:PutEmailIdentityDkimSigningAttributes",
             ),
             ("any",),
@@ -218,6 +224,7 @@ def resource_arns(stage: Stage) -> Mapping[str, tuple[str, ...]]:
         "table": (f"{stage.table_arn}*",),
         "queues": (stage.arn("sqs", f"{prefix}-*"),),
         "buckets": (f"{everywhere}:s3:::{prefix}-*",),
+        "template files": (f"{everywhere}:s3:::{stage.bucket_name('templates')}/*",),
         "alias": (stage.arn("kms", stage.key_alias),),
         "keys": (stage.arn("kms", "key/*"),),
         "parameters": (stage.arn("ssm", f"parameter/atrium/{stage.name}/*"),),
