@@ -160,6 +160,10 @@ bootstrap: .venv/installed ## create or update a stage's AWS resources and setti
 doctor: .venv/installed ## check the issuer and a token from stdin: what is accepted, what is missing and why (STAGE=prod; default: a run)
 	@$(BIN)/python -m local doctor $(if $(STAGE),--stage '$(STAGE)')
 
+.PHONY: smoke
+smoke: .venv/installed ## check a stage from outside, with a token from stdin and one organization that is then deleted (STAGE=prod; default: a run)
+	@$(BIN)/python -m local smoke $(if $(STAGE),--stage '$(STAGE)')
+
 .PHONY: deploy
 deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure deploy $(STAGED)
@@ -175,6 +179,10 @@ pause: .venv/installed ## stop the API, the schedules and the queues of a stage 
 .PHONY: resume
 resume: .venv/installed ## start what `make pause` has stopped (STAGE=prod)
 	@$(BIN)/python -m infrastructure resume $(STAGED)
+
+.PHONY: trail
+trail: .venv/installed ## record and report writers to a stage's data that are not its functions (STAGE=prod SECONDARY=prod-green)
+	@$(BIN)/python -m infrastructure trail $(STAGED) $(foreach stage,$(SECONDARY),--secondary '$(stage)')
 
 .PHONY: delete
 delete: .venv/installed ## remove a stage's functions, roles and API, but not its data (STAGE=prod)

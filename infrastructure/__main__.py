@@ -68,6 +68,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_stage(resume)
     resume.set_defaults(command=_resume)
 
+    trail = commands.add_parser("trail", help="record writers to a stage's data that are not its functions")
+    _add_stage(trail)
+    trail.add_argument("--secondary", action="append", default=[], type=parse_stage_name, help="can be repeated")
+    trail.set_defaults(command=_trail)
+
     delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
     _add_stage(delete)
     delete.set_defaults(command=_delete)
@@ -214,6 +219,13 @@ def _resume(chosen: argparse.Namespace) -> int:
     from infrastructure.pausing import resume
 
     resume(chosen.stage)
+    return 0
+
+
+def _trail(chosen: argparse.Namespace) -> int:
+    from infrastructure.trail import create_or_update_trail
+
+    create_or_update_trail(chosen.stage, chosen.secondary)
     return 0
 
 

@@ -20,6 +20,9 @@ HOUR: Final = 3600
 MAX_MESSAGE_AGE_SECONDS: Final = {"events.fifo": 120, "deliveries.fifo": 900, "deliveries-slow": 900, "jobs": 3600}
 """Maximum age of a message in each queue. In `jobs`, a message can be delayed by 15 minutes and run as long."""
 
+_MAIL_RETRY_HOURS: Final = 8
+"""Hours within which a mail that cannot be sent is tried again, however often that failed."""
+
 _RARELY_RUN: Final = ("anchor", "migrate")
 _REQUEST_CALLS: Final = ("BatchGetItem", "Query", "TransactWriteItems")
 """The calls that requests consist of."""
@@ -284,6 +287,14 @@ def _background_alarms() -> dict[str, Alarm]:
 def _mail_alarms() -> dict[str, Alarm]:
     options: dict[str, Any] = {"period_seconds": HOUR, "treat_missing_data": "ignore", "condition": "SendsMail"}
     return {
+        "mail-failing": Alarm(
+            "SES refused a mail, or a mail could not be sent for 15 minutes.",
+            {"failed": service_metric("MailFailures", "Sum")},
+            0,
+            period_seconds=HOUR,
+            breaching_periods=1,
+            evaluation_periods=_MAIL_RETRY_HOURS,
+        ),
         "mail-bounces": Alarm(
             "More than 5 % of the account's mail bounces. At 10 %, SES can suspend sending.",
             {"rate": Metric("AWS/SES", "Reputation.BounceRate", "Average")},

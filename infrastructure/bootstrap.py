@@ -9,7 +9,7 @@ from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
-from infrastructure import access_log, cloudformation, configuration, safeguards, secrets
+from infrastructure import access_log, cloudformation, configuration, mail_checks, safeguards, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage, primary_stage_name
@@ -243,9 +243,11 @@ def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> di
     template = (configuration.PROJECT / "infrastructure/stack.json").read_text()
     with translate_errors():
         access_log.create_logging_role(stage)
-        domain = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
-    parameters = {"Stage": stage.name, "MailDomain": domain} | ({"AlarmEmail": alarms_to} if alarms_to else {})
-    _print_dns_records(cloudformation.create_or_update_stack(stage.prefix, template, parameters, upload_for=stage))
+        identity = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
+    parameters = {"Stage": stage.name, "MailDomain": identity, "SendsMail": "yes" if mail_from else "no"}
+    parameters |= {"AlarmEmail": alarms_to} if alarms_to else {}
+    cloudformation.create_or_update_stack(stage.prefix, template, parameters, upload_for=stage)
+    _print_mail_obstacles(mail_domain(mail_from))
     with translate_errors():
         for secret in secrets.create_missing_secrets(stage):
             print(f"Created the secret {secret}.")
@@ -264,12 +266,10 @@ def _former_seals_setting(known: Mapping[str, str]) -> dict[str, str]:
     return {configuration.FORMER_SEALS_SETTING: after(now(), seconds=_FORMER_SEALS_SECONDS)} if begins else {}
 
 
-def _print_dns_records(outputs: Mapping[str, str]) -> None:
-    records = [
-        f"  {outputs[f'DkimName{n}']} CNAME {outputs[f'DkimValue{n}']}" for n in "123" if f"DkimName{n}" in outputs
-    ]
-    if records:
-        print("To send mail, add these records to the DNS of its domain:", *records, sep="\n")
+def _print_mail_obstacles(domain: str) -> None:
+    for check in mail_checks.check_sending(client("sesv2"), domain) if domain else ():
+        if not check.is_passed:
+            print(f"Mail: {check.text}\n  {check.remedy}", flush=True)
 
 
 def _write_configuration(stage: Stage, variables: Mapping[str, str], removed: Collection[str]) -> None:

@@ -1,6 +1,6 @@
 """The template of the stack `atrium-<stage>`: data resources and monitoring, without functions, roles and API."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from infrastructure.alarms import alarm_resources
@@ -11,24 +11,24 @@ from infrastructure.names import STAGE_NAME_PATTERN
 from infrastructure.queries import QUERIES
 from infrastructure.resources import LOG_RETENTION_DAYS, QUEUES, queue_setting
 
-_DKIM_TOKENS: Final = (1, 2, 3)
 _PARAMETERS: Final = {
     "Stage": {
         "Type": "String",
         "AllowedPattern": STAGE_NAME_PATTERN,
-        "Description": "Name of the stage, part of every resource name. Nobody can unlock the anchors of prod.",
+        "Description": "Part of every resource name. Nobody can unlock the anchors of prod.",
     },
     "MailDomain": {
         "Type": "String",
         "Default": "",
         "AllowedPattern": "([a-z0-9-]+\\.)+[a-z]{2,}|",
-        "Description": "Sender domain of mail, verified in SES by DKIM. Empty: no identity.",
+        "Description": "Domain whose SES identity the stack creates.",
     },
+    "SendsMail": {"Type": "String", "Default": "no", "AllowedValues": ["no", "yes"]},
     "AlarmEmail": {
         "Type": "String",
         "Default": "",
         "AllowedPattern": "[^@ ]+@[^@ ]+\\.[^@ ]+|",
-        "Description": "E-mail address for alarms, which must confirm the subscription. Empty: none.",
+        "Description": "Address for alarms, which must confirm. Empty: none.",
     },
 }
 
@@ -42,7 +42,9 @@ def build_template(functions: Iterable[str]) -> dict[str, Any]:
         "Parameters": _PARAMETERS,
         "Conditions": {
             "IsProd": {"Fn::Equals": [ref("Stage"), "prod"]},
-            "SendsMail": _is_not_empty("MailDomain"),
+            "HasIdentity": _is_not_empty("MailDomain"),
+            # An identity that existed before the stack is not created, but its mail is watched.
+            "SendsMail": {"Fn::Equals": [ref("SendsMail"), "yes"]},
             "TellsSomebody": _is_not_empty("AlarmEmail"),
         },
         "Resources": {
@@ -73,7 +75,7 @@ def _mail_identity() -> Resources:
         "DkimSigningAttributes": {"NextSigningKeyLength": "RSA_2048_BIT"},
     }
     # Retained, because other senders may use the identity, and new DNS records would be necessary.
-    identity = {"Type": "AWS::SES::EmailIdentity", "Condition": "SendsMail", "Properties": properties}
+    identity = {"Type": "AWS::SES::EmailIdentity", "Condition": "HasIdentity", "Properties": properties}
     return {"MailIdentity": identity | RETAINED}
 
 
@@ -145,10 +147,4 @@ def _outputs() -> dict[str, Any]:
     for queue in QUEUES:
         name = queue_logical_id(queue)
         found |= {logical_id(queue_setting(queue)): ref(name), f"{name}Arn": get_att(name, "Arn")}
-    records: Mapping[str, Any] = {
-        f"Dkim{part}{number}": get_att("MailIdentity", f"DkimDNSToken{part}{number}")
-        for number in _DKIM_TOKENS
-        for part in ("Name", "Value")
-    }
-    conditional = {name: {"Condition": "SendsMail", "Value": value} for name, value in records.items()}
-    return {name: {"Value": value} for name, value in found.items()} | conditional
+    return {name: {"Value": value} for name, value in found.items()}

@@ -1,4 +1,4 @@
-"""Command line `python -m local`: run, seed, token, mail, dns, receive, tick, migrate, doctor, verify and more."""
+"""Command line `python -m local`: run, seed, token, mail, dns, receive, tick, doctor, verify, smoke and more."""
 
 import argparse
 import sys
@@ -27,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _CommandRefused as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     return exit_code
 
 
@@ -104,9 +106,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     provision.set_defaults(command=_provision)
 
-    doctor = commands.add_parser("doctor", help="check the issuer and a token from stdin, of a run or a stage")
-    _add_stage_or_run(doctor)
-    doctor.set_defaults(command=_doctor)
+    for name, command, text in (
+        ("doctor", _doctor, "check the issuer and a token from stdin, of a run or a stage"),
+        ("smoke", _smoke, "check a run, or a stage with a user's token from stdin, from outside"),
+    ):
+        checking = commands.add_parser(name, help=text)
+        _add_stage_or_run(checking)
+        checking.set_defaults(command=command)
 
     routes = commands.add_parser("routes", help="list the operations with file and line")
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")
@@ -326,12 +332,9 @@ def _verify(chosen: argparse.Namespace) -> int:
     from infrastructure.account import CommandError
     from local.tools.verify_logs import VerificationNotRun, verify_logs
 
-    try:
-        with _refuse_on(SettingsError, CommandError, VerificationNotRun):
-            _use_stage_or_run(chosen)
-            return 0 if verify_logs(chosen.after, chosen.anchors) else 1
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    with _refuse_on(SettingsError, CommandError, VerificationNotRun):
+        _use_stage_or_run(chosen)
+        return 0 if verify_logs(chosen.after, chosen.anchors) else 1
 
 
 def _use_stage_or_run(chosen: argparse.Namespace) -> None:
@@ -370,12 +373,20 @@ def _doctor(chosen: argparse.Namespace) -> int:
     from local.server.configuration import use_stage_or_run
     from local.tools.doctor import diagnose, read_token_or_none
 
-    try:
-        with _refuse_on(SettingsError):
-            use_stage_or_run(chosen.stage, chosen.port)
-            return diagnose(read_token_or_none())
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    with _refuse_on(SettingsError):
+        use_stage_or_run(chosen.stage, chosen.port)
+        return diagnose(read_token_or_none())
+
+
+def _smoke(chosen: argparse.Namespace) -> int:
+    from chalicelib.kernel.core.settings import SettingsError
+    from infrastructure.account import CommandError
+    from local.smoke.runner import run_checks
+    from local.smoke.target import find_target
+
+    with _refuse_on(SettingsError, CommandError):
+        _use_stage_or_run(chosen)
+        return run_checks(find_target(chosen.stage, chosen.port))
 
 
 def _routes(chosen: argparse.Namespace) -> int:

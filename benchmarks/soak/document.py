@@ -97,7 +97,17 @@ These tests check the promises:
   calls, with an emulator of DynamoDB and SQS. `test_races.py` and others in that folder test concurrent callers.
 - `tests/model`: stories that Hypothesis generates, compared with a model of the service. They have several callers,
   messages that arrive late, twice, never or in another order, and a clock that jumps.
+- `tests/emulator/test_freezing.py`: a process that is frozen whenever it has responded, behind a network that forgets
+  its idle connections.
 - `make soak`: the whole service under load while its processes are killed.
+
+## Frozen processes
+
+Lambda freezes a process when its response leaves, and continues it with the next request, perhaps an hour later. So no
+work depends on what runs after a response. One module starts all threads (`chalicelib/kernel/core/threads.py`): each
+ends before the response or is abandoned without harm. The response waits at most 150 ms for the time at which an API
+key was last used. Networks drop idle connections without a sign. All clients with pooled connections therefore open new
+ones after 30 s without a request, by the wall clock (`chalicelib/kernel/core/idle_connections.py`).
 """
 
 _SOAK: Final = """\

@@ -58,6 +58,7 @@ FEATURES: Final = (
     "reference",
     "admin.migrations",
     "admin.status",
+    "admin.chain_tests",
 )
 """Packages of `chalicelib.features` with operations or tasks, in the order of the documentation."""
 

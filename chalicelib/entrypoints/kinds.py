@@ -11,6 +11,7 @@ KINDS: dict[str, str] = {
     "organization.api_key": "chalicelib.features.tenancy.api_keys.entities:ApiKey",
     "organization.api_key_revocation": "chalicelib.features.tenancy.api_keys.entities:KeyRevocation",
     "organization.audit_export": "chalicelib.features.audit.exports.entities:AuditExport",
+    "organization.chain_test": "chalicelib.features.admin.chain_tests.entities:ChainTest",
     "organization.clearing": "chalicelib.features.notifications.entities:SubscriberCleanup",
     "organization.departure": "chalicelib.features.tenancy.entities.memberships:RevocationMarker",
     "organization.erasure": "chalicelib.features.privacy.erasures.entities:Erasure",

@@ -124,7 +124,7 @@ class Schedule:
 
     def invoke(self) -> Any:
         """Invoke the handler as EventBridge does, and return its result. Its exceptions pass through."""
-        return self.handle(_scheduled_event(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
+        return self.handle(scheduled_event(self.name), _context(self.name, _SCHEDULE_TIMEOUT_SECONDS))
 
     def fire(self) -> None:
         """Invoke the handler, and log its exceptions."""
@@ -245,7 +245,8 @@ def _sqs_record(message: Message, queue_arn: str) -> dict[str, Any]:
     }
 
 
-def _scheduled_event(name: str) -> dict[str, Any]:
+def scheduled_event(name: str) -> dict[str, Any]:
+    """Return the event with which EventBridge invokes the handler of a schedule."""
     return {
         "version": "0",
         "id": str(uuid4()),

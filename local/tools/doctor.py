@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import dropwhile
 from typing import Final
 
-from local.tools import issuer_checks, token_checks
+from local.tools import issuer_checks, mail_checks, token_checks
 from local.tools.findings import Finding, Outcome
 
 TOKEN_VARIABLE: Final = "TOKEN"  # noqa: S105 - the name of a variable
@@ -22,6 +22,7 @@ _WORDS_BEFORE_TOKEN: Final = ("authorization:", "bearer")
 CHECKS: Final[Sequence[Callable[[str | None], Iterable[Finding]]]] = (
     issuer_checks.check_issuer,
     token_checks.check_token,
+    mail_checks.check_mail,
 )
 """The checks in their order. Each gets the token to check, or None."""
 

@@ -1,15 +1,20 @@
-"""What the checks of `make doctor` find."""
+"""What the checks of `make doctor` and `make smoke` find."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Outcome(Enum):
-    """The outcome of a step. `MISSING`: it works without, but somebody may need it."""
+    """The outcome of a step. `MISSING`: it works without, but somebody may need it.
+
+    `make doctor` rejects settings and tokens. The checks of `make smoke` fail, or are skipped where they do not apply.
+    """
 
     ACCEPTED = "ok"
     MISSING = "missing"
     REJECTED = "REJECTED"
+    FAILED = "FAILED"
+    SKIPPED = "skipped"
 
 
 @dataclass(frozen=True)

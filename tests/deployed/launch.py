@@ -15,7 +15,6 @@ Handler = dict[str, Any]
 def main(python: str) -> None:
     """Run the emulator, whose functions run in the given Python."""
     handlers = importlib.import_module("ministack.services.cloudformation.provisioners")._RESOURCE_HANDLERS  # noqa: SLF001
-    _add_dkim_attributes(handlers["AWS::SES::EmailIdentity"])
     _accept_metric_math_alarms(handlers["AWS::CloudWatch::Alarm"])
     # The emulator rejects stacks with saved queries of Logs Insights. Nothing depends on them.
     handlers["AWS::Logs::QueryDefinition"] = {"create": lambda *_: (str(uuid4()), {}), "delete": lambda *_: None}
@@ -23,19 +22,6 @@ def main(python: str) -> None:
     sys.executable = python
     sys.argv = ["ministack"]
     runpy.run_module("ministack", run_name="__main__")
-
-
-def _add_dkim_attributes(identity: Handler) -> None:
-    # The emulator's identities lack the attributes DkimDNSToken..., which the stack has as outputs.
-    create = identity["create"]
-
-    def create_with_attributes(*arguments: Any) -> tuple[str, dict[str, str]]:
-        name, attributes = create(*arguments)
-        tokens = {f"DkimDNSTokenName{n}": f"token{n}._domainkey.{name}" for n in range(1, 4)}
-        values = {f"DkimDNSTokenValue{n}": f"token{n}.dkim.amazonses.com" for n in range(1, 4)}
-        return name, attributes | tokens | values
-
-    identity["create"] = create_with_attributes
 
 
 def _accept_metric_math_alarms(alarm: Handler) -> None:

@@ -89,7 +89,7 @@ class TestMetrics:
         rows = re.findall(r"^\| `(\w+)` \| (`stage`(?:, `kind`)?) \| (\w+) \|", LOGS_DOCUMENT.read_text(), re.MULTILINE)
         metrics_by_kind = {name for name, dimensions, _ in rows if dimensions == "`stage`, `kind`"}
         assert metrics_by_kind == {"Latency", "Errors", "Throttles"}
-        counts = {"AnchorsRefused", "AnchorsRewritten", "ForgedEntries", "ReconciliationFindings"}
+        counts = {"AnchorsRefused", "AnchorsRewritten", "ForgedEntries", "MailFailures", "ReconciliationFindings"}
         other_metrics = {"LedgerLag", "DueLag", *counts}
         assert {name for name, _, _ in rows} - metrics_by_kind == other_metrics
         assert {name for name, _, unit in rows if unit == "milliseconds"} == _IN_MILLISECONDS

@@ -6,6 +6,7 @@ from typing import Final
 from unittest.mock import patch
 
 from chalicelib.entrypoints.catalogue import register_tasks
+from chalicelib.features.admin.chain_tests.logic import start_chain_test
 from chalicelib.features.notifications.entities import Delivery
 from chalicelib.features.notifications.logic import batches
 from chalicelib.features.sites.pages.entities.pages import Content
@@ -57,6 +58,11 @@ class TaskExample:
     prepare: Callable[[TenantFixture], ItemKey]
     due_after: Mapping[str, float] = field(default_factory=dict)
     run_schedule: RunSchedule = run_sweep
+
+
+def prepare_chain_test(tenant: TenantFixture) -> ItemKey:
+    """Start a chain of two messages."""
+    return start_chain_test(tenant.id, turns=2).item_key
 
 
 def create_expiring_api_key(tenant: TenantFixture) -> ItemKey:
@@ -251,6 +257,7 @@ EXAMPLES: Final[Mapping[str, TaskExample]] = {
     "audit.anchor": TaskExample(grow_log, run_schedule=run_anchoring_schedule),
     "audit_exports.clear": TaskExample(use_expiring_export, {"days": 8}),
     "audit_exports.run": TaskExample(prepare_export),
+    "chain_tests.run": TaskExample(prepare_chain_test),
     "channels.send": TaskExample(delivery_examples.create_pending_channel_delivery, {"seconds": 7}),
     "deliveries.clear": TaskExample(delivery_examples.delete_webhook_with_deliveries),
     "deliveries.queue": TaskExample(delivery_examples.create_pending_delivery, {"seconds": 7}),

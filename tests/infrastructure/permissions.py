@@ -37,7 +37,10 @@ ACTIONS_BY_CALL: Final = {
     "s3:ListParts": "s3:ListMultipartUploadParts",
     **dict.fromkeys(("s3:CreateMultipartUpload", "s3:UploadPart", "s3:CompleteMultipartUpload"), "s3:PutObject"),
     "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sesv2:GetAccount": "ses:GetAccount",
+    "sesv2:GetEmailIdentity": "ses:GetEmailIdentity",
     "sesv2:SendEmail": "ses:SendEmail",
+    "lambda:Invoke": "lambda:InvokeFunction",
 }
 """Calls whose IAM action has another name (Service Authorization Reference)."""
 

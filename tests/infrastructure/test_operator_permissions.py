@@ -2,23 +2,29 @@
 
 import json
 import re
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
 from botocore.client import BaseClient
+from botocore.stub import Stubber
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import queues
-from infrastructure import account, configuration
+from infrastructure import account, configuration, mail_checks
 from infrastructure.__main__ import main as infrastructure
 from infrastructure.names import Stage
 from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, public_keys_setting, read_settings
 from local.__main__ import main as local
 from local.paths import ROOT
+from local.smoke import account_checks, organization_checks
+from local.smoke.background_work import run_anchoring as run_anchoring_of_stage
+from local.smoke.target import CheckFailed, Target
 from local.tools import redrive as redriving
+from local.tools.mail_checks import check_mail
 from tests.harness import memory_aws, webhooks
 from tests.harness.anchors import put_anchor, run_anchoring
 from tests.harness.aws_calls import allow_scans
@@ -179,6 +185,18 @@ def test_auditing_records_uses_the_documented_actions(used_actions, configure):
     )
 
 
+@pytest.mark.usefixtures("stage")
+def test_checking_mail_uses_the_documented_actions(used_actions, configure, monkeypatch):
+    configure(mail_from="atrium@example.com")
+    monkeypatch.setattr("local.tools.mail_checks.client", aws.client)
+    used_actions.clear()
+    with Stubber(aws.client("sesv2")) as stubber:  # moto does not implement all of these calls.
+        stubber.add_response("get_account", {"ProductionAccessEnabled": True, "SendingEnabled": True})
+        stubber.add_response("get_email_identity", {"VerifiedForSendingStatus": True})
+        assert [*check_mail(None)]
+    assert used_actions == documented_actions("doctor") == set(mail_checks.ACTIONS)
+
+
 def test_accepting_findings_uses_the_documented_actions(organization_with_data, used_actions, monkeypatch):
     monkeypatch.setattr("local.tools.audit_records.CONFIRMATION_DELAY_SECONDS", 0)
     organization, actions = organization_with_data, set[str]()
@@ -235,3 +253,28 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     assert run_local(used_actions, "redrive") == listing
     assert run_local(used_actions, "redrive", "--send") | listing == listing | documented_actions("redrive … --send")
     redriving.sqs_client.cache_clear()
+
+
+def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data, used_actions, monkeypatch):
+    monkeypatch.setattr(organization_checks, "_MAX_WAIT_SECONDS", 0)
+
+    def run_anchoring_without_function(target: Target) -> None:
+        with suppress(CheckFailed):
+            run_anchoring_of_stage(target)
+
+    monkeypatch.setattr(organization_checks, "run_anchoring", run_anchoring_without_function)
+    target = Target.at_url("https://api.example.com", "token", STAGE)
+    target.organization = {"id": organization_with_data.id}
+    used_actions.clear()
+    for check in (
+        account_checks.check_event_sources,
+        account_checks.check_recursion,
+        account_checks.check_alarms,
+        account_checks.check_dead_letters,
+        organization_checks.check_anchor,
+        organization_checks.check_chain,
+    ):
+        with suppress(CheckFailed):  # There are no functions. What counts is the call.
+            check(target)
+    target.close()
+    assert used_actions == documented_actions("smoke")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.core.logs import add_fields
-from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.core.clock import now_ms, timestamp_ms
+from chalicelib.kernel.core.logs import add_fields, add_metrics
+from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.core.settings import settings
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 MAX_SUBJECT_CHARACTERS: Final = 200
 """Maximum length of a subject. Longer ones are cut."""
+
+MAX_MAIL_WAIT_SECONDS: Final = 900
+"""How long a mail may wait because SES does not respond or is busy, before the alarm counts it."""
 
 _TEMPLATES: Final = Path(__file__).resolve().parents[2]
 _REJECTED_MAIL_CODES: Final = frozenset({"BadRequestException", "MessageRejected"})
@@ -59,11 +63,12 @@ def render_email(template: str, **values: str | None) -> Email:
     return Email(_single_line_subject(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
 
 
-def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = None) -> None:
+def send_email(recipient: str, email: Email, *, waiting_since: str, unsubscribe_url: str | None = None) -> None:
     """Send a mail to one address. `unsubscribe_url`: for one-click unsubscription (RFC 8058).
 
     It does not retry, because a mail whose response was lost may have been sent. Raises EmailRejected, and Problem
-    `unavailable` if the service or the account cannot send now.
+    `unavailable` if the service or the account cannot send now. The metric MailFailures counts mails that SES refuses,
+    and those that could not be sent since `waiting_since` for more than `MAX_MAIL_WAIT_SECONDS`.
     """
     body = {"Text": _ses_utf8_content(email.text), "Html": _ses_utf8_content(email.html)}
     headers = [{"Name": "Auto-Submitted", "Value": "auto-generated"}]  # RFC 3834: suppresses automatic replies
@@ -79,7 +84,12 @@ def send_email(recipient: str, email: Email, *, unsubscribe_url: str | None = No
                 Destination={"ToAddresses": [recipient]},
                 Content={"Simple": {"Subject": _ses_utf8_content(email.subject), "Body": body, "Headers": headers}},
             )
+    except Problem:
+        if now_ms() - timestamp_ms(waiting_since) > MAX_MAIL_WAIT_SECONDS * 1000:
+            add_metrics(MailFailures=1)
+        raise
     except ClientError as error:
+        add_metrics(MailFailures=1)
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
         reason = f"{code}: {_WORD.sub(_redact_word_if_email, message)}"
         if code in _REJECTED_MAIL_CODES and _NOT_VERIFIED not in message:

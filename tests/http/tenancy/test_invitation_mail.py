@@ -8,6 +8,7 @@ from botocore.stub import Stubber
 
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
+from chalicelib.kernel.outbound.mail import MAX_MAIL_WAIT_SECONDS
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws
 from tests.harness.api import ApiResponse
@@ -22,6 +23,7 @@ from tests.harness.invitations import (
     post_invitation,
     resend_invitation,
 )
+from tests.harness.log_records import capture_log_records, embedded_metrics
 from tests.harness.mailbox import SENDER
 from tests.harness.organizations import CreatedOrganization, create_api_key, create_organization, remove_member
 from tests.harness.platforms import create_platform
@@ -43,6 +45,12 @@ def find_link(text):
 
 def logged_mail_errors(caplog):
     return [vars(record)["mail"] for record in caplog.records if "mail" in vars(record)]
+
+
+def mail_failures(records):
+    """Return the metric that the alarm about mail watches, of each record that has it."""
+    metrics = (embedded_metrics(record, "stage") for record in records)
+    return [each["MailFailures"] for each in metrics if "MailFailures" in each]
 
 
 class TestMailContent:
@@ -168,6 +176,40 @@ class TestMailServiceFailures:
         for _ in range(3):
             run_tasks_after(hours=3)
         assert (len(mailbox.emails), stored_mails()) == (1, [])
+
+    @pytest.mark.parametrize(
+        ("code", "message"),
+        [
+            ("MessageRejected", "Email address is not verified."),
+            ("MessageRejected", "Virus found."),
+            ("AccessDeniedException", "Not authorized to perform ses:SendEmail."),
+            ("MailFromDomainNotVerifiedException", "Not verified."),
+            ("AccountSuspendedException", "Suspended."),
+            ("LimitExceededException", "Daily quota exceeded."),
+        ],
+    )
+    def test_a_refused_mail_counts_as_failure_at_once(self, api, organization, workers, mailbox, code, message):
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        with Stubber(client("sesv2")) as stubbed, capture_log_records() as records:
+            stubbed.add_client_error("send_email", code, message)
+            workers.deliver()
+        assert mail_failures(records) == [1]
+        assert mailbox.emails == []
+
+    def test_a_mail_that_waits_counts_as_failure_after_fifteen_minutes(
+        self, api, organization, workers, mailbox, run_tasks_after
+    ):
+        create_invitation(api, organization, SOPHIE_EMAIL)
+        with inject_fault(Fault.THROTTLED, call_name="sesv2:SendEmail", times=None):
+            with capture_log_records() as records:
+                workers.deliver()
+            assert mail_failures(records) == []
+            with capture_log_records() as records:
+                run_tasks_after(seconds=MAX_MAIL_WAIT_SECONDS + MINUTE_SECONDS)
+            assert mail_failures(records) == [1]
+        with capture_log_records() as records:
+            run_tasks_after(hours=9)
+        assert (len(mailbox.emails), mail_failures(records)) == (1, [])
 
     def test_a_rejected_mail_is_logged_without_the_address(self, api, organization, workers, mailbox, clock, caplog):
         invitation = create_invitation(api, organization, SOPHIE_EMAIL)

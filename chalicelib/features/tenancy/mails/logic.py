@@ -63,7 +63,9 @@ def send_once(kind: type[M], message: dict[str, Any], render: Callable[[M, str |
         states = _limit_states_or_none_if_suppressed(job) if addressed else None
         if addressed and states is not None:
             job = _count(job, states) if states else job
-            mail.send_email(addressed.recipient, addressed.email, unsubscribe_url=unsubscribe_url)
+            mail.send_email(
+                addressed.recipient, addressed.email, waiting_since=job.created_at, unsubscribe_url=unsubscribe_url
+            )
     except mail.EmailRejected as rejected:
         add_fields(mail=f"given up: {rejected}")
     except (Problem, _RecipientLimitReached):

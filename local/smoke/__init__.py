@@ -1,0 +1,1 @@
+"""Checks a deployed stage or a local run from outside: `make smoke`."""
