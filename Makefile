@@ -168,6 +168,10 @@ smoke: .venv/installed ## check a stage from outside, with a token from stdin an
 deploy: .venv/installed ## deploy a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure deploy $(STAGED)
 
+.PHONY: deployer-policy
+deployer-policy: .venv/installed ## print the IAM policies of those who run bootstrap, deploy and delete (STAGE=prod)
+	@$(BIN)/python -m infrastructure deployer-policy $(STAGED)
+
 .PHONY: template
 template: .venv/installed ## write a CloudFormation template of a stage's functions and API (STAGE=prod)
 	@$(BIN)/python -m infrastructure template $(STAGED)

@@ -73,6 +73,10 @@ def _parser() -> argparse.ArgumentParser:
     trail.add_argument("--secondary", action="append", default=[], type=parse_stage_name, help="can be repeated")
     trail.set_defaults(command=_trail)
 
+    policy = commands.add_parser("deployer-policy", help="print the IAM policies for bootstrap, deploy and delete")
+    _add_stage(policy)
+    policy.set_defaults(command=_deployer_policy)
+
     delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
     _add_stage(delete)
     delete.set_defaults(command=_delete)
@@ -226,6 +230,14 @@ def _trail(chosen: argparse.Namespace) -> int:
     from infrastructure.trail import create_or_update_trail
 
     create_or_update_trail(chosen.stage, chosen.secondary)
+    return 0
+
+
+def _deployer_policy(chosen: argparse.Namespace) -> int:
+    from infrastructure.account import current_stage
+    from infrastructure.deployer_policy import render_policies
+
+    print(render_policies(current_stage(primary_stage_name(chosen.stage))))
     return 0
 
 

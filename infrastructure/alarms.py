@@ -129,13 +129,23 @@ def _api_alarms() -> dict[str, Alarm]:
 
 
 def _function_alarms(functions: list[str]) -> dict[str, Alarm]:
-    throttled = {f"f{number}": function_metric(name, "Throttles") for number, name in enumerate(functions)}
+    throttled, dropped = (
+        {f"f{number}": function_metric(name, metric) for number, name in enumerate(functions)}
+        for metric in ("Throttles", "RecursiveInvocationsDropped")
+    )
     return {
         "functions-throttled": Alarm(
             "Lambda throttled a function: its reserved or the account's concurrency is exhausted.",
             throttled,
             0,
             _sum_expression(throttled),
+            FIVE_MINUTES,
+        ),
+        "functions-recursive": Alarm(
+            "Lambda took a chain of messages for an endless loop, and dropped the last one.",
+            dropped,
+            0,
+            _sum_expression(dropped),
             FIVE_MINUTES,
         ),
         **{_errors_alarm_name(name): _errors_alarm(name) for name in functions},

@@ -245,8 +245,9 @@ def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> di
         access_log.create_logging_role(stage)
         identity = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
     parameters = {"Stage": stage.name, "MailDomain": identity, "SendsMail": "yes" if mail_from else "no"}
-    parameters |= {"AlarmEmail": alarms_to} if alarms_to else {}
-    cloudformation.create_or_update_stack(stage.prefix, template, parameters, upload_for=stage)
+    cloudformation.create_or_update_stack(
+        stage.prefix, template, parameters | ({"AlarmEmail": alarms_to} if alarms_to else {}), upload_for=stage
+    )
     _print_mail_obstacles(mail_domain(mail_from))
     with translate_errors():
         for secret in secrets.create_missing_secrets(stage):

@@ -1,18 +1,22 @@
-"""Generates the table in `docs/guides/deployment.md` that lists the permissions of each function."""
+"""Generates the tables in `docs/guides/deployment.md` that list the permissions of functions and deployers."""
 
 import re
 from typing import Final
 
+from infrastructure import deployer_policy
 from infrastructure.policies import GRANTS, Grant
 from local.generators.markdown import code, put_between, table
 
 _BEGIN: Final = "<!-- permissions: `make generate` -->"
 _END: Final = "<!-- end of permissions -->"
+_DEPLOYER_BEGIN: Final = "<!-- deployers: `make generate` -->"
+_DEPLOYER_END: Final = "<!-- end of deployers -->"
 
 
 def write_table_into(text: str) -> str:
-    """Replace the table between the two markers of a document. Raises ValueError if a marker is missing."""
-    return put_between(text, _BEGIN, _END, _permissions())
+    """Replace the tables of functions and of deployers in a document. Raises ValueError if a marker is missing."""
+    functions = put_between(text, _BEGIN, _END, _permissions())
+    return put_between(functions, _DEPLOYER_BEGIN, _DEPLOYER_END, _deployer_permissions())
 
 
 def _permissions() -> str:
@@ -22,6 +26,15 @@ def _permissions() -> str:
         for grant in GRANTS[function]
     ]
     return table(("function", "to", "may", "on"), rows)
+
+
+def _deployer_permissions() -> str:
+    rows = [
+        (code(f"make {command}"), grant.note, ", ".join(map(code, grant.actions)), ", ".join(grant.resources))
+        for command, grants in deployer_policy.GRANTS.items()
+        for grant in grants
+    ]
+    return table(("command", "for", "may", "on"), rows)
 
 
 def _purpose_text(grant: Grant) -> str:

@@ -54,7 +54,8 @@ the limit is not reached.
 _SCHEDULED_TEXT: Final = f"""\
 An item with scheduled work has three more attributes: `duepk` = `DUE#` and one of {SCHEDULE_SHARDS} shards, `duesk` =
 `<due time>#<pk>#<sk>` and `task` = the name of the task. Each minute the sweep queries the due items, postpones each
-with a conditional write, and queues its task.
+with a conditional write, and queues its task. The key of a postponed item ends with `#` and the time since which its
+task has been due.
 """
 
 """Name of the items that reserve unique values."""

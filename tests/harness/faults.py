@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from threading import Lock
+from threading import Lock, get_ident
 from traceback import walk_stack
 from typing import Any, Final
 from unittest.mock import patch
@@ -68,12 +68,14 @@ class InjectedFault(Interference):
     failed_call: str | None = None
     """The first call that failed."""
     _seen: int = 0
-    _active: bool = False
+    _active_threads: set[int] = field(default_factory=set)
+    """The threads whose current call is affected. Calls can run in parallel."""
 
     def before_call(self, call: Call) -> tuple[AWSResponse, dict[str, Any]] | None:
-        self._active = is_affected = self._is_affected(call)
-        if not is_affected:
+        self._active_threads.discard(get_ident())
+        if not self._is_affected(call):
             return None
+        self._active_threads.add(get_ident())
         self.failed_call = self.failed_call or call.name
         match self.fault:
             case Fault.DIED_BEFORE:
@@ -91,15 +93,15 @@ class InjectedFault(Interference):
         return None
 
     def before_send(self, event_name: str, request: AWSPreparedRequest) -> None:
-        if self._active and self.fault is Fault.RETRIED:
-            self._active = False
+        if get_ident() in self._active_threads and self.fault is Fault.RETRIED:
+            self._active_threads.remove(get_ident())
             botocore_stubber(event_name, request)
             raise ReadTimeoutError(endpoint_url=_ENDPOINT_URL)
 
     def after_call(self, call: Call) -> None:
-        if not self._active:
+        if get_ident() not in self._active_threads:
             return
-        self._active = False
+        self._active_threads.remove(get_ident())
         if self.fault is Fault.DIED_AFTER:
             raise ProcessDied(call.name)
         if self.fault is Fault.RESPONSE_LOST:

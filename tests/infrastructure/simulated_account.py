@@ -39,6 +39,19 @@ def build_package():
     return folder / "atrium.zip"
 
 package.build_package = build_package
+
+from botocore.client import BaseClient
+
+make_call, command = BaseClient._make_api_call, sys.argv[1]
+
+def record_and_call(client, name, parameters):
+    service = client.meta.service_model
+    method = service.operation_model(name).http["method"]
+    with (configuration.PROJECT / "calls.txt").open("a") as file:
+        file.write(f"{command} {service.service_name} {name} {method}\\n")
+    return make_call(client, name, parameters)
+
+BaseClient._make_api_call = record_and_call
 from infrastructure.__main__ import main
 sys.exit(main())
 """
@@ -129,6 +142,11 @@ class Account:
         kept = {name: value for name, value in variables.items() if name not in removed}
         config["stages"]["prod"]["environment_variables"] = kept
         self._config_file.write_text(json.dumps(config, indent=2) + "\n")
+
+    def recorded_calls(self, command: str) -> set[tuple[str, str, str]]:
+        """Return the calls to AWS that a command has made: service, operation and HTTP method."""
+        calls = {tuple(line.split(" ")) for line in (self.project / "calls.txt").read_text().splitlines()}
+        return {(service, name, method) for caller, service, name, method in calls if caller == command}
 
     @property
     def _config_file(self) -> Path:

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from fnmatch import fnmatchcase
 
 import pytest
 from chalice.app import SQSEventConfig
@@ -13,6 +14,7 @@ from chalicelib.kernel.http.client_address import edge_secret_digest
 from infrastructure.account import CommandError
 from infrastructure.bootstrap import requested_settings
 from infrastructure.deployed_functions import function_names
+from infrastructure.deployer_policy import GRANTS
 from infrastructure.gateway import PROBLEMS, THROTTLE
 from infrastructure.policies import policies
 from infrastructure.resources import RECURSIVE_FUNCTIONS, table_definition
@@ -64,6 +66,24 @@ def deployed(bootstrapped):
     assert edge_secret_digest(bootstrapped.run_checked("edge-secret", "--stage", "prod").strip()) == digest
     assert f"curl {bootstrapped.variables()['PUBLIC_URL']}/status" in output
     return bootstrapped
+
+
+def test_the_deployers_policies_allow_every_call_of_bootstrap_and_deploy(deployed):
+    for command in ("bootstrap", "deploy"):
+        used = {iam_action(*call) for call in deployed.recorded_calls(command)} - {None}
+        granted = [action for grant in GRANTS[command] for action in grant.actions]
+        assert len(used) > 8
+        assert {action for action in used if not any(fnmatchcase(action, pattern) for pattern in granted)} == set()
+
+
+def iam_action(service, name, method):
+    """Return the IAM action of a call, or None if it needs no permission."""
+    if service == "sts":
+        return None
+    if service == "apigateway":
+        return f"apigateway:{method}"
+    renamed = {"Invoke": "InvokeFunction", "HeadBucket": "ListBucket"}
+    return f"{service.replace('sesv2', 'ses')}:{renamed.get(name, name)}"
 
 
 @pytest.mark.parametrize(

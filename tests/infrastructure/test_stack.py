@@ -264,6 +264,19 @@ def test_an_alarm_about_altered_data_begins_with_the_first_occurrence(alarm_name
     assert "DatapointsToAlarm" not in alarm
 
 
+@pytest.mark.parametrize(
+    ("alarm_name", "metric"),
+    [("functions-throttled", "Throttles"), ("functions-recursive", "RecursiveInvocationsDropped")],
+)
+def test_an_alarm_about_all_functions_begins_when_one_of_them_is_refused(alarm_name, metric):
+    alarm = define_alarms(FUNCTIONS)[alarm_name]
+    watched = {(each.namespace, each.name, each.statistic, *each.dimensions) for each in alarm.metrics.values()}
+    assert watched == {("AWS/Lambda", metric, "Sum", "FunctionName")}
+    names = [resolve({"Fn::Sub": each.dimensions["FunctionName"]}) for each in alarm.metrics.values()]
+    assert names == [DEV.function_name(name) for name in FUNCTIONS]
+    assert (alarm.threshold, alarm.breaching_periods, alarm.is_minimum) == (0, 1, False)
+
+
 def test_the_alarm_for_throttles_covers_reads_and_writes_of_the_table_and_its_indexes():
     alarm_metrics = [
         (metric.name, metric.dimensions.get("Operation"), metric.dimensions.get("GlobalSecondaryIndexName"))

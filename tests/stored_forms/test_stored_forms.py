@@ -6,11 +6,12 @@ from typing import Final
 import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
+from chalicelib.kernel.storage.due_keys import claimed_due_since, make_due_key
 from chalicelib.kernel.storage.item_json import item_from_dynamodb_json
 from chalicelib.kernel.storage.record_types import find_record_type, record_from_item
 from tests.faults import task_examples
 from tests.harness import memory_aws
-from tests.stored_forms.forms import FILE, Recording, load, normal_headers, normal_text
+from tests.stored_forms.forms import FILE, Outcome, Recording, load, normal_headers, normal_text
 from tests.stored_forms.states import Json
 
 RECORDED: Final = load()
@@ -24,11 +25,25 @@ def items_of(kind: str, recording: Recording) -> dict[str, Json]:
 
 
 def compared_attributes(kind: str, item: Json) -> Json:
-    """Return the compared attributes of an item. The time of `duesk`, which the schedule postpones, is left out."""
+    """Return the compared attributes of an item. The times of `duesk`, which claims change, are left out."""
     attributes = {name: value for name, value in item.items() if name not in ADDITIONAL_ATTRIBUTES.get(kind, ())}
-    return memory_aws.to_wire_json(
-        {**attributes, **{name: attributes[name].partition("#")[2] for name in ("duesk",) if name in attributes}}
-    )
+    due_key = item["duesk"].removesuffix(f"#{claimed_due_since(item)}") if "duesk" in item else None
+    return memory_aws.to_wire_json({**attributes, **({"duesk": due_key.partition("#")[2]} if due_key else {})})
+
+
+def without_claims(outcome: Outcome) -> Outcome:
+    """Return an outcome whose due keys have no time since which a task has been due.
+
+    Former releases stored none. The keys of claims have it in addition to the recorded form.
+    """
+
+    def without_claim(item: Json) -> Json:
+        if "duesk" not in item:
+            return item
+        time = item["duesk"]["S"].partition("#")[0]
+        return {**item, "duesk": {"S": make_due_key(time, (item["pk"]["S"], item["sk"]["S"]))}}
+
+    return replace(outcome, written=replace(outcome.written, items=[*map(without_claim, outcome.written.items)]))
 
 
 @pytest.mark.parametrize("case", RECORDED.cases, ids=lambda case: case.name)
@@ -36,7 +51,7 @@ def test_a_case_has_its_recorded_outcome(case, replay_case):
     recorded = case.outcome
     body = recorded.body and normal_text(case.about, recorded.body)
     headers = normal_headers(case.about, recorded.headers, recorded.body or "")
-    assert replay_case(case) == replace(recorded, body=body, headers=headers)
+    assert without_claims(replay_case(case)) == without_claims(replace(recorded, body=body, headers=headers))
 
 
 @pytest.mark.parametrize("kind", RECORDED.kinds())

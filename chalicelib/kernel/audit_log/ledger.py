@@ -301,12 +301,12 @@ def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Sta
     checkpoint, seed = Head(tree, "").unsigned_checkpoint(log), load_signing_key_matching_public_key().secret
     note = checkpoints.sign_checkpoint_note(checkpoint, seed)
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
-    values |= _unconsumed_index_attributes(log) if organization_id_from_log(log) else {}
     values |= {"chains": signed_statements.sign_statement_note(checkpoint, statement, seed)} if statement else {}
     index_attributes = _unanchored_index_attributes(log)
-    # The time at which the head became unanchored is kept.
-    unanchored_since = {"index2sk": index_attributes.pop("index2sk")}
-    update = ItemUpdate(head_key(log), set=values | index_attributes, set_missing=unanchored_since)
+    # The time at which the head became unanchored is kept, and so is the schedule of a head that is not consumed.
+    attributes_if_missing = {"index2sk": index_attributes.pop("index2sk")}
+    attributes_if_missing |= unconsumed_schedule_attributes(log) if organization_id_from_log(log) else {}
+    update = ItemUpdate(head_key(log), set=values | index_attributes, set_missing=attributes_if_missing)
     return (
         update.to_write("#size = :was", was=previous_size)
         if previous_size
@@ -318,8 +318,11 @@ def _unanchored_index_attributes(log: str) -> Item:
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
-def _unconsumed_index_attributes(log: str) -> Item:
-    # The log's consumer removes them when it has processed the entries. Otherwise the sweep triggers the log.
+def unconsumed_schedule_attributes(log: str) -> Item:
+    """Return the attributes of a head with entries that wait for the log's consumer, which removes them.
+
+    Otherwise the sweep triggers the log.
+    """
     return {
         **schedule_attributes(ScheduledTask(APPEND_TASK, after(now(), seconds=REDRIVE_AFTER_SECONDS)), head_key(log)),
         "log": log,

@@ -20,6 +20,7 @@ from zlib import crc32
 
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
+from chalicelib.kernel.storage.due_keys import make_due_key
 from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
 from chalicelib.kernel.storage.log_rules import ItemKey as ItemKey  # noqa: PLC0414 - other modules import it from here
 from chalicelib.kernel.storage.log_rules import LogRules
@@ -395,4 +396,4 @@ SCHEDULE_SHARDS: Final = 4
 def schedule_attributes(scheduled_task: ScheduledTask, key: ItemKey) -> Item:
     """Return the attributes that put an item into the `due` index, which is spread over a few partitions."""
     shard = sum(key[0].encode()) % SCHEDULE_SHARDS
-    return {"duepk": f"DUE#{shard}", "duesk": f"{scheduled_task.at}#{key[0]}#{key[1]}", "task": scheduled_task.task}
+    return {"duepk": f"DUE#{shard}", "duesk": make_due_key(scheduled_task.at, key), "task": scheduled_task.task}

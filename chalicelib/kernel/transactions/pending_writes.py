@@ -18,6 +18,7 @@ class PendingWrite:
     """A change of a record. It is None before its creation, and after its deletion.
 
     `authenticates_former`: the record gets a valid MAC and new derived items, whatever is stored.
+    `is_claim`: a worker claims the record's task, which stays due since the same time.
     """
 
     before: Entity | None
@@ -28,6 +29,7 @@ class PendingWrite:
     unchecked_version_fields: frozenset[str] = frozenset()
     was_ended: bool = False
     authenticates_former: bool = False
+    is_claim: bool = False
 
     @property
     def has_new_version(self) -> bool:
@@ -49,6 +51,7 @@ class PendingWrite:
             has_entry=has_entry,
             is_new=self.replaces_expired,
             authenticates_former=self.authenticates_former,
+            is_claim=self.is_claim,
         )
 
     def to_empty_write(self, key: ItemKey) -> RecordWrite:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.storage.due_keys import make_claimed_due_key
 from chalicelib.kernel.storage.entity import Entity, Item
 from chalicelib.kernel.storage.schema_versions import is_index_attribute
 from chalicelib.kernel.storage.writes import ItemUpdate, Write, put_if_absent_write
@@ -42,17 +43,21 @@ def update_if_unchanged_write(
     has_entry: bool,
     is_new: bool,
     authenticates_former: bool,
+    is_claim: bool,
 ) -> RecordWrite:
     """Return the write that updates a record. Raises as `mac_after_write` does.
 
     `unchecked_version_fields`: version fields that may have changed since the record was read. `has_entry`: whether a
     log entry is committed with it. `is_new`: whether `after` is another record, which replaces one with the same key.
     `authenticates_former`: whether the record gets a valid MAC and its own index keys, whatever is stored.
+    `is_claim`: whether a worker claims the record's task, which stays due since the same time.
     """
     stored = before.item() if before.stored_item is None else before.stored_item
     changed, removed = _changed_and_removed_attributes(
         before, after, _index_keys(stored) if authenticates_former else None
     )
+    if is_claim and after.scheduled_task:
+        changed["duesk"] = make_claimed_due_key(after.scheduled_task.at, stored)
     item = {name: value for name, value in stored.items() if name not in removed} | changed
     mac_guard: Mapping[str, Any] = NO_VALUES
     mac = (

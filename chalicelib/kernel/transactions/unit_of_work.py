@@ -129,12 +129,15 @@ class UnitOfWork:
         """Write an internal record, replacing any existing one."""
         self._add_pending_write(record, PendingWrite(None, record, unconditional=True))
 
-    def update_untracked(self, record: R, **changed: Any) -> R:
-        """Change internal fields of a record, without a new version or log entry. Return the changed record."""
+    def update_untracked(self, record: R, *, is_claim: bool = False, **changed: Any) -> R:
+        """Change internal fields of a record, without a new version or log entry. Return the changed record.
+
+        `is_claim`: a worker claims the record's task, which stays due since the same time.
+        """
         if all(json_equal(getattr(record, name), value) for name, value in changed.items()):
             return record
         updated = replace(record, **changed)
-        self._add_pending_write(record, PendingWrite(record, updated))
+        self._add_pending_write(record, PendingWrite(record, updated, is_claim=is_claim))
         return updated
 
     def set_version_fields_unconditionally(self, record: R, **changed: Any) -> R:

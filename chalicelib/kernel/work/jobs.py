@@ -83,7 +83,8 @@ def claim(kind: type[J], message: dict[str, Any]) -> J | None:
         return None
     try:
         failures = job.failures + 1 if _is_authentic(job) else MAX_FAILURES + 1
-        return _store_job_changes(job, lease_until=after(now(), seconds=LEASE_SECONDS), failures=failures)
+        claimed_until = after(now(), seconds=LEASE_SECONDS)
+        return _store_job_changes(job, is_claim=True, lease_until=claimed_until, failures=failures)
     except ConcurrentModification:
         return None
 
@@ -140,11 +141,13 @@ def slice_deadline_monotonic() -> float:
     return time.monotonic() + _SLICE_SECONDS
 
 
-def _store_job_changes(job: J, accompanying_changes: UnitOfWork | None = None, **changed: Any) -> J:
+def _store_job_changes(
+    job: J, accompanying_changes: UnitOfWork | None = None, *, is_claim: bool = False, **changed: Any
+) -> J:
     accompanying_changes = accompanying_changes or UnitOfWork(now())
     if changed.get("status", job.status) != job.status:
         stored = accompanying_changes.update(job, **changed)  # Callers see the status, so the version changes.
     else:
-        stored = accompanying_changes.update_untracked(job, **changed)
+        stored = accompanying_changes.update_untracked(job, is_claim=is_claim, **changed)
     accompanying_changes.commit()
     return stored

@@ -11,13 +11,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final
+
+from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors, originating_request_ids
-from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.entity import ItemKey
 
@@ -29,7 +32,34 @@ MAX_DELAY_SECONDS: Final = 900
 MAX_CHAIN_TURNS: Final = 100
 """Maximum messages in a chain, each queued while the one before it is processed. The schedules continue the work."""
 
-_MAX_BATCH: Final = 10
+MAX_BATCH_SIZE: Final = 10
+"""Maximum number of messages in one call (SQS SendMessageBatch)."""
+
+_INVALID_MESSAGE_CODES: Final = frozenset(
+    {
+        "AWS.SimpleQueueService.BatchRequestTooLong",
+        "BatchRequestTooLong",
+        "InvalidMessageContents",
+        "InvalidParameterValue",
+        "InvalidParameterValueException",
+        "MissingParameter",
+        "ValidationException",
+    }
+)
+"""Error codes of SQS for messages that it never accepts."""
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """The messages of a batch that the queue did not accept, by their positions.
+
+    `invalid`: it never accepts them. `unsent`: they can be sent again. `outage`: the error if it did not respond.
+    """
+
+    invalid: frozenset[int] = frozenset()
+    unsent: frozenset[int] = frozenset()
+    outage: Problem | None = None
+
 
 _current_turn: ContextVar[int] = ContextVar("current_turn", default=0)
 
@@ -113,20 +143,64 @@ def enqueue_deliveries(messages: Sequence[tuple[str, Message]]) -> None:
     """
     if not messages or not _may_queue():
         return
-    for start in range(0, len(messages), _MAX_BATCH):
-        entries = [
-            {
-                "Id": str(number),
-                "MessageBody": _to_json_with_request_ids_and_turn(message),
-                "MessageGroupId": group,
-                "MessageDeduplicationId": new_id(now()),
-            }
-            for number, (group, message) in enumerate(messages[start : start + _MAX_BATCH])
-        ]
-        with aws.raise_unavailable_on_aws_outage("queue"):
-            response = aws.client("sqs").send_message_batch(QueueUrl=settings().deliveries_queue_url, Entries=entries)
-        if response.get("Failed"):
+    for start in range(0, len(messages), MAX_BATCH_SIZE):
+        entries = [_build_group_entry(group, message) for group, message in messages[start : start + MAX_BATCH_SIZE]]
+        if _send_batch(settings().deliveries_queue_url, entries) != BatchResult():
             raise unavailable("The queue did not accept all messages.")
+
+
+def enqueue_batch(tasks: Sequence[tuple[str, ItemKey]]) -> BatchResult:
+    """Queue up to `MAX_BATCH_SIZE` tasks for records, and return which ones the queue did not accept."""
+    messages = [_to_json_with_request_ids_and_turn(_build_task_message(task, record)) for task, record in tasks]
+    return _send_batch_or_single_messages(settings().jobs_queue_url, [{"MessageBody": body} for body in messages])
+
+
+def notify_ledger_batch(logs: Sequence[str]) -> BatchResult:
+    """Tell the ledger worker that up to `MAX_BATCH_SIZE` logs have work. Return for which logs it was not told."""
+    entries = [_build_group_entry(log, {"log": log}) for log in logs]
+    return _send_batch_or_single_messages(settings().events_queue_url, entries)
+
+
+def _build_group_entry(group: str, message: Message) -> dict[str, str]:
+    return {
+        "MessageBody": _to_json_with_request_ids_and_turn(message),
+        "MessageGroupId": group,
+        "MessageDeduplicationId": new_id(now()),
+    }
+
+
+def _send_batch_or_single_messages(queue_url: str, entries: Sequence[dict[str, str]]) -> BatchResult:
+    """Send messages in one call, or each in its own if one is so invalid that the queue rejects the whole call."""
+    try:
+        return _send_batch(queue_url, entries)
+    except Problem as problem:
+        return BatchResult(unsent=frozenset(range(len(entries))), outage=problem)
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in _INVALID_MESSAGE_CODES:
+            raise
+        if len(entries) == 1:
+            return BatchResult(invalid=frozenset({0}))
+    results = [_send_batch_or_single_messages(queue_url, [entry]) for entry in entries]
+    return BatchResult(
+        invalid=frozenset(position for position, result in enumerate(results) if result.invalid),
+        unsent=frozenset(position for position, result in enumerate(results) if result.unsent),
+        outage=next((result.outage for result in results if result.outage), None),
+    )
+
+
+def _send_batch(queue_url: str, entries: Sequence[dict[str, str]]) -> BatchResult:
+    """Send up to `MAX_BATCH_SIZE` messages. Raises Problem `unavailable`."""
+    if not entries:
+        return BatchResult()
+    with aws.raise_unavailable_on_aws_outage("queue"):
+        response = aws.client("sqs").send_message_batch(
+            QueueUrl=queue_url, Entries=[{"Id": str(number), **entry} for number, entry in enumerate(entries)]
+        )
+    failed = {int(failure["Id"]): failure["Code"] in _INVALID_MESSAGE_CODES for failure in response.get("Failed", ())}
+    return BatchResult(
+        invalid=frozenset(number for number, is_invalid in failed.items() if is_invalid),
+        unsent=frozenset(number for number, is_invalid in failed.items() if not is_invalid),
+    )
 
 
 def enqueue_delivery_to_slow_recipient(message: Message) -> None:

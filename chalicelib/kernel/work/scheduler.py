@@ -1,152 +1,204 @@
 """The scheduler (sweep): queues due tasks, including those whose message was lost.
 
 An item is claimed by moving its due time, so concurrent sweeps queue it once. If the task is not done by the new time,
-it is queued again.
+it is queued again. The key of a claimed item states since when it has been due (`kernel/storage/due_keys.py`).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.kernel.audit_log.entries import APPEND_TASK
 from chalicelib.kernel.core.clock import after, now, now_ms, timestamp, timestamp_ms
-from chalicelib.kernel.core.ids import new_id, timestamp_ms_of_id
+from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics
+from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Item, Partition, ScheduledTask, schedule_attributes
+from chalicelib.kernel.storage.due_keys import claimed_due_since, due_time, overdue_since
+from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, Item, ScheduledTask, schedule_attributes
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
-from chalicelib.kernel.work import queues
+from chalicelib.kernel.work import due_items, queues
+from chalicelib.kernel.work.due_items import MAX_LEASE_SECONDS, Claim
 
-_LEASE_SECONDS: Final = 60
-_MAX_PAGES: Final = 20
-_MAX_KEY_CHARACTERS: Final = 200
-_INVALID_VALUE_CODES: Final = ("ValidationException", "InvalidParameterValue", "InvalidParameterValueException")
-"""Error codes of AWS for an invalid key or name."""
+DEADLINE_SECONDS: Final = 40
+"""Time after which a sweep claims no more tasks. The next sweep continues."""
+
+MEASURING_DEADLINE_SECONDS: Final = 45
+"""Time after which a sweep reads no more tasks for its measures. The function times out after 50 seconds."""
+
+_MAX_CHECKED_ITEMS: Final = 100
+_AWS_ERRORS: Final = (Problem, ClientError, BotoCoreError)
+
+
+@dataclass(frozen=True)
+class _Times:
+    """When a sweep started, and its deadlines, in milliseconds since 1970."""
+
+    started: int
+    last_claim: int
+    last_read: int
 
 
 @dataclass
-class _SweepStats:
-    """The results of a sweep: notified logs, number of queued tasks, and the largest lags in milliseconds."""
+class _ShardSweep:
+    """The sweep of one shard: notified logs, numbers of tasks, and the largest lags in milliseconds.
 
-    started_ms: int
+    `oldest`: the task that has been due for longest, and the key of its item. `error`: why it has stopped early.
+    """
+
+    times: _Times
     notified_logs: set[str] = field(default_factory=set)
     enqueued: int = 0
+    unsent: int = 0
     due_lag: int = 0
-    ledger_lag: int | None = None
+    oldest: str = ""
+    ledger_lag: int = -1
+    error: Problem | ClientError | BotoCoreError | None = None
+
+    @property
+    def may_claim(self) -> bool:
+        """Whether the sweep may claim another task."""
+        return self.error is None and now_ms() < self.times.last_claim
 
     def record_lag_of_item(self, item: Item) -> None:
-        self.due_lag = max(self.due_lag, self.started_ms - timestamp_ms(_due_timestamp_of_item(item)))
+        """Add a task to the lags. Raises ValueError if the item is invalid."""
+        if (since := overdue_since(item, timestamp(self.times.started))) is None:
+            return
+        lag = self.times.started - timestamp_ms(since)
+        if lag >= self.due_lag:
+            self.due_lag, self.oldest = lag, f"{item.get('task')} {due_items.describe_key(item)}"
         if "leaf" in item:
-            self.ledger_lag = max(self.ledger_lag or 0, self.started_ms - timestamp_ms_of_id(item["sk"]))
+            self.ledger_lag = max(self.ledger_lag, self.times.started - timestamp_ms_of_id(item["sk"]))
 
 
 def enqueue_due_tasks() -> int:
-    """Queue all due tasks, and return their number.
+    """Queue all due tasks, and return their number. After `DEADLINE_SECONDS` the rest is left to the next sweep.
 
-    Adds the metrics DueLag, the age of the oldest due task, and LedgerLag if entries are pending.
+    Adds the metrics DueLag, the age of the oldest due task, and LedgerLag if entries are pending, also if the sweep
+    fails or meets its deadline. Raises Problem `unavailable` if a task could not be queued. The next sweep queues it.
     """
-    stats = _SweepStats(now_ms())
-    for shard in range(SCHEDULE_SHARDS):
-        _enqueue_due_of_shard(shard, stats)
-    add_metrics(DueLag=stats.due_lag, **({} if stats.ledger_lag is None else {"LedgerLag": stats.ledger_lag}))
-    return stats.enqueued
+    started = now_ms()
+    times = _Times(started, started + DEADLINE_SECONDS * 1000, started + MEASURING_DEADLINE_SECONDS * 1000)
+    sweeps = table.gather(partial(_sweep_shard, times), range(SCHEDULE_SHARDS))
+    oldest = max(sweeps, key=lambda sweep: sweep.due_lag)
+    ledger_lag = max(sweep.ledger_lag for sweep in sweeps)
+    add_metrics(DueLag=oldest.due_lag, **({"LedgerLag": ledger_lag} if ledger_lag >= 0 else {}))
+    if oldest.oldest:
+        add_fields(oldestDue=oldest.oldest)
+    for sweep in sweeps:
+        if sweep.error:
+            raise sweep.error
+    if any(sweep.unsent for sweep in sweeps):
+        raise unavailable("A queue did not accept all messages.")
+    return sum(sweep.enqueued for sweep in sweeps)
+
+
+def postpone(record: Entity, *, seconds: float) -> None:
+    """Start the task of a record again after some time, because it cannot be done before. It is not overdue then.
+
+    If the record has changed since it was read, its schedule stays. Raises Problem `unavailable`.
+    """
+    if record.scheduled_task:
+        postponed = ScheduledTask(record.scheduled_task.task, after(now(), seconds=seconds))
+        update = ItemUpdate(record.item_key, set=schedule_attributes(postponed, record.item_key))
+        with suppress(TransactionCancelled):
+            table.write_transaction([update.to_write("#version = :version", version=record.version)])
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """The times of the oldest due task and of the oldest pending entry."""
+    """The times since which the oldest due task has been due, and the oldest pending entry has been pending."""
 
     due_since: str | None
     entry_since: str | None
 
 
 def read_oldest_due_task_and_entry_times() -> Backlog:
-    """Return the backlog, from the first hundred due items of each shard.
-
-    The sweep moves the due time of a pending entry, by one lease at most. So the age of an entry follows from its id.
-    """
-    lease_end, current_time = after(now(), seconds=_LEASE_SECONDS), now()
-    pages = table.gather(lambda shard: _query_due_page(shard, lease_end, None, 100).items, range(SCHEDULE_SHARDS))
-    readable = [item for items in pages for item in items if _has_valid_due_time_and_id(item)]
-    overdue = [item for item in readable if "leaf" in item or _due_timestamp_of_item(item) <= current_time]
+    """Return the backlog, from the first page of each shard."""
+    current_time = now()
+    due_before = after(current_time, seconds=MAX_LEASE_SECONDS)
+    pages = table.gather(lambda shard: due_items.read_page(shard, due_before).items, range(SCHEDULE_SHARDS))
+    waiting = [item for items in pages for item in items if _is_waiting(item, current_time)]
+    waiting.sort(key=lambda item: claimed_due_since(item) or due_time(item))
     # The index lags. Completed tasks are no backlog.
-    due_items = [
+    current = [
         item
-        for item in table.read_current(overdue)
-        if "duesk" in item and _has_valid_due_time_and_id(item) and _due_timestamp_of_item(item) <= lease_end
+        for item in table.read_current(waiting[:_MAX_CHECKED_ITEMS])
+        if "duesk" in item and _is_waiting(item, current_time)
     ]
-    due = min(map(_due_timestamp_of_item, due_items), default="~")
-    entry_times = [timestamp_ms_of_id(item["sk"]) for item in due_items if "leaf" in item]
-    return Backlog(due if due <= current_time else None, timestamp(min(entry_times)) if entry_times else None)
+    due = min(filter(None, (overdue_since(item, current_time) for item in current)), default=None)
+    entry_times = [timestamp_ms_of_id(item["sk"]) for item in current if "leaf" in item]
+    return Backlog(due, timestamp(min(entry_times)) if entry_times else None)
+
+
+def _is_waiting(item: Item, at: str) -> bool:
+    """Return whether an item is valid, and is a due task or a pending entry."""
+    return _has_valid_due_time_and_id(item) and ("leaf" in item or overdue_since(item, at) is not None)
 
 
 def _has_valid_due_time_and_id(item: Item) -> bool:
-    """Return whether a due item has a valid due time and, for an entry, a valid id."""
+    """Return whether an item has a valid due time and, for an entry, a valid id."""
     try:
-        return timestamp_ms(_due_timestamp_of_item(item)) > 0 and (
-            "leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0
-        )
+        return bool(due_time(item)) and ("leaf" not in item or timestamp_ms_of_id(item["sk"]) > 0)
     except ValueError:
         return False
 
 
-def _due_timestamp_of_item(item: Item) -> str:
-    return str(item["duesk"]).partition("#")[0]
+def _sweep_shard(times: _Times, shard: int) -> _ShardSweep:
+    """Queue the due tasks of a shard in the order of their due times, and measure all overdue tasks."""
+    sweep = _ShardSweep(times)
+    try:
+        for items in _iter_due_pages(times, shard):
+            _enqueue_and_measure(sweep, items)
+    except _AWS_ERRORS as error:
+        sweep.error = sweep.error or error  # `enqueue_due_tasks` raises it.
+    return sweep
 
 
-def _enqueue_due_of_shard(shard: int, stats: _SweepStats) -> None:
-    current_time, position = now(), None
-    for _ in range(_MAX_PAGES):
-        page = _query_due_page(shard, current_time, position, 100)
-        for item in page.items:
-            with _suppress_and_log_invalid_item_errors(item):
-                if _claim(item):  # The index lags, so the task may be done.
-                    stats.enqueued += _enqueue_or_notify_ledger_once(item, stats.notified_logs)
-                    stats.record_lag_of_item(item)
+def _iter_due_pages(times: _Times, shard: int) -> Iterator[list[Item]]:
+    """Yield the items of a shard in pages: those that are due, and then those that may be claimed."""
+    due_before, position = timestamp(times.started + MAX_LEASE_SECONDS * 1000), None
+    while now_ms() < times.last_read:
+        page = due_items.read_page(shard, due_before, position)
+        yield page.items
         position = page.last_evaluated_key
         if position is None:
-            break
+            return
 
 
-@contextmanager
-def _suppress_and_log_invalid_item_errors(item: Item) -> Iterator[None]:
-    """Skip an invalid due item, so that it does not block others, and add its key to the log record."""
+def _enqueue_and_measure(sweep: _ShardSweep, items: Sequence[Item]) -> None:
+    latest_due_key = f"{timestamp(sweep.times.started)}~"
+    due_count = sum(item["duesk"] <= latest_due_key for item in items)  # They are sorted.
+    overdue = list(items[due_count:])
+    for start in range(0, due_count, queues.MAX_BATCH_SIZE):
+        overdue += _claim_and_enqueue(sweep, items[start : min(start + queues.MAX_BATCH_SIZE, due_count)])
+    for item in overdue:
+        try:
+            sweep.record_lag_of_item(item)
+        except ValueError:
+            due_items.log_unreadable(item)
+
+
+def _claim_and_enqueue(sweep: _ShardSweep, batch: Sequence[Item]) -> Sequence[Item]:
+    """Claim and queue some due tasks. Return the items of those that are still due: claimed, or left for later."""
+    claims, remaining = list[Claim](), list[Item]()
     try:
-        yield
-    except (KeyError, TypeError, ValueError):
-        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS])
-    except ClientError as error:
-        if error.response["Error"]["Code"] not in _INVALID_VALUE_CODES:
-            raise
-        add_fields(unreadable=f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS])
-
-
-def _query_due_page(shard: int, due_before: str, position: Item | None, limit: int) -> table.QueryResult:
-    return table.query(Partition(f"DUE#{shard}", "due"), until=f"{due_before}~", after=position, limit=limit)
-
-
-def _enqueue_or_notify_ledger_once(item: Item, notified_logs: set[str]) -> bool:
-    # All entries are claimed, although one message triggers their log, so that a stuck log does not block the sweep.
-    if item["task"] == APPEND_TASK and str(item["log"]) in notified_logs:
-        return False
-    if item["task"] == APPEND_TASK:
-        notified_logs.add(str(item["log"]))
-        queues.notify_ledger(str(item["log"]), new_id(now()))
-    else:
-        queues.enqueue(str(item["task"]), (item["pk"], item["sk"]))
-    return True
-
-
-def _claim(item: Item) -> bool:
-    key = (item["pk"], item["sk"])
-    attributes = schedule_attributes(ScheduledTask(str(item.get("task")), after(now(), seconds=_LEASE_SECONDS)), key)
-    claim = ItemUpdate(key, set={"duesk": attributes["duesk"]}).to_write("#duesk = :seen", seen=item["duesk"])
+        for item in batch:
+            if not sweep.may_claim:
+                remaining.append(item)
+            elif claim := due_items.try_claim(item):  # The index lags, so the task may be done.
+                claims.append(claim)
+    except _AWS_ERRORS as error:
+        sweep.error = error  # What was claimed is queued.
     try:
-        table.write_transaction([claim])
-    except TransactionCancelled:
-        return False
-    return True
+        result = due_items.enqueue_or_return_claims(claims, sweep.notified_logs)
+        sweep.enqueued += result.queued
+        sweep.unsent += result.unsent
+        sweep.error = sweep.error or result.outage
+    except _AWS_ERRORS as error:
+        sweep.error = sweep.error or error
+    return [*(claim.item for claim in claims), *remaining]

@@ -1,5 +1,7 @@
 """Publishing pages: the public content and paths, schedules, revisions, and former paths."""
 
+from chalicelib.kernel.core.clock import now
+from chalicelib.kernel.work.scheduler import read_oldest_due_task_and_entry_times
 from tests.harness.audit_logs import list_entries
 from tests.harness.sites import get_page_by_path
 
@@ -185,6 +187,19 @@ class TestSchedule:
         clock.shift(minutes=2)
         workers.run_until_idle()
         assert pages.visit("/looms") == "New looms"
+
+    def test_a_page_whose_path_is_not_free_is_tried_each_minute_and_is_no_overdue_task(self, workers, clock, pages):
+        clock.freeze()
+        pages.publish("Looms")
+        pages.update("Looms", slug="weaving")
+        pages.draft("New looms", slug="looms", publishAt=PAST)
+        workers.deliver()
+        for _ in range(4):
+            assert read_oldest_due_task_and_entry_times().due_since is None
+            clock.shift(minutes=1)
+            assert read_oldest_due_task_and_entry_times().due_since == now()
+            workers.run_sweep()
+            assert len(workers.deliver()) == 1
 
     def test_a_page_without_its_schedule_stays_a_draft(self, api, site, run_tasks_after, pages):
         looms = pages.draft("Looms", publishAt="2099-01-01T00:00:00Z")

@@ -8,7 +8,7 @@ lost or repeated messages and concurrent workers do no harm.
 from dataclasses import dataclass
 from typing import Final
 
-from chalicelib.kernel.audit_log.ledger import head_key
+from chalicelib.kernel.audit_log.ledger import head_key, unconsumed_schedule_attributes
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 
@@ -31,7 +31,8 @@ class ConsumerOffset:
     def advance_write(self, log_id: str, new_offset: "ConsumerOffset", log_size: int) -> Write:
         """Return the write that moves the offset, on condition that neither it nor the size of the log has changed.
 
-        At the end of the log, the write also removes the head from the schedule.
+        At the end of the log, the write also removes the head from the schedule. Before, it schedules it anew, because
+        the log has made progress.
         """
         is_at_end = new_offset.sequence == log_size
         started = self != ConsumerOffset()
@@ -39,7 +40,11 @@ class ConsumerOffset:
         offset_values = {"was": self.sequence, "was_part": self.part} if started else {}
         update = ItemUpdate(
             head_key(log_id),
-            set={"followed": new_offset.sequence, "followed_part": new_offset.part},
+            set={
+                "followed": new_offset.sequence,
+                "followed_part": new_offset.part,
+                **({} if is_at_end else unconsumed_schedule_attributes(log_id)),
+            },
             remove=_SCHEDULE_ATTRIBUTES if is_at_end else (),
         )
         return update.to_write(f"#size = :size AND {offset_condition}", size=log_size, **offset_values)

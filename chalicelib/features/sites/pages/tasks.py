@@ -29,13 +29,14 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Partition
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
-from chalicelib.kernel.work import jobs, outbox, tasks
+from chalicelib.kernel.work import jobs, outbox, scheduler, tasks
 from chalicelib.kernel.work.outbox import Origin
 from chalicelib.kernel.work.tasks import task
 
 _BATCH_SIZE: Final = 25
 _MIN_SERVER_ERROR: Final = 500
 _PASS_COUNT: Final = 2
+_RETRY_SECONDS: Final = 60
 _PAUSE_SECONDS: Final = 60
 """Time between passes. It is longer than indexes usually lag."""
 
@@ -44,7 +45,8 @@ _PAUSE_SECONDS: Final = 60
 def run_schedule(message: dict[str, Any]) -> None:
     """Publish a page whose `publishAt` is due, or unpublish it if its `unpublishAt` is due, whichever came first.
 
-    If the page cannot be published, each sweep retries until somebody resolves the conflict or removes the schedule.
+    If the page cannot be published, it is tried again each minute until somebody resolves the conflict or removes the
+    schedule.
     """
     stored_page = tasks.load_record_or_none(EditablePage, message)
     items = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
@@ -65,6 +67,7 @@ def run_schedule(message: dict[str, Any]) -> None:
         if problem.status >= _MIN_SERVER_ERROR:
             raise
         add_fields(page=f"not published yet: {problem.code}")
+        scheduler.postpone(page, seconds=_RETRY_SECONDS)  # The service works, so the task is not overdue.
 
 
 def _apply_schedule_and_name_event(publisher: PagePublisher, page: Page) -> tuple[str, Page]:
