@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from infrastructure.cfn import policy_document
 from infrastructure.names import Stage
+from infrastructure.template_uploads import TEMPLATES
 
 MAX_POLICY_CHARACTERS: Final = 6_144
 """The maximum length of a managed policy of IAM, without white space."""
@@ -55,6 +56,11 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             ),
             ("buckets",),
             "the buckets, but none of their files",
+        ),
+        DeployerGrant(
+            ("s3:DeleteObject", "s3:GetObject", "s3:PutObject"),
+            ("templates",),
+            "the template of the stack, which CloudFormation reads in your name",
         ),
         DeployerGrant(
             (
@@ -218,6 +224,7 @@ def resource_arns(stage: Stage) -> Mapping[str, tuple[str, ...]]:
         "table": (f"{stage.table_arn}*",),
         "queues": (stage.arn("sqs", f"{prefix}-*"),),
         "buckets": (f"{everywhere}:s3:::{prefix}-*",),
+        "templates": (f"{everywhere}:s3:::{stage.bucket_name(TEMPLATES)}/*",),
         "alias": (stage.arn("kms", stage.key_alias),),
         "keys": (stage.arn("kms", "key/*"),),
         "parameters": (stage.arn("ssm", f"parameter/atrium/{stage.name}/*"),),
