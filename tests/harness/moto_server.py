@@ -2,7 +2,8 @@
 
 Adds three features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
 whose mock integrations have no URI, gateway responses in the document, and changes of the minimum size to compress.
-Also adds the recursive-loop configuration of Lambda functions.
+Also adds the recursive-loop configuration of Lambda functions. The throttle quota of API Gateway is that of the 13
+regions where it is smallest.
 """
 
 import json
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moto.apigateway.models import APIGatewayBackend, RestAPI
+from moto.apigateway.models import Account, APIGatewayBackend, RestAPI
 from moto.awslambda import urls
 from moto.awslambda.responses import LambdaResponse
 from moto.core.config import default_user_config
@@ -22,6 +23,7 @@ from moto.server import ThreadedMotoServer
 from local.paths import ROOT
 
 _original_put, _original_import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
+_original_account = Account.__init__
 _original_patch = RestAPI.apply_patch_operations
 
 
@@ -53,6 +55,12 @@ def apply_patch_operations(self: Any, patch_operations: list[dict[str, Any]]) ->
     for operation in patch_operations:
         if operation["path"] == "/minimumCompressionSize":
             self.minimum_compression_size = int(operation["value"]) if operation["value"] else None
+
+
+def initialize_account(self: Any) -> None:
+    """Initialize the settings of API Gateway in an account, with the smallest throttle quota."""
+    _original_account(self)
+    self.throttle_settings = {"burstLimit": 1250, "rateLimit": 2500.0}
 
 
 def get_function_recursion_config(self: Any) -> Any:
@@ -91,6 +99,7 @@ def run_moto_server() -> Iterator[str]:
 def main() -> None:
     APIGatewayBackend.put_rest_api = put_rest_api  # type: ignore[method-assign]
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
+    Account.__init__ = initialize_account  # type: ignore[method-assign]
     RestAPI.apply_patch_operations = apply_patch_operations  # type: ignore[method-assign]
     LambdaResponse.get_function_recursion_config = get_function_recursion_config  # type: ignore[attr-defined]
     LambdaResponse.put_function_recursion_config = put_function_recursion_config  # type: ignore[attr-defined]
