@@ -71,21 +71,21 @@ def check_foreign_api_key(target: Target) -> str:
 
 def check_webhook(target: Target) -> str:
     """Check that the service can send a webhook to itself, at once and from a queue."""
-    body = {"url": f"{target.url}/status", "events": ["organization.updated"]}
+    body = {"url": f"{target.url}/organizations", "events": ["organization.updated"]}
     path = f"{target.organization_path}/webhooks"
     webhook = target.send("POST", path, json=body, status=HTTPStatus.CREATED).json()
     path = f"{path}/{webhook['id']}"
     tested = target.send("POST", f"{path}/test").json()
     require(
-        tested["statusCode"] == HTTPStatus.METHOD_NOT_ALLOWED,
+        tested["statusCode"] == HTTPStatus.UNAUTHORIZED,
         f"The service did not reach itself: {tested['error'] or tested['statusCode']}.",
         "Check PUBLIC_URL, and that the functions have internet access.",
     )
     target.send("PATCH", target.organization_path, json={"supportEmail": "smoke@example.com"})
     attempt = wait_for(lambda: _first_attempt(target, path), _MAX_WAIT_SECONDS, "No event arrived.", _QUEUES_REMEDY)
-    require(attempt["statusCode"] == HTTPStatus.METHOD_NOT_ALLOWED, f"An event failed: {attempt['error']}.")
+    require(attempt["statusCode"] == HTTPStatus.UNAUTHORIZED, f"An event failed: {attempt['error']}.")
     target.send("DELETE", path, status=HTTPStatus.NO_CONTENT)
-    return f"A test and an event reached {body['url']}, which rejects their method, as it should."
+    return f"A test and an event reached {body['url']}, which requires a credential, as it should."
 
 
 def check_log(target: Target) -> str:
