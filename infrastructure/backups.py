@@ -27,13 +27,13 @@ _FAILED_STATES: Final = ["FAILED", "EXPIRED", "ABORTED", "PARTIAL"]
 
 
 def backup_resources(condition: str) -> Resources:
-    """Return vault, plan, role and notices, which exist on a condition. Parameters name the vault of the copies."""
-    resources: Resources = {
-        "BackupVault": {
-            "Type": "AWS::Backup::BackupVault",
-            "Properties": {"BackupVaultName": sub(TEMPLATE_STAGE.prefix)},
-        }
-        | RETAINED,
+    """Return the vault, and the plan, role and notices, which exist on a condition.
+
+    The vault always exists, because a vault with backups cannot be deleted, and a retained one not be created again.
+    An empty vault is free of charge. Parameters name the vault of the copies.
+    """
+    vault = {"Type": "AWS::Backup::BackupVault", "Properties": {"BackupVaultName": sub(TEMPLATE_STAGE.prefix)}}
+    conditional: Resources = {
         "BackupPlan": {"Type": "AWS::Backup::BackupPlan", "Properties": {"BackupPlan": _plan()}},
         "BackupRole": {"Type": "AWS::IAM::Role", "Properties": _role()},
         "BackupSelection": {
@@ -45,7 +45,10 @@ def backup_resources(condition: str) -> Resources:
             "Copy Job State Change", {"sourceBackupVaultArn": [get_att("BackupVault", "BackupVaultArn")]}
         ),
     }
-    return {name: resource | {"Condition": condition} for name, resource in resources.items()}
+    return {
+        "BackupVault": vault | RETAINED,
+        **{name: resource | {"Condition": condition} for name, resource in conditional.items()},
+    }
 
 
 def _plan() -> dict[str, Any]:

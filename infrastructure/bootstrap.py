@@ -166,6 +166,8 @@ def _check_preconditions(
     ]
     try:
         here = current_stage(name)
+        with translate_errors():
+            problems.extend(safeguards.find_missing_backup_settings(here, safeguard_arguments))
     except CommandError as error:
         raise CommandError("\n".join([*problems, str(error)])) from None
     if problems:

@@ -45,7 +45,10 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             "the table",
         ),
         DeployerGrant(
-            ("sqs:CreateQueue", "sqs:GetQueueAttributes", "sqs:ListQueueTags", "sqs:SetQueueAttributes"),
+            (
+                *("sqs:CreateQueue", "sqs:GetQueueAttributes", "sqs:GetQueueUrl", "sqs:ListQueueTags"),
+                "sqs:SetQueueAttributes",
+            ),
             ("queues",),
             "the queues",
         ),
@@ -80,7 +83,8 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
         ),
         DeployerGrant(
             (
-                *("logs:CreateLogGroup", "logs:ListTagsForResource", "logs:PutRetentionPolicy"),
+                *("logs:CreateLogGroup", "logs:GetDataProtectionPolicy", "logs:ListTagsForResource"),
+                "logs:PutRetentionPolicy",
                 *("cloudwatch:DescribeAlarms", "cloudwatch:PutMetricAlarm", "cloudwatch:ListTagsForResource"),
                 *("cloudwatch:GetDashboard", "cloudwatch:PutDashboard"),
             ),
@@ -98,7 +102,8 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
         ),
         DeployerGrant(
             (
-                *("sns:CreateTopic", "sns:GetTopicAttributes", "sns:ListSubscriptionsByTopic"),
+                *("sns:CreateTopic", "sns:GetDataProtectionPolicy", "sns:GetTopicAttributes"),
+                "sns:ListSubscriptionsByTopic",
                 *("sns:ListTagsForResource", "sns:SetTopicAttributes", "sns:Subscribe", "sns:Unsubscribe"),
             ),
             ("topics",),
@@ -117,6 +122,7 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             (
                 *("wafv2:CreateWebACL", "wafv2:DeleteWebACL", "wafv2:DisassociateWebACL", "wafv2:GetWebACL"),
                 *("wafv2:ListResourcesForWebACL", "wafv2:ListTagsForResource", "wafv2:UpdateWebACL"),
+                "apigateway:SetWebACL",
             ),
             ("web ACL", "API stages"),
             "the rate rule",
@@ -128,7 +134,7 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
                 *("backup:DeleteBackupPlan", "backup:DeleteBackupSelection", "backup:DescribeBackupVault"),
                 *("backup:DescribeRegionSettings", "backup:GetBackupPlan", "backup:GetBackupSelection"),
                 *("backup:ListTags", "backup:UpdateBackupPlan", "backup-storage:MountCapsule"),
-                *("kms:CreateGrant", "kms:DescribeKey"),
+                *("kms:CreateGrant", "kms:DescribeKey", "kms:GenerateDataKey", "kms:RetireGrant"),
             ),
             ("any",),
             "the plan of backups, whose id does not exist before it; `kms` for the key of its vault",
@@ -142,6 +148,11 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             "the role of AWS Backup",
         ),
         DeployerGrant(
+            ("iam:CreateServiceLinkedRole",),
+            ("service role of AWS Backup",),
+            "once for each account: the role that AWS Backup creates for itself",
+        ),
+        DeployerGrant(
             (
                 *("events:DeleteRule", "events:DescribeRule", "events:ListTargetsByRule", "events:PutRule"),
                 *("events:PutTargets", "events:RemoveTargets"),
@@ -152,7 +163,9 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
     ),
     "deploy": (
         DeployerGrant(("cloudformation:DescribeStacks",), ("stacks",), "find the web ACL"),
-        DeployerGrant(("wafv2:AssociateWebACL",), ("web ACL", "API stages"), "put it in front of the API"),
+        DeployerGrant(
+            ("apigateway:SetWebACL", "wafv2:AssociateWebACL"), ("web ACL", "API stages"), "put it in front of the API"
+        ),
         DeployerGrant(
             (
                 *("lambda:AddPermission", "lambda:CreateFunction", "lambda:DeleteFunction"),
@@ -242,6 +255,7 @@ def resource_arns(stage: Stage) -> Mapping[str, tuple[str, ...]]:
         "APIs": (f"{api}/restapis", f"{api}/restapis/*", f"{api}/tags/*"),
         "budget": (f"{everywhere}:budgets::{stage.account}:budget/{prefix}",),
         "backup role": (f"{role}/{prefix}-backup-*",),
+        "service role of AWS Backup": (f"{role}/aws-service-role/backup.amazonaws.com/*",),
         "rules": (stage.arn("events", f"rule/{prefix}-*"),),
         "functions": (stage.arn("lambda", f"function:{prefix}"), stage.arn("lambda", f"function:{prefix}-*")),
         "function roles": (f"{role}/{prefix}-*",),

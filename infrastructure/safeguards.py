@@ -4,11 +4,12 @@
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from infrastructure import cloudformation, configuration, secrets
-from infrastructure.account import CommandError, client, translate_errors
+from infrastructure.account import client, translate_errors
 from infrastructure.names import Stage
 from infrastructure.safeguards_template import UNSET, VAULT_ARN_PATTERN
 from infrastructure.web_firewall import MAX_REQUEST_LIMIT, MIN_REQUEST_LIMIT
@@ -19,6 +20,12 @@ ARGUMENTS: Final[Mapping[str, str]] = {
     "backup_vault": "CopyVaultArn",
 }
 """The parameter of the stack for each argument."""
+
+_ASSOCIATION_ATTEMPTS: Final = 13
+"""How often the web ACL is associated with an API that AWS WAF does not find yet: for a minute."""
+
+_ASSOCIATION_PAUSE_SECONDS: Final = 5.0
+"""The time between these attempts."""
 
 _NONE: Final = ("0", "none")
 _BACKED_UP: Final = ("DynamoDB", "S3")
@@ -40,6 +47,21 @@ def find_invalid_arguments(given: Mapping[str, str]) -> Iterator[str]:
         yield f"BACKUP_VAULT must be the ARN of a backup vault, or none; {vault} is not."
 
 
+def find_missing_backup_settings(stage: Stage, given: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the account lacks for copies of backups, if the arguments ask for them. Raises ClientError."""
+    vault = given.get("backup_vault", "none")
+    if vault in _NONE or vault == cloudformation.stack_parameters(_stack_name(stage)).get("CopyVaultArn"):
+        return
+    settings = client("backup").describe_region_settings()
+    admitted = settings.get("ResourceTypeOptInPreference", {})
+    managed = settings.get("ResourceTypeManagementPreference", {})
+    if not (all(admitted.get(kind) for kind in _BACKED_UP) and managed.get("DynamoDB")):
+        yield (
+            f"BACKUP_VAULT: AWS Backup does not yet copy tables and buckets of this account in {stage.region}. Run:\n"
+            f"    {_OPT_IN_COMMAND}"
+        )
+
+
 def create_or_update_safeguards(stage: Stage, given: Mapping[str, str], alarms_to: str | None) -> None:
     """Create or update the stack if it exists or an argument asks for it. Raises CommandError.
 
@@ -51,8 +73,6 @@ def create_or_update_safeguards(stage: Stage, given: Mapping[str, str], alarms_t
     if not former and chosen == UNSET:
         return
     with translate_errors():
-        if chosen["CopyVaultArn"] and chosen["CopyVaultArn"] != former.get("CopyVaultArn"):
-            _require_backup_settings(stage)
         if chosen["RequestLimit"] == UNSET["RequestLimit"]:
             _dissociate_web_acl(stage)
     email = alarms_to or cloudformation.stack_parameters(stage.prefix).get("AlarmEmail", "")
@@ -63,12 +83,24 @@ def create_or_update_safeguards(stage: Stage, given: Mapping[str, str], alarms_t
 
 
 def associate_web_acl(stage: Stage, api: str) -> None:
-    """Put the web ACL of a stage, if it has one, in front of its API. Raises ClientError."""
+    """Associate the web ACL of a stage, if it has one, with its API. Raises ClientError.
+
+    AWS WAF finds a web ACL and an API only some seconds after they were created.
+    """
     web_acl = _web_acl_arn(stage)
-    if web_acl:
-        gateway_stage = configuration.gateway_stage(stage.name)
-        resource = f"arn:{stage.partition}:apigateway:{stage.region}::/restapis/{api}/stages/{gateway_stage}"
-        client("wafv2").associate_web_acl(WebACLArn=web_acl, ResourceArn=resource)
+    if not web_acl:
+        return
+    gateway_stage = configuration.gateway_stage(stage.name)
+    resource = f"arn:{stage.partition}:apigateway:{stage.region}::/restapis/{api}/stages/{gateway_stage}"
+    waf = client("wafv2")
+    for _ in range(_ASSOCIATION_ATTEMPTS - 1):
+        try:
+            waf.associate_web_acl(WebACLArn=web_acl, ResourceArn=resource)
+        except (waf.exceptions.WAFUnavailableEntityException, waf.exceptions.WAFNonexistentItemException):
+            time.sleep(_ASSOCIATION_PAUSE_SECONDS)
+        else:
+            return
+    waf.associate_web_acl(WebACLArn=web_acl, ResourceArn=resource)
 
 
 def _stack_name(stage: Stage) -> str:
@@ -85,17 +117,6 @@ def _stage_parameters(stage: Stage, email: str) -> dict[str, str]:
         "TableArn": stage.table_arn,
         "AnchorsBucketArn": f"arn:{stage.partition}:s3:::{stage.bucket_name('anchors')}",
     }
-
-
-def _require_backup_settings(stage: Stage) -> None:
-    settings = client("backup").describe_region_settings()
-    admitted = settings.get("ResourceTypeOptInPreference", {})
-    managed = settings.get("ResourceTypeManagementPreference", {})
-    if not (all(admitted.get(kind) for kind in _BACKED_UP) and managed.get("DynamoDB")):
-        raise CommandError(
-            f"BACKUP_VAULT: AWS Backup does not yet copy tables and buckets of this account in {stage.region}. Run:\n"
-            f"    {_OPT_IN_COMMAND}"
-        )
 
 
 def _web_acl_arn(stage: Stage) -> str:

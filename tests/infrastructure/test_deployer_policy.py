@@ -49,8 +49,17 @@ def test_no_policy_reads_the_data_or_changes_other_roles():
     assert {kind for grant in roles for kind in grant.resources} == {
         "gateway role",
         "backup role",
+        "service role of AWS Backup",
         "function roles",
     }
+
+
+def test_whoever_associates_a_web_acl_may_set_it_on_the_api():
+    """AWS WAF requires a permission of API Gateway besides its own, for each of these calls."""
+    for grants in GRANTS.values():
+        allowed = {(action, kind) for grant in grants for action in grant.actions for kind in grant.resources}
+        for call in ("wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"):
+            assert (call, "API stages") not in allowed or ("apigateway:SetWebACL", "API stages") in allowed
 
 
 def test_the_command_prints_the_policies(monkeypatch, capsys):

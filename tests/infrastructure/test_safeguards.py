@@ -10,7 +10,6 @@ from moto.backends import get_backend
 
 from chalicelib.kernel.core import aws as core_aws
 from infrastructure import account, cloudformation, configuration, safeguards
-from infrastructure.account import CommandError
 from infrastructure.names import Stage
 from infrastructure.safeguards_template import UNSET
 from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, read_edge_secrets
@@ -33,7 +32,8 @@ class TestTemplate:
 
     def test_each_safeguard_is_created_only_on_request(self):
         conditions = {name: resource.get("Condition") for name, resource in RESOURCES.items()}
-        assert {name for name, condition in conditions.items() if condition is None} == {"Notices", "NoticesPolicy"}
+        unconditional = {name for name, condition in conditions.items() if condition is None}
+        assert unconditional == {"Notices", "NoticesPolicy", "BackupVault"}
         assert {name: TEMPLATE["Parameters"][name]["Default"] for name in UNSET} == UNSET
 
     def test_the_rule_refuses_with_a_problem_and_the_time_to_wait(self):
@@ -80,7 +80,11 @@ class TestTemplate:
         for name in ("BackupFailed", "CopyFailed"):
             states = RESOURCES[name]["Properties"]["EventPattern"]["detail"]["state"]
             assert {"FAILED", "EXPIRED"} <= set(states)
+
+    def test_the_vault_stays_in_the_stack_without_copies(self):
+        """A retained vault that the stack no longer knows would make the next BACKUP_VAULT fail."""
         assert RESOURCES["BackupVault"]["DeletionPolicy"] == "Retain"
+        assert "Condition" not in RESOURCES["BackupVault"]
 
 
 class OtherCalls:
@@ -90,9 +94,13 @@ class OtherCalls:
         self.made = list[tuple[str, dict[str, Any]]]()
         self.backup_settings = {"DynamoDB": True, "S3": True}
         self.associated = list[str]()
+        self.unavailable = 0
 
     def answer(self, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
         self.made.append((name, parameters))
+        if name == "AssociateWebACL" and self.unavailable:
+            self.unavailable -= 1
+            raise account.client("wafv2").exceptions.WAFUnavailableEntityException({}, name)
         answers: dict[str, dict[str, Any]] = {
             "DescribeRegionSettings": {
                 "ResourceTypeOptInPreference": self.backup_settings,
@@ -171,10 +179,13 @@ class TestCommand:
         assert {found["EdgeSecret"], found["FormerEdgeSecret"]} in ({"new", used[0]}, {"****"})
 
     def test_copies_need_the_opt_in_of_the_account(self, calls):
+        guard(backup_vault=VAULT)
         calls.backup_settings = {"DynamoDB": True, "S3": False}
-        with pytest.raises(CommandError, match="aws backup update-region-settings"):
-            guard(backup_vault=VAULT)
-        assert cloudformation.stack_parameters(STACK) == {}
+        other = VAULT.replace("copies", "others")
+        (problem,) = safeguards.find_missing_backup_settings(STAGE, {"backup_vault": other})
+        assert "aws backup update-region-settings" in problem
+        for given in ({"backup_vault": VAULT}, {"backup_vault": "none"}, {}):
+            assert list(safeguards.find_missing_backup_settings(STAGE, given)) == []
 
     def test_the_api_of_a_deployment_gets_the_web_acl(self, calls):
         safeguards.associate_web_acl(STAGE, "a1b2c3")
@@ -183,6 +194,22 @@ class TestCommand:
         safeguards.associate_web_acl(STAGE, "a1b2c3")
         resource = "arn:aws:apigateway:us-east-1::/restapis/a1b2c3/stages/dev"
         assert calls.made == [("AssociateWebACL", {"WebACLArn": WEB_ACL, "ResourceArn": resource})]
+
+    @pytest.mark.parametrize("pauses", [2, 12])
+    def test_a_web_acl_that_waf_does_not_find_yet_is_associated_later(self, pauses, calls, monkeypatch):
+        guard(waf_limit="2000")
+        slept = list[float]()
+        monkeypatch.setattr("infrastructure.safeguards.time.sleep", slept.append)
+        calls.unavailable = pauses
+        safeguards.associate_web_acl(STAGE, "a1b2c3")
+        assert slept == [5.0] * pauses
+
+    def test_waiting_for_waf_ends_after_a_minute(self, calls, monkeypatch):
+        guard(waf_limit="2000")
+        monkeypatch.setattr("infrastructure.safeguards.time.sleep", lambda _: None)
+        calls.unavailable = 13
+        with pytest.raises(account.client("wafv2").exceptions.WAFUnavailableEntityException):
+            safeguards.associate_web_acl(STAGE, "a1b2c3")
 
     def test_a_removed_limit_first_releases_the_apis(self, calls):
         calls.associated = ["arn:aws:apigateway:us-east-1::/restapis/a1b2c3/stages/dev"]
