@@ -122,6 +122,11 @@ class Account:
         function = PROD.function_name(name)
         self.client("lambda").update_function_configuration(FunctionName=function, Environment=environment)
 
+    def function_values(self, variable: str) -> set[str]:
+        """Return the values that an environment variable has in the deployed functions; empty where it is not set."""
+        functions = self.deployed_resources()["functions"].values()
+        return {function["Environment"]["Variables"].get(variable, "") for function in functions}
+
     def client(self, service: str) -> Any:
         credentials = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
         return boto3.client(service, endpoint_url=self.endpoint, region_name=PROD.region, **credentials)

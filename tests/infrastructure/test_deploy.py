@@ -299,11 +299,6 @@ def test_a_stage_is_not_deployed_to_another_account_or_region(deployed):
     assert "prod is configured with the queue" in deployed.run_with_error("bootstrap", "--stage", "prod", **region)
 
 
-def deployed_values(account, name):
-    functions = account.deployed_resources()["functions"].values()
-    return {function["Environment"]["Variables"].get(name, "") for function in functions}
-
-
 @pytest.mark.exhaustive
 def test_former_entries_and_seals_are_valid_until_15_minutes_after_their_functions_are_replaced(deployed):
     start, variables = now(), deployed.variables()
@@ -333,7 +328,7 @@ def test_former_entries_and_seals_are_valid_until_15_minutes_after_their_functio
     assert all(m["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for m in resources["mappings"].values())
     for name, until in introduced.items():
         assert deployed.variables()[name] == until
-        assert deployed_values(deployed, name) == {until}
+        assert deployed.function_values(name) == {until}
 
 
 @pytest.mark.exhaustive
@@ -363,7 +358,7 @@ def test_renewed_seals_end_the_deadline_although_a_migration_fails(deployed):
     assert "a-migration: failed. It met a lion." in completed.stdout
     assert "Not every migration was applied." in completed.stderr
     assert deployed.variables()[SEALS_UNTIL] == ""
-    assert deployed_values(deployed, SEALS_UNTIL) == {""}
+    assert deployed.function_values(SEALS_UNTIL) == {""}
 
     deployed.configure(SEALS_UNTIL)
     deployed.deploy()

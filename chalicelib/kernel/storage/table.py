@@ -28,7 +28,7 @@ _MAX_SORT_KEY: Final = "\U0010ffff"
 """Sorts after every sort key."""
 
 PARALLEL_READ_THREAD_PREFIX: Final = "side by side"
-"""Prefix of the names of the threads that run reads in parallel."""
+"""Prefix of the names of the threads that call AWS in parallel."""
 
 _CONFLICTS: Final = frozenset({"TransactionConflictException", "ReplicatedWriteConflictException"})
 """Errors of a single-item write while a transaction, or a write in another region, holds the item."""

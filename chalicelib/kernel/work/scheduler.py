@@ -47,14 +47,15 @@ class _Times:
 class _ShardSweep:
     """The sweep of one shard: notified logs, numbers of tasks, and the largest lags in milliseconds.
 
-    `oldest`: the task that has been due for longest, and the key of its item. `error`: why it has stopped early.
+    A lag is -1 as long as nothing was read from which it follows. `oldest`: the task that has been due for longest, and
+    the key of its item. `error`: why the sweep stopped early.
     """
 
     times: _Times
     notified_logs: set[str] = field(default_factory=set)
     enqueued: int = 0
     unsent: int = 0
-    due_lag: int = 0
+    due_lag: int = -1
     oldest: str = ""
     ledger_lag: int = -1
     error: Problem | ClientError | BotoCoreError | None = None
@@ -79,14 +80,15 @@ def enqueue_due_tasks() -> int:
     """Queue all due tasks, and return their number. After `DEADLINE_SECONDS` the rest is left to the next sweep.
 
     Adds the metrics DueLag, the age of the oldest due task, and LedgerLag if entries are pending, also if the sweep
-    fails or meets its deadline. Raises Problem `unavailable` if a task could not be queued. The next sweep queues it.
+    fails or meets its deadline. There is no DueLag if the index could not be read. Raises Problem `unavailable` if a
+    task could not be queued. The next sweep queues it.
     """
     started = now_ms()
     times = _Times(started, started + DEADLINE_SECONDS * 1000, started + MEASURING_DEADLINE_SECONDS * 1000)
     sweeps = table.gather(partial(_sweep_shard, times), range(SCHEDULE_SHARDS))
     oldest = max(sweeps, key=lambda sweep: sweep.due_lag)
-    ledger_lag = max(sweep.ledger_lag for sweep in sweeps)
-    add_metrics(DueLag=oldest.due_lag, **({"LedgerLag": ledger_lag} if ledger_lag >= 0 else {}))
+    lags = {"DueLag": oldest.due_lag, "LedgerLag": max(sweep.ledger_lag for sweep in sweeps)}
+    add_metrics(**{name: lag for name, lag in lags.items() if lag >= 0})
     if oldest.oldest:
         add_fields(oldestDue=oldest.oldest)
     for sweep in sweeps:
@@ -171,6 +173,7 @@ def _iter_due_pages(times: _Times, shard: int) -> Iterator[list[Item]]:
 
 
 def _enqueue_and_measure(sweep: _ShardSweep, items: Sequence[Item]) -> None:
+    sweep.due_lag = max(sweep.due_lag, 0)
     latest_due_key = f"{timestamp(sweep.times.started)}~"
     due_count = sum(item["duesk"] <= latest_due_key for item in items)  # They are sorted.
     overdue = list(items[due_count:])

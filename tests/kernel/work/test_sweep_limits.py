@@ -113,6 +113,16 @@ def test_reads_for_the_measure_end_before_the_function_times_out(clock):
     assert 2 * 22 < MEASURING_DEADLINE_SECONDS < 3 * 22
 
 
+def test_a_sweep_that_reads_nothing_reports_no_lag():
+    create_due_items(1)
+    with inject_fault(Fault.TIMED_OUT, call_name="dynamodb:Query", times=None):
+        records = failing_sweep()
+    assert embedded_metrics(records[0], "stage") == {}
+    with capture_log_records() as records, write_log_record_of_block("schedule", "sweep"):
+        enqueue_due_tasks()
+    assert embedded_metrics(records[0], "stage")["DueLag"] >= 3_600_000
+
+
 def test_tasks_are_sent_in_batches():
     create_due_items(400)
     with record_calls() as calls:
