@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from infrastructure.cfn import TEMPLATE_STAGE, logical_id, ref, sub
 from infrastructure.data_stores import Resources
-from infrastructure.gateway import THROTTLE
 from infrastructure.resources import INDEX_KEYS, QUEUES, dead_letter_queue, queue_name
 
 MINUTE: Final = 60
@@ -26,6 +25,9 @@ _MAIL_RETRY_HOURS: Final = 8
 _RARELY_RUN: Final = ("anchor", "migrate")
 _REQUEST_CALLS: Final = ("BatchGetItem", "Query", "TransactWriteItems")
 """The calls that requests consist of."""
+
+RATE_PARAMETER: Final = "RequestsPerSecond"
+"""Parameter of the template with the rate that API Gateway admits."""
 
 _FAILED_PERCENT: Final = "IF(failed >= 5, 100 * failed / all, 0)"
 
@@ -102,7 +104,6 @@ def service_metric(name: str, statistic: str, kind: str = "") -> Metric:
 
 
 def _api_alarms() -> dict[str, Alarm]:
-    most = THROTTLE["ThrottlingRateLimit"]
     return {
         "api-5xx": Alarm(
             "More than 1 % of requests, and at least 5, failed with a server error.",
@@ -121,9 +122,10 @@ def _api_alarms() -> dict[str, Alarm]:
             evaluation_periods=3,
         ),
         "api-near-limit": Alarm(
-            f"Traffic exceeds 80 % of the API's limit of {most} requests per second.",
+            "Traffic exceeds 80 % of the rate that API Gateway admits.",
             {"all": api_metric("Count", "Sum")},
-            0.8 * most * MINUTE,
+            80,
+            f"100 * all / ({MINUTE} * ${{{RATE_PARAMETER}}})",
         ),
     }
 
@@ -355,7 +357,7 @@ def _metric_properties(alarm: Alarm) -> dict[str, Any]:
         }
         for name, metric in alarm.metrics.items()
     ]
-    return {"Metrics": [{"Id": "result", "Expression": alarm.expression}, *stats]}
+    return {"Metrics": [{"Id": "result", "Expression": _substitute(alarm.expression)}, *stats]}
 
 
 def _metric(metric: Metric) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest
 from chalicelib.kernel.core.settings import EMAIL_PATTERN, SettingsError, parse_settings, settings_model
 from infrastructure import access_log, cloudformation, configuration, mail_checks, safeguards, secrets
 from infrastructure.account import CommandError, client, current_stage, translate_errors
+from infrastructure.alarms import RATE_PARAMETER
 from infrastructure.discovery import discover_jwks_url
 from infrastructure.names import Stage, primary_stage_name
 from infrastructure.policies import mail_domain, policies
+from infrastructure.quotas import read_throttle
 from infrastructure.resources import QUEUES, queue_setting
 
 ARGUMENTS: Final = {
@@ -247,9 +249,9 @@ def _create_resources(stage: Stage, mail_from: str, alarms_to: str | None) -> di
         access_log.create_logging_role(stage)
         identity = cloudformation.identity_domain(stage.prefix, mail_domain(mail_from))
     parameters = {"Stage": stage.name, "MailDomain": identity, "SendsMail": "yes" if mail_from else "no"}
-    cloudformation.create_or_update_stack(
-        stage.prefix, template, parameters | ({"AlarmEmail": alarms_to} if alarms_to else {}), upload_for=stage
-    )
+    parameters |= {RATE_PARAMETER: str(read_throttle().requests_per_second)}
+    parameters |= {"AlarmEmail": alarms_to} if alarms_to else {}
+    cloudformation.create_or_update_stack(stage.prefix, template, parameters, upload_for=stage)
     _print_mail_obstacles(mail_domain(mail_from))
     with translate_errors():
         for secret in secrets.create_missing_secrets(stage):

@@ -21,22 +21,25 @@ from chalice.utils import UI
 from infrastructure import configuration, deployed_functions
 from infrastructure.account import CommandError, client, translate_errors
 from infrastructure.configuration import PROJECT, write_json
-from infrastructure.gateway import openapi_gateway_responses
+from infrastructure.gateway import Throttle, openapi_gateway_responses
 from infrastructure.names import Stage
 from infrastructure.resources import RECURSIVE_FUNCTIONS
-from infrastructure.template import template_with_gateway_responses
+from infrastructure.template import template_of_api
 
 _FUNCTION_RESPONSE_TYPES: Final = ["ReportBatchItemFailures"]
 
 
-def deploy(stage: Stage, project: Path) -> dict[str, Any]:
+def deploy(stage: Stage, project: Path, throttle: Throttle) -> dict[str, Any]:
     """Deploy a stage from a project folder. Return Chalice's record of each resource by name. Raises CommandError.
 
     Resources of an earlier deployment are reused, even if it was interrupted.
     """
     factory, config = _load_project(stage, project)
     _write_record(stage, config, project)
-    deployer = factory.create_default_deployer(_create_session(factory, stage), config, UI())  # It reads the record.
+    session = _create_session(factory, stage)
+    for call in ("ImportRestApi", "PutRestApi"):
+        session.register(f"provide-client-params.api-gateway.{call}", partial(_add_gateway_responses, stage, throttle))
+    deployer = factory.create_default_deployer(session, config, UI())  # It reads the record.
     try:
         _run_chalice(partial(deployer.deploy, config, stage.name))
     finally:
@@ -57,11 +60,11 @@ def delete(stage: Stage) -> None:
         _write_record(stage, config, PROJECT)
 
 
-def package(stage: Stage, project: Path) -> Path:
+def package(stage: Stage, project: Path, throttle: Throttle) -> Path:
     """Write a stage's CloudFormation template and package, and return their folder. Raises CommandError."""
     factory, config = _load_project(stage, project)
     out, merged_file = project / "out", project / "template.json"
-    write_json(merged_file, template_with_gateway_responses(configuration.api_path(stage.name)))
+    write_json(merged_file, template_of_api(configuration.api_path(stage.name), throttle))
     merged = str(merged_file)
     packager = factory.create_app_packager(config, factory.create_package_options(), "cloudformation", "json", merged)
     _run_chalice(partial(packager.package_app, config, str(out), stage.name))
@@ -88,8 +91,6 @@ def _create_session(factory: CLIFactory, stage: Stage) -> Session:
         session.register(f"provide-client-params.lambda.{call}", _correct_queue_mapping)
     for call in ("PutFunctionConcurrency", "DeleteFunctionConcurrency"):
         session.register(f"provide-client-params.lambda.{call}", partial(_allow_recursive_loops, stage))
-    for call in ("ImportRestApi", "PutRestApi"):
-        session.register(f"provide-client-params.api-gateway.{call}", partial(_add_gateway_responses, stage))
     return session
 
 
@@ -107,10 +108,12 @@ def _allow_recursive_loops(stage: Stage, params: dict[str, Any], **_: object) ->
         client("lambda").put_function_recursion_config(FunctionName=params["FunctionName"], RecursiveLoop="Allow")
 
 
-def _add_gateway_responses(stage: Stage, params: dict[str, Any], **_: object) -> dict[str, Any]:
+def _add_gateway_responses(stage: Stage, throttle: Throttle, params: dict[str, Any], **_: object) -> dict[str, Any]:
     document = json.loads(params["body"])
     document["info"]["description"] = deployed_functions.api_description(stage)
-    document["x-amazon-apigateway-gateway-responses"] = openapi_gateway_responses(configuration.api_path(stage.name))
+    document["x-amazon-apigateway-gateway-responses"] = openapi_gateway_responses(
+        configuration.api_path(stage.name), throttle
+    )
     return params | {"body": json.dumps(document)}
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
 from chalicelib.kernel.core.clock import after, now
-from infrastructure import access_log, chalice_deployment, configuration, deployed_functions, safeguards
+from infrastructure import access_log, chalice_deployment, configuration, deployed_functions, quotas, safeguards
 from infrastructure.account import CommandError, client, long_timeout_client, translate_errors
 from infrastructure.chalice_project import create_project
 from infrastructure.configuration import (
@@ -17,7 +15,7 @@ from infrastructure.configuration import (
     UNAUTHENTICATED_ENTRIES_SETTING,
     UNAUTHENTICATED_RECORDS_SETTING,
 )
-from infrastructure.gateway import THROTTLE
+from infrastructure.gateway import SMALLEST_THROTTLE, Throttle
 from infrastructure.names import Stage
 from infrastructure.package import build_package
 
@@ -37,9 +35,6 @@ _ACCEPTANCE_SECONDS: Final[Mapping[str, int]] = {
 The existing records get their MACs in this time, by `make audit-records STAGE=… RENEW=1`.
 """
 
-MIN_UNRESERVED_CONCURRENCY: Final = 100
-"""Concurrent executions that AWS keeps unreserved in each account."""
-
 
 def deploy(name: str) -> None:
     """Deploy a stage, apply its migrations and print its URL. Raises CommandError, and SettingsError.
@@ -47,20 +42,21 @@ def deploy(name: str) -> None:
     The command can be repeated and interrupted: it continues with existing resources.
     """
     stage = configuration.load_stage_in_current_account(name)
-    check_concurrency(stage)
+    quotas.check_concurrency(stage)
+    throttle = quotas.read_throttle()
     print("Building the package.", flush=True)
     zipped = build_package()
     with translate_errors():
         present = _deployed_variables(stage)
     _limit_unauthenticated(stage, present)
     _limit_former_seals(stage, present)
-    resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
+    resources = chalice_deployment.deploy(stage, create_project(name, package=zipped), throttle)
     url = resources["rest_api"]["rest_api_url"].rstrip("/")
     if _needs_new_public_url(configuration.environment_variables(name).get("PUBLIC_URL"), url):
         print(f"The API has a new URL: {url}. Deploying again, to give it to the functions.", flush=True)
         configuration.update_variables(name, {"PUBLIC_URL": url})
-        resources = chalice_deployment.deploy(stage, create_project(name, package=zipped))
-    _configure_gateway_stage(stage, resources["rest_api"]["rest_api_id"])
+        resources = chalice_deployment.deploy(stage, create_project(name, package=zipped), throttle)
+    _configure_gateway_stage(stage, resources["rest_api"]["rest_api_id"], throttle)
     _apply_migrations(stage)
     print(f"\n{name} is deployed at {url}. Try it:\n    curl {url}/status")
 
@@ -69,9 +65,24 @@ def package(name: str) -> None:
     """Write a stage's template for CloudFormation beside the package. Raises CommandError, and SettingsError."""
     stage = configuration.load_stage(name)
     os.environ["AWS_DEFAULT_REGION"] = stage.region  # Chalice requires a region, although it makes no AWS call here.
-    out = chalice_deployment.package(stage, create_project(name))
+    throttle = _check_quotas_if_possible(stage)
+    out = chalice_deployment.package(stage, create_project(name), throttle)
     folder = out.relative_to(configuration.PROJECT)
     print(f"{folder}/ contains sam.json and deployment.zip. docs/guides/deployment.md describes the next steps.")
+
+
+def _check_quotas_if_possible(stage: Stage) -> Throttle:
+    """Check the quotas of the stage's account and return its throttle, or say that they are unknown.
+
+    Raises CommandError if the account has too little concurrency.
+    """
+    try:
+        configuration.load_stage_in_current_account(stage.name)
+    except CommandError as error:
+        print(f"{error}\n{quotas.describe_requirements(stage)}")
+        return SMALLEST_THROTTLE
+    quotas.check_concurrency(stage)
+    return quotas.read_throttle()
 
 
 def delete(name: str) -> None:
@@ -122,36 +133,10 @@ def _needs_new_public_url(public: str | None, url: str) -> bool:
     return public is None or (".execute-api." in public and public != url)
 
 
-def check_concurrency(stage: Stage) -> None:
-    """Raise CommandError if the account has less unreserved concurrency than the stage reserves."""
-    wanted = chalice_deployment.reserved_concurrency(stage)
-    try:
-        free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
-        held = sum(_reserved_concurrency(stage.function_name(name)) for name in wanted)
-    except ClientError:
-        return  # Without this permission, Lambda itself reports a lack of concurrency.
-    if wanted and free + held - sum(wanted.values()) < MIN_UNRESERVED_CONCURRENCY:
-        raise CommandError(
-            f"{stage.name} reserves {sum(wanted.values())} concurrent executions. This account has {free + held} in"
-            f" {stage.region}, of which {MIN_UNRESERVED_CONCURRENCY} must stay unreserved. Request more (Service"
-            " Quotas: Lambda, Concurrent executions, L-B99A9384), or remove `reserved_concurrency` of this stage from"
-            " .chalice/config.json."
-        )
-
-
-def _reserved_concurrency(function: str) -> int:
-    try:
-        return int(client("lambda").get_function_concurrency(FunctionName=function)["ReservedConcurrentExecutions"])
-    except (KeyError, client("lambda").exceptions.ResourceNotFoundException):
-        return 0
-
-
-def _configure_gateway_stage(stage: Stage, api: str) -> None:
+def _configure_gateway_stage(stage: Stage, api: str, throttle: Throttle) -> None:
     gateway_stage = configuration.gateway_stage(stage.name)
-    throttle = {"rateLimit": THROTTLE["ThrottlingRateLimit"], "burstLimit": THROTTLE["ThrottlingBurstLimit"]}
-    limits = [
-        {"op": "replace", "path": f"/*/*/throttling/{key}", "value": str(value)} for key, value in throttle.items()
-    ]
+    values = {"rateLimit": throttle.requests_per_second, "burstLimit": throttle.burst}
+    limits = [{"op": "replace", "path": f"/*/*/throttling/{key}", "value": str(value)} for key, value in values.items()]
     with translate_errors():
         client("apigateway").update_stage(restApiId=api, stageName=gateway_stage, patchOperations=limits)
         safeguards.associate_web_acl(stage, api)

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from infrastructure.cfn import policy_document
 from infrastructure.names import Stage
+from infrastructure.template_uploads import TEMPLATES
 
 MAX_POLICY_CHARACTERS: Final = 6_144
 """The maximum length of a managed policy of IAM, without white space."""
@@ -61,8 +62,8 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
         ),
         DeployerGrant(
             ("s3:DeleteObject", "s3:GetObject", "s3:PutObject"),
-            ("template files",),
-            "the template of the stack, which CloudFormation reads in the caller's name",
+            ("templates",),
+            "the template of the stack, which CloudFormation reads in your name",
         ),
         DeployerGrant(
             (
@@ -93,9 +94,8 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
         DeployerGrant(
             (
                 *("logs:DeleteQueryDefinition", "logs:DescribeLogGroups", "logs:DescribeQueryDefinitions"),
-                *("logs:PutQueryDefinition", "ses:CreateEmailIdentity", "ses:GetEmailIdentity"),
-                "ses:GetAccount",
-                "ses:PutEmailIdentityDkimSigningAttributes",
+                *("logs:PutQueryDefinition", "ses:CreateEmailIdentity", "ses:GetAccount"),
+                *("ses:GetEmailIdentity", "ses:PutEmailIdentityDkimSigningAttributes"),
             ),
             ("any",),
             "saved queries and the SES identity; IAM does not limit some of these actions to resources",
@@ -243,7 +243,7 @@ def resource_arns(stage: Stage) -> Mapping[str, tuple[str, ...]]:
         "table": (f"{stage.table_arn}*",),
         "queues": (stage.arn("sqs", f"{prefix}-*"),),
         "buckets": (f"{everywhere}:s3:::{prefix}-*",),
-        "template files": (f"{everywhere}:s3:::{stage.bucket_name('templates')}/*",),
+        "templates": (f"{everywhere}:s3:::{stage.bucket_name(TEMPLATES)}/*",),
         "alias": (stage.arn("kms", stage.key_alias),),
         "keys": (stage.arn("kms", "key/*"),),
         "parameters": (stage.arn("ssm", f"parameter/atrium/{stage.name}/*"),),

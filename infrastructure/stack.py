@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from infrastructure.alarms import alarm_resources
+from infrastructure.alarms import RATE_PARAMETER, alarm_resources
 from infrastructure.cfn import RETAINED, TEMPLATE_STAGE, allow_statement, get_att, logical_id, policy_document, ref, sub
 from infrastructure.dashboard import dashboard_resource
 from infrastructure.data_stores import Resources, data_resources, queue_logical_id
+from infrastructure.gateway import DEFAULT_THROTTLE
 from infrastructure.names import STAGE_NAME_PATTERN
 from infrastructure.queries import QUERIES
 from infrastructure.resources import LOG_RETENTION_DAYS, QUEUES, queue_setting
@@ -22,6 +23,12 @@ _PARAMETERS: Final = {
         "Default": "",
         "AllowedPattern": "([a-z0-9-]+\\.)+[a-z]{2,}|",
         "Description": "Domain whose SES identity the stack creates.",
+    },
+    RATE_PARAMETER: {
+        "Type": "Number",
+        "Default": DEFAULT_THROTTLE.requests_per_second,
+        "MinValue": 1,
+        "Description": "Rate that API Gateway admits in this account and region.",
     },
     "SendsMail": {"Type": "String", "Default": "no", "AllowedValues": ["no", "yes"]},
     "AlarmEmail": {

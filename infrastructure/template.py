@@ -1,7 +1,7 @@
 """The template that `chalice package` merges into its own (`--merge-template`), for what Chalice cannot express.
 
 One file serves every stage. The parameter `Stage` has no default, so a deployment without it fails at once. `make
-template` adds the gateway responses, which depend on the URL of the stage.
+template` adds the gateway responses, which depend on the URL of the stage, and the throttle of the account.
 """
 
 import json
@@ -15,7 +15,7 @@ from infrastructure import access_log
 from infrastructure.cfn import TEMPLATE_STAGE, ref, sub
 from infrastructure.configuration import PROJECT
 from infrastructure.deployed_functions import function_names
-from infrastructure.gateway import THROTTLE, sam_gateway_responses
+from infrastructure.gateway import Throttle, sam_gateway_responses
 from infrastructure.names import STAGE_NAME_PATTERN
 from infrastructure.resources import RECURSIVE_FUNCTIONS
 
@@ -51,19 +51,30 @@ def build_template(app: Chalice) -> dict[str, Any]:
     }
 
 
-def template_with_gateway_responses(api_path: str) -> dict[str, Any]:
-    """Return the template in `TEMPLATE_FILE` with the gateway responses of an API whose URL has a path or none."""
+def template_of_api(api_path: str, throttle: Throttle) -> dict[str, Any]:
+    """Return the template in `TEMPLATE_FILE` with the throttle and the gateway responses of an API.
+
+    `api_path`: the path of the API's URL, which may be empty.
+    """
     template: dict[str, Any] = json.loads(TEMPLATE_FILE.read_text())
-    template["Resources"]["RestAPI"]["Properties"]["GatewayResponses"] = sam_gateway_responses(api_path)
+    template["Resources"]["RestAPI"]["Properties"] |= {
+        "GatewayResponses": sam_gateway_responses(api_path, throttle),
+        "MethodSettings": [
+            {
+                "ResourcePath": "/*",
+                "HttpMethod": "*",
+                "ThrottlingRateLimit": throttle.requests_per_second,
+                "ThrottlingBurstLimit": throttle.burst,
+            }
+        ],
+    }
     return template
 
 
 def _api() -> dict[str, Any]:
-    every_method = {"ResourcePath": "/*", "HttpMethod": "*"}
     destination = sub(TEMPLATE_STAGE.arn("logs", f"log-group:{TEMPLATE_STAGE.access_log_group}"))
     return {
         "Properties": {
-            "MethodSettings": [every_method | THROTTLE],
             "AccessLogSetting": {"DestinationArn": destination, "Format": access_log.FORMAT},
             "OpenApiVersion": "2.0",  # Otherwise AWS SAM creates an additional stage named Stage.
         }

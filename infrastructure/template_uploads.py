@@ -15,7 +15,9 @@ MAX_TEMPLATE_BYTES: Final = 51_200
 MAX_UPLOADED_TEMPLATE_BYTES: Final = 1_000_000
 """Maximum size of a template that CloudFormation reads from a bucket."""
 
-_PURPOSE: Final = "templates"
+TEMPLATES: Final = "templates"
+"""Purpose of the bucket, as `Stage.bucket_name` takes it."""
+
 _KEY: Final = "template.json"
 _US_EAST_1: Final = "us-east-1"  # S3 rejects this region as a LocationConstraint: it is the default.
 
@@ -27,7 +29,7 @@ def uploaded_template(stage: Stage, template: str) -> Iterator[str]:
     The bucket is created if it is missing. It belongs to no stack, because the first stack is created from it.
     CloudFormation reads the template when it accepts the request, and keeps a copy.
     """
-    s3, bucket = client("s3"), stage.bucket_name(_PURPOSE)
+    s3, bucket = client("s3"), stage.bucket_name(TEMPLATES)
     _create_missing_bucket(s3, bucket, stage)
     s3.put_object(Bucket=bucket, Key=_KEY, Body=template.encode(), ExpectedBucketOwner=stage.account)
     try:

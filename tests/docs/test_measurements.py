@@ -25,8 +25,8 @@ from benchmarks.soak.journal import AcknowledgedChange
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.outbound.webhook_client import TOTAL_SECONDS
 from infrastructure.configuration import CHALICE_FOLDER
-from infrastructure.deploy import MIN_UNRESERVED_CONCURRENCY
-from infrastructure.gateway import THROTTLE
+from infrastructure.gateway import DEFAULT_THROTTLE
+from infrastructure.quotas import MIN_UNRESERVED_CONCURRENCY
 from local.paths import ROOT
 
 RUN_BENCHMARK = "run `python -m benchmarks.costs`, and commit what it writes"
@@ -95,7 +95,7 @@ def test_the_documented_limits_are_those_of_the_configuration():
     total = sum(reserved.values())
     left = MIN_UNRESERVED_CONCURRENCY
     assert f"reserves {total} and leaves {left}, so it needs {total + left} " in page
-    assert "{ThrottlingRateLimit:,} a second, {ThrottlingBurstLimit:,} at once".format(**THROTTLE) in page
+    assert "{:,} a second, {:,} at once".format(*DEFAULT_THROTTLE) in page
     running = (ROOT / "docs/operations/running.md").read_text()
     assert f"it reserves {total}, and Lambda requires that {left} stay" in " ".join(running.split())
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| none \|$", running, re.MULTILINE))

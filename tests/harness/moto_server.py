@@ -3,7 +3,7 @@
 Adds three features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
 whose mock integrations have no URI, gateway responses in the document, and changes of the minimum size to compress.
 Also adds the recursive-loop configuration of Lambda functions, and updates of CloudFormation stacks that keep the
-default of a parameter.
+default of a parameter. The throttle quota of API Gateway is that of the 13 regions where it is smallest.
 """
 
 import json
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moto.apigateway.models import APIGatewayBackend, RestAPI
+from moto.apigateway.models import Account, APIGatewayBackend, RestAPI
 from moto.awslambda import urls
 from moto.awslambda.responses import LambdaResponse
 from moto.cloudformation.models import CloudFormationBackend
@@ -24,6 +24,7 @@ from moto.server import ThreadedMotoServer
 from local.paths import ROOT
 
 _original_put, _original_import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
+_original_account = Account.__init__
 _original_patch = RestAPI.apply_patch_operations
 _original_resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - public calls fail before it
 
@@ -56,6 +57,12 @@ def apply_patch_operations(self: Any, patch_operations: list[dict[str, Any]]) ->
     for operation in patch_operations:
         if operation["path"] == "/minimumCompressionSize":
             self.minimum_compression_size = int(operation["value"]) if operation["value"] else None
+
+
+def initialize_account(self: Any) -> None:
+    """Initialize the settings of API Gateway in an account, with the smallest throttle quota."""
+    _original_account(self)
+    self.throttle_settings = {"burstLimit": 1250, "rateLimit": 2500.0}
 
 
 def get_function_recursion_config(self: Any) -> Any:
@@ -104,6 +111,7 @@ def run_moto_server() -> Iterator[str]:
 def main() -> None:
     APIGatewayBackend.put_rest_api = put_rest_api  # type: ignore[method-assign]
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
+    Account.__init__ = initialize_account  # type: ignore[method-assign]
     RestAPI.apply_patch_operations = apply_patch_operations  # type: ignore[method-assign]
     CloudFormationBackend._resolve_update_parameters = resolve_update_parameters  # type: ignore[method-assign]  # noqa: SLF001
     LambdaResponse.get_function_recursion_config = get_function_recursion_config  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import pytest
 from botocore.stub import Stubber
 
 from chalicelib.kernel.core.settings import settings_model
-from infrastructure import cloudformation, deploy, template_uploads
+from infrastructure import cloudformation, quotas, template_uploads
 from infrastructure.account import CommandError, translate_errors
 from infrastructure.bootstrap import requested_settings
 from infrastructure.discovery import discover_jwks_url
@@ -206,12 +206,12 @@ def test_a_lack_of_concurrent_executions_is_reported_besides_those_that_the_stag
     unreserved, suffices, monkeypatch
 ):
     functions, stubber = stubbed_client("lambda")
-    monkeypatch.setattr(deploy, "client", lambda _: functions)
+    monkeypatch.setattr(quotas, "client", lambda _: functions)
     stubber.add_response("get_account_settings", {"AccountLimit": {"UnreservedConcurrentExecutions": unreserved}})
     stubber.add_response("get_function_concurrency", {"ReservedConcurrentExecutions": 300})
     for _ in range(7):
         stubber.add_client_error("get_function_concurrency", "ResourceNotFoundException")
     expectation = nullcontext() if suffices else pytest.raises(CommandError, match="reserves 875 concurrent executions")
     with stubber, patch.dict(os.environ), expectation:  # Chalice sets a stage's variables there, permanently.
-        deploy.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
+        quotas.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
     stubber.assert_no_pending_responses()

@@ -15,7 +15,7 @@ from infrastructure.account import CommandError
 from infrastructure.bootstrap import requested_settings
 from infrastructure.deployed_functions import function_names
 from infrastructure.deployer_policy import GRANTS
-from infrastructure.gateway import PROBLEMS, THROTTLE
+from infrastructure.gateway import DEFAULT_THROTTLE, PROBLEMS, SMALLEST_THROTTLE, Throttle
 from infrastructure.policies import policies
 from infrastructure.resources import RECURSIVE_FUNCTIONS, table_definition
 from local.paths import ROOT
@@ -66,24 +66,6 @@ def deployed(bootstrapped):
     assert edge_secret_digest(bootstrapped.run_checked("edge-secret", "--stage", "prod").strip()) == digest
     assert f"curl {bootstrapped.variables()['PUBLIC_URL']}/status" in output
     return bootstrapped
-
-
-def test_the_deployers_policies_allow_every_call_of_bootstrap_and_deploy(deployed):
-    for command in ("bootstrap", "deploy"):
-        used = {iam_action(*call) for call in deployed.recorded_calls(command)} - {None}
-        granted = [action for grant in GRANTS[command] for action in grant.actions]
-        assert len(used) > 8
-        assert {action for action in used if not any(fnmatchcase(action, pattern) for pattern in granted)} == set()
-
-
-def iam_action(service, name, method):
-    """Return the IAM action of a call, or None if it needs no permission."""
-    if service == "sts":
-        return None
-    if service == "apigateway":
-        return f"apigateway:{method}"
-    renamed = {"Invoke": "InvokeFunction", "HeadBucket": "ListBucket"}
-    return f"{service.replace('sesv2', 'ses')}:{renamed.get(name, name)}"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +153,10 @@ def test_template_needs_no_credentials_after_bootstrap(bootstrapped):
     names = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     completed = bootstrapped.run("template", "--stage", "prod", **dict.fromkeys(names, ""))
     assert completed.returncode == 0, completed.stderr
-    assert json.loads((bootstrapped.project / "build/prod/out/sam.json").read_text())["Resources"]["APIHandler"]
+    assert "the quotas of the account were not checked. prod needs an account with at least 975" in completed.stdout
+    api = json.loads((bootstrapped.project / "build/prod/out/sam.json").read_text())["Resources"]["RestAPI"]
+    (method,) = api["Properties"]["MethodSettings"]
+    assert Throttle(method["ThrottlingRateLimit"], method["ThrottlingBurstLimit"]) == SMALLEST_THROTTLE
 
 
 @pytest.mark.exhaustive
@@ -223,6 +208,24 @@ def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(boot
         known = other.config()["stages"][stage]["environment_variables"]
         assert (known.get("LOG_LEVEL"), known["AUTH_OPERATOR_GROUP"]) == (None, "")
         assert known["AUTH_CLAIM_EMAIL"] == "https://x.example/email,email"
+
+
+def test_the_deployers_policies_allow_every_call_of_bootstrap_and_deploy(deployed):
+    for command in ("bootstrap", "deploy"):
+        used = {iam_action(*call) for call in deployed.recorded_calls(command)} - {None}
+        granted = [action for grant in GRANTS[command] for action in grant.actions]
+        assert len(used) > 8
+        assert {action for action in used if not any(fnmatchcase(action, pattern) for pattern in granted)} == set()
+
+
+def iam_action(service, name, method):
+    """Return the IAM action of a call, or None if it needs no permission."""
+    if service == "sts":
+        return None
+    if service == "apigateway":
+        return f"apigateway:{method}"
+    renamed = {"Invoke": "InvokeFunction", "HeadBucket": "ListBucket"}
+    return f"{service.replace('sesv2', 'ses')}:{renamed.get(name, name)}"
 
 
 def test_a_deployment_follows_the_configuration(deployed):
@@ -289,7 +292,15 @@ def test_the_api_has_gateway_responses_compression_a_throttle_and_an_access_log(
     assert link == "'</prod/docs>; rel=\"service-doc\"'"
     assert gateway.get_rest_api(restApiId=api)["minimumCompressionSize"] == 1024
     stage = gateway.get_stage(restApiId=api, stageName="prod")
-    assert stage["methodSettings"]["*/*"]["throttlingRateLimit"] == THROTTLE["ThrottlingRateLimit"]
+    throttle = gateway.get_account()["throttleSettings"]
+    assert throttle["rateLimit"] == SMALLEST_THROTTLE.requests_per_second < DEFAULT_THROTTLE.requests_per_second
+    settings = stage["methodSettings"]["*/*"]
+    assert settings["throttlingRateLimit"] == throttle["rateLimit"]
+    assert settings["throttlingBurstLimit"] == throttle["burstLimit"]
+    (reported,) = {r["responseParameters"].get("gatewayresponse.header.RateLimit-Policy") for r in responses} - {None}
+    assert reported == "'\"gateway\";q=2500;w=1'"
+    (stack,) = deployed.client("cloudformation").describe_stacks(StackName="atrium-prod")["Stacks"]
+    assert {"ParameterKey": "RequestsPerSecond", "ParameterValue": "2500"} in stack["Parameters"]
     assert stage["accessLogSettings"]["destinationArn"] == PROD.arn("logs", "log-group:/atrium/prod/access")
     assert "$context.requestId" in stage["accessLogSettings"]["format"]
     assert gateway.get_account()["cloudwatchRoleArn"].endswith(":role/atrium-gateway-logs")

@@ -15,15 +15,16 @@ from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
 from infrastructure.deployed_functions import function_names
-from infrastructure.gateway import PROBLEMS, openapi_gateway_responses
+from infrastructure.gateway import PROBLEMS, Throttle, openapi_gateway_responses
 from infrastructure.resources import QUEUES, RECURSIVE_FUNCTIONS
-from infrastructure.template import template_with_gateway_responses
+from infrastructure.template import template_of_api
 from local.paths import ROOT
 from tests.harness import configured_stages, project_copies
 from tests.harness.configured_stages import STAGE
 
 PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
 API_PATH = "/dev"
+THROTTLE = Throttle(3_000, 1_500)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def package(tmp_path_factory):
     configured_stages.configure_stage(project)
     (project / "requirements.txt").touch()  # Libraries would be downloaded, and change only the archive.
     command = [program("chalice"), "package", "--stage", "dev"]
-    (project / "template.json").write_text(json.dumps(template_with_gateway_responses(API_PATH)))
+    (project / "template.json").write_text(json.dumps(template_of_api(API_PATH, THROTTLE)))
     command += ["--merge-template", "template.json", "out"]
     project_copies.run_in_copy(command, project, AWS_DEFAULT_REGION="eu-central-1")
     return project / "out"
@@ -85,10 +86,10 @@ def test_aws_sam_creates_the_functions_api_and_queue_mappings_that_the_stack_exp
     (stage,) = properties_by_name(transformed, "ApiGateway::Stage").values()
     assert stage["StageName"] == STAGE.name
     assert stage["AccessLogSetting"]["DestinationArn"]["Fn::Sub"].endswith(":log-group:/atrium/${Stage}/access")
-    assert stage["MethodSettings"][0]["ThrottlingRateLimit"] == 10_000
+    assert stage["MethodSettings"][0]["ThrottlingRateLimit"] == THROTTLE.requests_per_second
     (api,) = properties_by_name(transformed, "ApiGateway::RestApi").values()
     # Both ways of deployment set the same gateway responses.
-    assert api["Body"]["x-amazon-apigateway-gateway-responses"] == openapi_gateway_responses(API_PATH)
+    assert api["Body"]["x-amazon-apigateway-gateway-responses"] == openapi_gateway_responses(API_PATH, THROTTLE)
 
     mappings = properties_by_name(transformed, "Lambda::EventSourceMapping").values()
     sources = {mapping["EventSourceArn"]["Fn::Sub"].rpartition(":")[2] for mapping in mappings}
@@ -160,7 +161,10 @@ def test_the_endpoint_is_regional_and_throttled_at_the_rate_in_its_header(resour
     api = resources["RestAPI"]["Properties"]
     assert api["EndpointConfiguration"] == "REGIONAL"
     (method,) = api["MethodSettings"]
-    assert f"q={method['ThrottlingRateLimit']};w=1" in PROBLEMS["THROTTLED"].headers["RateLimit-Policy"]
+    assert (method["ThrottlingRateLimit"], method["ThrottlingBurstLimit"]) == THROTTLE
+    for response_type in ("THROTTLED", "QUOTA_EXCEEDED"):
+        headers = api["GatewayResponses"][response_type]["ResponseParameters"]["Headers"]
+        assert "q=3000;w=1" in headers["RateLimit-Policy"]
 
 
 def test_every_function_has_its_own_role_and_times_out_before_its_messages_become_visible_again(resources):

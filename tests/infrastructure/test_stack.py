@@ -218,6 +218,12 @@ def test_the_key_policy_allows_no_plaintext_data_keys_and_admits_alarms_only_for
     assert properties_by_name("SNS::Topic")["Alarms"]["KmsMasterKeyId"] == {"Fn::GetAtt": ["Key", "Arn"]}
 
 
+def test_the_alarm_about_traffic_follows_the_rate_of_the_account():
+    alarm = TEMPLATE["Resources"]["ApiNearLimitAlarm"]["Properties"]
+    (rate,) = [metric["Expression"] for metric in alarm["Metrics"] if "Expression" in metric]
+    assert (rate, alarm["Threshold"]) == ({"Fn::Sub": "100 * all / (60 * ${RequestsPerSecond})"}, 80)
+
+
 def test_each_alarm_notifies_the_topic_and_is_documented():
     alarms = properties_by_name("CloudWatch::Alarm").values()
     assert all(alarm["AlarmActions"] == [{"Ref": "Alarms"}] for alarm in alarms)

@@ -1,0 +1,64 @@
+"""Quotas of the AWS account: the rate of its APIs, and the concurrent executions of its functions."""
+
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from infrastructure import chalice_deployment
+from infrastructure.account import CommandError, client, translate_errors
+from infrastructure.gateway import SMALLEST_THROTTLE, Throttle
+from infrastructure.names import Stage
+
+MIN_UNRESERVED_CONCURRENCY: Final = 100
+"""Concurrent executions that AWS keeps unreserved in each account."""
+
+
+def read_throttle() -> Throttle:
+    """Return the throttle quota of API Gateway in the account and region, or the smallest one if AWS refuses that."""
+    with translate_errors():
+        try:
+            found = client("apigateway").get_account()["throttleSettings"]
+        except ClientError as error:
+            print(f"API Gateway's quota could not be read ({error}). The API admits {SMALLEST_THROTTLE.describe()}.")
+            return SMALLEST_THROTTLE
+    return Throttle(int(found["rateLimit"]), int(found["burstLimit"]))
+
+
+def describe_requirements(stage: Stage) -> str:
+    """Return what a stage requires of an account whose quotas are unknown, and which throttle its API has."""
+    reserved = sum(chalice_deployment.reserved_concurrency(stage).values())
+    needs = (
+        f"an account with at least {reserved + MIN_UNRESERVED_CONCURRENCY} concurrent executions in {stage.region}"
+        f" (`aws lambda get-account-settings`): it reserves {reserved}, and {MIN_UNRESERVED_CONCURRENCY} must stay"
+        " unreserved"
+        if reserved
+        else "no particular quota of concurrent executions"
+    )
+    return (
+        f"So the quotas of the account were not checked. {stage.name} needs {needs}. Its API admits"
+        f" {SMALLEST_THROTTLE.describe()}, which every region allows."
+    )
+
+
+def check_concurrency(stage: Stage) -> None:
+    """Raise CommandError if the account has less unreserved concurrency than the stage reserves."""
+    wanted = chalice_deployment.reserved_concurrency(stage)
+    try:
+        free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+        held = sum(_reserved_concurrency(stage.function_name(name)) for name in wanted)
+    except ClientError:
+        return  # Without this permission, Lambda itself reports a lack of concurrency.
+    if wanted and free + held - sum(wanted.values()) < MIN_UNRESERVED_CONCURRENCY:
+        raise CommandError(
+            f"{stage.name} reserves {sum(wanted.values())} concurrent executions. This account has {free + held} in"
+            f" {stage.region}, of which {MIN_UNRESERVED_CONCURRENCY} must stay unreserved. Request more (Service"
+            " Quotas: Lambda, Concurrent executions, L-B99A9384), or remove `reserved_concurrency` of this stage from"
+            " .chalice/config.json."
+        )
+
+
+def _reserved_concurrency(function: str) -> int:
+    try:
+        return int(client("lambda").get_function_concurrency(FunctionName=function)["ReservedConcurrentExecutions"])
+    except (KeyError, client("lambda").exceptions.ResourceNotFoundException):
+        return 0
