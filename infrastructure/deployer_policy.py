@@ -98,7 +98,7 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
                 *("ses:GetEmailIdentity", "ses:PutEmailIdentityDkimSigningAttributes"),
             ),
             ("any",),
-            "queries and the identity of mail; IAM does not limit some of these actions to resources",
+            "saved queries and the SES identity; IAM does not limit some of these actions to resources",
         ),
         DeployerGrant(
             (
@@ -115,7 +115,9 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             ("gateway role",),
             "once for each account: API Gateway's role for logs",
         ),
-        DeployerGrant(("apigateway:GET", "apigateway:PATCH"), ("gateway account",), "the same"),
+        DeployerGrant(
+            ("apigateway:GET", "apigateway:PATCH"), ("gateway account",), "let API Gateway use that role for logs"
+        ),
     ),
     "bootstrap with safeguards": (
         DeployerGrant(
@@ -164,7 +166,9 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
     "deploy": (
         DeployerGrant(("cloudformation:DescribeStacks",), ("stacks",), "find the web ACL"),
         DeployerGrant(
-            ("apigateway:SetWebACL", "wafv2:AssociateWebACL"), ("web ACL", "API stages"), "put it in front of the API"
+            ("apigateway:SetWebACL", "wafv2:AssociateWebACL"),
+            ("web ACL", "API stages"),
+            "associate the web ACL with the API",
         ),
         DeployerGrant(
             (
@@ -207,8 +211,10 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
             ("APIs",),
             "the API, whose id does not exist before it",
         ),
-        DeployerGrant(("apigateway:GET", "apigateway:PATCH"), ("gateway account",), "API Gateway's role for logs"),
-        DeployerGrant(("iam:PassRole",), ("gateway role",), "the same"),
+        DeployerGrant(
+            ("apigateway:GET", "apigateway:PATCH"), ("gateway account",), "let API Gateway use its role for logs"
+        ),
+        DeployerGrant(("iam:PassRole",), ("gateway role",), "pass that role to API Gateway"),
         DeployerGrant(
             (
                 *("logs:CreateLogDelivery", "logs:DescribeLogGroups", "logs:DescribeResourcePolicies"),

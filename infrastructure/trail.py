@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from infrastructure import cloudformation, configuration
 from infrastructure.account import CommandError, client, translate_errors
-from infrastructure.cfn import allow_statement, deny_statement, get_att, policy_document, ref
+from infrastructure.cfn import RETAINED, allow_statement, deny_statement, get_att, policy_document, ref, sub
+from infrastructure.data_stores import private_bucket
 from infrastructure.names import Stage
 from infrastructure.policies import GRANTS
 
@@ -88,18 +89,17 @@ def _trail_arn(stage: Stage) -> str:
     return stage.arn("cloudtrail", f"trail/{stage.prefix}-writers")
 
 
+def _log_arn(stage: Stage) -> str:
+    # Not the attribute `Arn`, which ends in `:*` and so matches no ARN of a stream.
+    return stage.arn("logs", "log-group:${TrailLog}")
+
+
 def _bucket(stage: Stage) -> dict[str, Any]:
-    closed = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
-    bucket = {
-        "BucketName": f"{stage.prefix}-trail-{stage.account}-{stage.region}",
-        "PublicAccessBlockConfiguration": dict.fromkeys(closed, True),
-        "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
-        "LifecycleConfiguration": {
-            "Rules": [{"Id": "expired", "Status": "Enabled", "ExpirationInDays": TRAIL_RETENTION_DAYS}]
-        },
-    }
+    rule = {"Id": "expired", "Status": "Enabled", "ExpirationInDays": TRAIL_RETENTION_DAYS}
+    name = {"BucketName": stage.bucket_name("trail")}  # This template has no parameter for the stage.
+    bucket = private_bucket("trail", name | {"LifecycleConfiguration": {"Rules": [rule]}})
     arn = get_att("TrailBucket", "Arn")
-    files = {"Fn::Sub": "${TrailBucket.Arn}/*"}
+    files = sub("${TrailBucket.Arn}/*")
     service, condition = {"Service": "cloudtrail.amazonaws.com"}, {"aws:SourceArn": _trail_arn(stage)}
     statements = [
         deny_statement(["s3:*"], [arn, files], Bool={"aws:SecureTransport": "false"}),
@@ -108,9 +108,8 @@ def _bucket(stage: Stage) -> dict[str, Any]:
             service, ["s3:PutObject"], files, StringEquals=condition | {"s3:x-amz-acl": "bucket-owner-full-control"}
         ),
     ]
-    retained = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
     return {
-        "TrailBucket": {"Type": "AWS::S3::Bucket", **retained, "Properties": bucket},
+        "TrailBucket": bucket | RETAINED,
         "TrailBucketPolicy": {
             "Type": "AWS::S3::BucketPolicy",
             "Properties": {"Bucket": ref("TrailBucket"), "PolicyDocument": policy_document(*statements)},
@@ -120,23 +119,26 @@ def _bucket(stage: Stage) -> dict[str, Any]:
 
 def _log_group(stage: Stage) -> dict[str, Any]:
     service = {"Service": "cloudtrail.amazonaws.com"}
-    assuming = allow_statement(service, ["sts:AssumeRole"], None, StringEquals={"aws:SourceArn": _trail_arn(stage)})
+    assuming = {
+        "Effect": "Allow",
+        "Principal": service,
+        "Action": ["sts:AssumeRole"],
+        "Condition": {"StringEquals": {"aws:SourceArn": _trail_arn(stage)}},
+    }
     writing = {
         "Effect": "Allow",
         "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
-        "Resource": {"Fn::Sub": f"${{TrailLog.Arn}}:log-stream:{stage.account}_CloudTrail_{stage.region}*"},
+        "Resource": sub(f"{_log_arn(stage)}:log-stream:{stage.account}_CloudTrail_{stage.region}*"),
     }
-    del assuming["Resource"]  # The policy of a role's trust has none.
     return {
         "TrailLog": {
             "Type": "AWS::Logs::LogGroup",
-            "DeletionPolicy": "Retain",
-            "UpdateReplacePolicy": "Retain",
             "Properties": {
                 "LogGroupName": f"/atrium/{stage.data_stage}/writers",
                 "RetentionInDays": TRAIL_RETENTION_DAYS,
             },
-        },
+        }
+        | RETAINED,
         "TrailRole": {
             "Type": "AWS::IAM::Role",
             "Properties": {

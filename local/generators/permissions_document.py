@@ -30,11 +30,17 @@ def _permissions() -> str:
 
 def _deployer_permissions() -> str:
     rows = [
-        (code(f"make {command}"), grant.note, ", ".join(map(code, grant.actions)), ", ".join(grant.resources))
+        (_command_text(command), grant.note, ", ".join(map(code, grant.actions)), ", ".join(grant.resources))
         for command, grants in deployer_policy.GRANTS.items()
         for grant in grants
     ]
     return table(("command", "for", "may", "on"), rows)
+
+
+def _command_text(command: str) -> str:
+    """Return `bootstrap with safeguards` as a command and a condition: only its first word is the command."""
+    name, _, condition = command.partition(" ")
+    return " ".join(filter(None, (code(f"make {name}"), condition)))
 
 
 def _purpose_text(grant: Grant) -> str:

@@ -2,8 +2,8 @@
 
 Adds three features of API Gateway that moto 5.2 lacks: imports of Swagger 2.0, whose `info` may have no description and
 whose mock integrations have no URI, gateway responses in the document, and changes of the minimum size to compress.
-Also adds the recursive-loop configuration of Lambda functions. The throttle quota of API Gateway is that of the 13
-regions where it is smallest.
+Also adds the recursive-loop configuration of Lambda functions, and updates of CloudFormation stacks that keep the
+default of a parameter. The throttle quota of API Gateway is that of the 13 regions where it is smallest.
 """
 
 import json
@@ -17,6 +17,7 @@ from typing import Any
 from moto.apigateway.models import Account, APIGatewayBackend, RestAPI
 from moto.awslambda import urls
 from moto.awslambda.responses import LambdaResponse
+from moto.cloudformation.models import CloudFormationBackend
 from moto.core.config import default_user_config
 from moto.server import ThreadedMotoServer
 
@@ -25,6 +26,7 @@ from local.paths import ROOT
 _original_put, _original_import = APIGatewayBackend.put_rest_api, APIGatewayBackend.import_rest_api
 _original_account = Account.__init__
 _original_patch = RestAPI.apply_patch_operations
+_original_resolve = CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - public calls fail before it
 
 
 def put_rest_api(self: Any, function_id: str, api_doc: dict[str, Any], *args: Any, **options: Any) -> Any:
@@ -86,6 +88,16 @@ def put_function_recursion_config(self: Any) -> Any:
     return 200, {}, json.dumps({"RecursiveLoop": function.recursive_loop})
 
 
+def resolve_update_parameters(self: Any, instance: Any, incoming_params: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the parameters of a stack's update. The previous value of one that was never given is its default."""
+    given = [
+        each
+        for each in incoming_params
+        if each["ParameterKey"] in instance.parameters or not each.get("UsePreviousValue")
+    ]
+    return _original_resolve(self, instance, given)
+
+
 @contextmanager
 def run_moto_server() -> Iterator[str]:
     """Run the server within the block, and yield its URL."""
@@ -101,6 +113,7 @@ def main() -> None:
     APIGatewayBackend.import_rest_api = import_rest_api  # type: ignore[method-assign]
     Account.__init__ = initialize_account  # type: ignore[method-assign]
     RestAPI.apply_patch_operations = apply_patch_operations  # type: ignore[method-assign]
+    CloudFormationBackend._resolve_update_parameters = resolve_update_parameters  # type: ignore[method-assign]  # noqa: SLF001
     LambdaResponse.get_function_recursion_config = get_function_recursion_config  # type: ignore[attr-defined]
     LambdaResponse.put_function_recursion_config = put_function_recursion_config  # type: ignore[attr-defined]
     urls.url_paths[r"{0}/2024-08-31/functions/(?P<function_name>[\w_-]+)/recursion-config$"] = LambdaResponse.dispatch

@@ -123,6 +123,20 @@ def test_bootstrap_leaves_the_bucket_of_the_template_empty(bootstrapped):
     assert {"ParameterKey": "AlarmEmail", "ParameterValue": "ops@example.com"} in stack["Parameters"]
 
 
+@pytest.mark.parametrize(("identity_exists", "created"), [(False, "mail.example.com"), (True, "")])
+def test_mail_can_be_added_to_a_stage_later(identity_exists, created, tmp_path):
+    with moto_server.run_moto_server() as endpoint:
+        account = Account(copy_project(tmp_path), endpoint)
+        if identity_exists:
+            account.client("sesv2").create_email_identity(EmailIdentity="mail.example.com")
+        account.run_checked(*BOOTSTRAP)
+        account.run_checked("bootstrap", "--stage", "prod", "--mail-from", "atrium@mail.example.com")
+        account.run_checked("bootstrap", "--stage", "prod")
+        (stack,) = account.client("cloudformation").describe_stacks(StackName="atrium-prod")["Stacks"]
+    parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack["Parameters"]}
+    assert (parameters["SendsMail"], parameters["MailDomain"], parameters["AlarmEmail"]) == ("yes", created, "")
+
+
 @pytest.mark.parametrize("command", ["bootstrap", "deploy", "template", "edge", "edge-secret", "delete"])
 def test_make_requires_the_name_of_the_stage(command):
     for argument, code, text in (

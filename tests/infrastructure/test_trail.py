@@ -1,6 +1,7 @@
 """The trail selects all writers of the table and the anchors but the functions, and its alarm notifies the topic."""
 
 import json
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -84,6 +85,15 @@ def test_the_alarm_begins_with_the_first_record_and_notifies_the_topic():
     assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, "GreaterThanThreshold")
     assert alarm["AlarmActions"] == alarm["OKActions"] == [TOPIC]
     assert alarm["AlarmName"] == "atrium-prod-unexpected-writers"
+
+
+def test_cloudtrail_may_write_the_streams_of_its_log_group():
+    resources = build_template(PROD, ROLES, TOPIC)["Resources"]
+    (policy,) = resources["TrailRole"]["Properties"]["Policies"]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    name = resources["TrailLog"]["Properties"]["LogGroupName"]
+    stream = PROD.arn("logs", f"log-group:{name}:log-stream:{PROD.account}_CloudTrail_{PROD.region}_2")
+    assert fnmatchcase(stream, statement["Resource"]["Fn::Sub"].replace("${TrailLog}", name))
 
 
 @pytest.mark.parametrize("stage", [PROD, Stage("dev", "210987654321", "cn-north-1", "aws-cn")])
