@@ -90,8 +90,8 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
         DeployerGrant(
             (
                 *("logs:DeleteQueryDefinition", "logs:DescribeLogGroups", "logs:DescribeQueryDefinitions"),
-                *("logs:PutQueryDefinition", "ses:CreateEmailIdentity", "ses:GetEmailIdentity"),
-                "ses:PutEmailIdentityDkimSigningAttributes",
+                *("logs:PutQueryDefinition", "ses:CreateEmailIdentity", "ses:GetAccount"),
+                *("ses:GetEmailIdentity", "ses:PutEmailIdentityDkimSigningAttributes"),
             ),
             ("any",),
             "queries and the identity of mail; IAM does not limit some of these actions to resources",

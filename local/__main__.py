@@ -83,10 +83,12 @@ def _parser() -> argparse.ArgumentParser:
         ("reseal", _reseal, "encrypt secrets with the current DATA_KEY"),
         ("renew-seals", _renew_seals, "replace entry MACs with ones of the current SEAL_KEY"),
         ("reanchor", _reanchor, "schedule an anchor for every log without one"),
+        ("doctor", _doctor, "check the issuer and a token from stdin, of a run or a stage"),
+        ("smoke", _smoke, "check a run, or a stage with a user's token from stdin, from outside"),
     ):
-        renewing = commands.add_parser(name, help=text)
-        _add_stage_or_run(renewing)
-        renewing.set_defaults(command=command)
+        command_of_stage = commands.add_parser(name, help=text)
+        _add_stage_or_run(command_of_stage)
+        command_of_stage.set_defaults(command=command)
 
     audit = commands.add_parser("audit-records", help="compare the records of all organizations with their logs")
     _add_stage_or_run(audit)
@@ -105,14 +107,6 @@ def _parser() -> argparse.ArgumentParser:
         "--endpoint", default="http://127.0.0.1:4566", help="URL of the emulator (default: %(default)s)"
     )
     provision.set_defaults(command=_provision)
-
-    for name, command, text in (
-        ("doctor", _doctor, "check the issuer and a token from stdin, of a run or a stage"),
-        ("smoke", _smoke, "check a run, or a stage with a user's token from stdin, from outside"),
-    ):
-        checking = commands.add_parser(name, help=text)
-        _add_stage_or_run(checking)
-        checking.set_defaults(command=command)
 
     routes = commands.add_parser("routes", help="list the operations with file and line")
     routes.add_argument("query", nargs="?", default="", help="part of a path, a method or a function's name")

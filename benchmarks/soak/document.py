@@ -93,6 +93,8 @@ These tests check the promises:
 - `tests/faults`: every mutation of the catalogue and every task of a queue. Every AWS call in them is throttled,
   cancelled, or times out before and after its work; the process ends before and after the call. Messages are lost,
   repeated and late.
+- `tests/kernel/work/test_chains.py`: work that takes more messages than [a chain](../adr/0039-recursive-loops.md) may
+  have. The schedule continues it. Further tests check this for anchoring and for the backlogs of webhooks.
 - `tests/emulator/test_crashes.py` and `test_crashes_of_workers.py`: real processes that are killed at each of their AWS
   calls, with an emulator of DynamoDB and SQS. `test_races.py` and others in that folder test concurrent callers.
 - `tests/model`: stories that Hypothesis generates, compared with a model of the service. They have several callers,

@@ -1,17 +1,15 @@
 """Checks of a stage's resources in AWS."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 from chalice.app import SQSEventConfig
 
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.work import queues
-from infrastructure.account import CommandError, client, translate_errors
+from infrastructure.account import client
 from infrastructure.names import Stage
 from infrastructure.resources import RECURSIVE_FUNCTIONS
-from local.smoke.target import CheckFailed, CheckSkipped, Target, require
+from local.smoke.target import CheckSkipped, Target, fail_on_aws_errors, require
 from local.tools.redrive import DeadLetterQueue
 
 _DEPLOY: Final = "Run `make deploy`."
@@ -46,7 +44,7 @@ def check_event_sources(target: Target) -> str:
 def check_recursion(target: Target) -> str:
     """Check that Lambda lets the functions of queues run in chains of messages."""
     stage = _deployed_stage(target)
-    with _failing_on_errors():
+    with fail_on_aws_errors():
         refusing = [
             name
             for name in RECURSIVE_FUNCTIONS
@@ -60,7 +58,7 @@ def check_recursion(target: Target) -> str:
 def check_alarms(target: Target) -> str:
     """Check that no alarm of the stage is active."""
     stage = _deployed_stage(target)
-    with _failing_on_errors():
+    with fail_on_aws_errors():
         pages = client("cloudwatch").get_paginator("describe_alarms").paginate(AlarmNamePrefix=f"{stage.prefix}-")
         alarms = [alarm for page in pages for alarm in page["MetricAlarms"]]
     require(alarms, f"No alarm is called {stage.prefix}-...", "Run `make bootstrap`.")
@@ -82,17 +80,7 @@ def _queue_functions() -> list[str]:
 
 
 def _list_mappings(stage: Stage, function: str) -> list[dict[str, Any]]:
-    with _failing_on_errors():
+    with fail_on_aws_errors():
         response = client("lambda").list_event_source_mappings(FunctionName=stage.function_name(function))
     mappings: list[dict[str, Any]] = response["EventSourceMappings"]
     return mappings
-
-
-@contextmanager
-def _failing_on_errors() -> Iterator[None]:
-    """Translate exceptions of boto3 into CheckFailed."""
-    try:
-        with translate_errors():
-            yield
-    except CommandError as error:
-        raise CheckFailed(str(error)) from error

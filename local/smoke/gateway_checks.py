@@ -5,6 +5,7 @@ import time
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from chalicelib.kernel.core.version import API_VERSION, VERSION
 from chalicelib.kernel.http.request import REMAPPED_WWW_AUTHENTICATE
@@ -96,11 +97,11 @@ def check_user_token(target: Target) -> str:
 
 
 def check_wrong_method(target: Target) -> str:
-    """Check that a method that a path does not have is 405 with the allowed ones."""
-    response = target.request("POST", "/status")
+    """Check that a method that callers guess is 405 with the allowed ones."""
+    response = target.request("PUT", f"/organizations/{uuid4()}")
     require_problem(response, 405, "method_not_allowed")
-    require("GET" in response.headers.get("Allow", ""), f"Allow is {response.headers.get('Allow')!r}.")
-    return "It is 405, and Allow names the right ones."
+    require("PATCH" in response.headers.get("Allow", ""), f"Allow is {response.headers.get('Allow')!r}.")
+    return "PUT of an organization is 405, and Allow names PATCH."
 
 
 def check_malformed_json(target: Target) -> str:

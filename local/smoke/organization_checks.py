@@ -1,23 +1,26 @@
 """Checks of the whole service with one organization, which they create and delete."""
 
 import hashlib
+import json
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import uuid4
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.features.admin.chain_tests.entities import ChainTest
 from chalicelib.features.admin.chain_tests.logic import start_chain_test
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
-from local.smoke.background_work import run_anchoring
-from local.smoke.target import CheckFailed, CheckSkipped, Target, require, require_problem, wait_for
+from infrastructure.account import client
+from local.server.event_source_emulator import scheduled_event
+from local.smoke.target import CheckFailed, CheckSkipped, Target, fail_on_aws_errors, require, require_problem, wait_for
+from local.tools.run_schedule import run_schedule
 
 _MAX_WAIT_SECONDS: Final = 90
 _NOTIFICATION_SECONDS: Final = 30
 _CHAIN_TURNS: Final = 20
 """Messages in a chain, more than the 16 after which Lambda ends a chain that the functions do not allow."""
+
+_ANCHORING_SCHEDULE: Final = "anchor"
 
 _SIMULATOR: Final = "simulator.amazonses.com"
 """The domain whose addresses receive mail for tests, also in the sandbox of SES."""
@@ -71,21 +74,21 @@ def check_foreign_api_key(target: Target) -> str:
 
 def check_webhook(target: Target) -> str:
     """Check that the service can send a webhook to itself, at once and from a queue."""
-    body = {"url": f"{target.url}/status", "events": ["organization.updated"]}
+    body = {"url": f"{target.url}/organizations", "events": ["organization.updated"]}
     path = f"{target.organization_path}/webhooks"
     webhook = target.send("POST", path, json=body, status=HTTPStatus.CREATED).json()
     path = f"{path}/{webhook['id']}"
     tested = target.send("POST", f"{path}/test").json()
     require(
-        tested["statusCode"] == HTTPStatus.METHOD_NOT_ALLOWED,
+        tested["statusCode"] == HTTPStatus.UNAUTHORIZED,
         f"The service did not reach itself: {tested['error'] or tested['statusCode']}.",
         "Check PUBLIC_URL, and that the functions have internet access.",
     )
     target.send("PATCH", target.organization_path, json={"supportEmail": "smoke@example.com"})
     attempt = wait_for(lambda: _first_attempt(target, path), _MAX_WAIT_SECONDS, "No event arrived.", _QUEUES_REMEDY)
-    require(attempt["statusCode"] == HTTPStatus.METHOD_NOT_ALLOWED, f"An event failed: {attempt['error']}.")
+    require(attempt["statusCode"] == HTTPStatus.UNAUTHORIZED, f"An event failed: {attempt['error']}.")
     target.send("DELETE", path, status=HTTPStatus.NO_CONTENT)
-    return f"A test and an event reached {body['url']}, which rejects their method, as it should."
+    return f"A test and an event reached {body['url']}, which requires a credential, as it should."
 
 
 def check_log(target: Target) -> str:
@@ -152,22 +155,18 @@ def check_anchor(target: Target) -> str:
 def check_chain(target: Target) -> str:
     """Check that Lambda does not end a chain of queue messages."""
     organization_id = target.organization_path.rpartition("/")[2]
-    try:
+    with fail_on_aws_errors():
         test = start_chain_test(organization_id, _CHAIN_TURNS)
-    except (BotoCoreError, ClientError) as error:
-        raise CheckFailed(f"The chain could not be started: {error}", "Check the AWS credentials.") from error
 
     def read_finished_test() -> ChainTest | None:
         item = table.get(test.item_key)
         stored = ChainTest.from_item(item) if item else None
         return stored if stored and stored.lease_until is None else None
 
-    wait_for(
-        read_finished_test,
-        _MAX_WAIT_SECONDS,
-        f"A chain of {_CHAIN_TURNS} messages ended early.",
-        "The function `jobs` must allow recursion: run `make deploy`.",
-    )
+    remedy = "The function `jobs` must allow recursion: run `make deploy`."
+    missing = f"A chain of {_CHAIN_TURNS} messages did not run to its end."
+    finished = wait_for(read_finished_test, _MAX_WAIT_SECONDS, missing, remedy)
+    require(finished.longest_chain >= _CHAIN_TURNS, f"{missing} The longest one had {finished.longest_chain}.", remedy)
     return f"A chain of {_CHAIN_TURNS} messages ran to its end."
 
 
@@ -176,6 +175,20 @@ def delete_organization(target: Target) -> str:
     target.send("DELETE", target.organization_path, status=HTTPStatus.NO_CONTENT)
     require_problem(target.request("GET", target.organization_path, credential=target.token), 404, "not_found")
     return "It is 404 at once, and is purged after 30 days."
+
+
+def run_anchoring(target: Target) -> None:
+    """Run the hourly schedule that anchors logs now. Raises CheckFailed."""
+    if target.stage is None:
+        run_schedule(_ANCHORING_SCHEDULE, target.port)
+        return
+    with fail_on_aws_errors():
+        response = client("lambda").invoke(
+            FunctionName=target.stage.function_name(_ANCHORING_SCHEDULE),
+            Payload=json.dumps(scheduled_event(_ANCHORING_SCHEDULE)).encode(),
+        )
+    if error_kind := response.get("FunctionError"):
+        raise CheckFailed(f"The schedule failed ({error_kind}): {response['Payload'].read().decode()[:300]}")
 
 
 def _first_attempt(target: Target, webhook_path: str) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """The service that the checks of `make smoke` call, and how a check says that it failed."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, Final, TypeVar
 import httpx
 
 from chalicelib.kernel.core.settings import settings
-from infrastructure.account import CommandError
+from infrastructure.account import CommandError, translate_errors
 from infrastructure.configuration import load_stage
 from infrastructure.names import Stage
 from local.server.issuer import Issuer, Person
@@ -121,6 +122,16 @@ def require_problem(response: httpx.Response, status: int, code: str) -> None:
         f" {media_type or 'no media type'}, not with {status} {code!r} as application/problem+json.",
         "Run `make deploy`, which sets the gateway responses.",
     )
+
+
+@contextmanager
+def fail_on_aws_errors() -> Iterator[None]:
+    """Translate exceptions of boto3 into CheckFailed, with advice."""
+    try:
+        with translate_errors():
+            yield
+    except CommandError as error:
+        raise CheckFailed(str(error)) from error
 
 
 def wait_for(read: Callable[[], T | None], seconds: float, missing: str, remedy: str = "") -> T:

@@ -5,7 +5,7 @@ Without this command, a log gets its first anchor in the new bucket only when it
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log import ledger, unanchored_heads
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
@@ -39,4 +39,4 @@ def _schedule_anchor(bucket: str, log: str) -> bool:
     head = table.get(ledger.head_key(log))
     if head is None or files.find_original_of_first_key(bucket, f"{log}/"):
         return False
-    return "index2pk" in head or ledger.try_mark_unanchored_if_size_unchanged(log, head)
+    return "index2pk" in head or unanchored_heads.try_mark_unanchored_if_size_unchanged(log, head)

@@ -146,7 +146,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "kernel.work.due_items.read_page 'due'": DecisionRead(
         f"{_LAGGING}::test_a_departure_ends_memberships_and_invitations_created_just_before"
     ),
-    "kernel.audit_log.ledger.iter_unanchored_head_pages 'index2'": DisplayRead(
+    "kernel.audit_log.unanchored_heads.iter_unanchored_head_pages 'index2'": DisplayRead(
         "logs that have grown; those that the index lacks are anchored an hour later"
     ),
 }

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from chalicelib.features.admin.chain_tests.logic import start_chain_test
 from chalicelib.features.tenancy.logic import email_hashes
 from chalicelib.kernel.audit_log import ledger
 from chalicelib.kernel.core.clock import now
@@ -58,6 +59,7 @@ def items(api, organization, ada, configure, userinfo_profile, issuer, attempt_a
     create_site(api, organization, platformId=platform.id)
     api.patch(organization.path, caller=ada, json={"companyAddress": "x" * 3500}).expect(200)
     api.post(f"{organization.path}/audit-log/reconciliations", caller=ada).expect(202)
+    start_chain_test(organization.id, turns=2)
     email_hashes.reset()
     create_invitation(api, organization, "friend@example.com")
     research_import = {"researcherId": RESEARCHER_ID, "organizationId": organization.id}

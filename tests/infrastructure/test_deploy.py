@@ -70,24 +70,6 @@ def deployed(bootstrapped):
     return bootstrapped
 
 
-def test_the_deployers_policies_allow_every_call_of_bootstrap_and_deploy(deployed):
-    for command in ("bootstrap", "deploy"):
-        used = {iam_action(*call) for call in deployed.recorded_calls(command)} - {None}
-        granted = [action for grant in GRANTS[command] for action in grant.actions]
-        assert len(used) > 8
-        assert {action for action in used if not any(fnmatchcase(action, pattern) for pattern in granted)} == set()
-
-
-def iam_action(service, name, method):
-    """Return the IAM action of a call, or None if it needs no permission."""
-    if service == "sts":
-        return None
-    if service == "apigateway":
-        return f"apigateway:{method}"
-    renamed = {"Invoke": "InvokeFunction", "HeadBucket": "ListBucket"}
-    return f"{service.replace('sesv2', 'ses')}:{renamed.get(name, name)}"
-
-
 @pytest.mark.parametrize(
     ("options", "variables", "reason"),
     [
@@ -214,6 +196,24 @@ def test_bootstrap_keeps_edited_values_and_accepts_another_table_and_bucket(boot
         known = other.config()["stages"][stage]["environment_variables"]
         assert (known.get("LOG_LEVEL"), known["AUTH_OPERATOR_GROUP"]) == (None, "")
         assert known["AUTH_CLAIM_EMAIL"] == "https://x.example/email,email"
+
+
+def test_the_deployers_policies_allow_every_call_of_bootstrap_and_deploy(deployed):
+    for command in ("bootstrap", "deploy"):
+        used = {iam_action(*call) for call in deployed.recorded_calls(command)} - {None}
+        granted = [action for grant in GRANTS[command] for action in grant.actions]
+        assert len(used) > 8
+        assert {action for action in used if not any(fnmatchcase(action, pattern) for pattern in granted)} == set()
+
+
+def iam_action(service, name, method):
+    """Return the IAM action of a call, or None if it needs no permission."""
+    if service == "sts":
+        return None
+    if service == "apigateway":
+        return f"apigateway:{method}"
+    renamed = {"Invoke": "InvokeFunction", "HeadBucket": "ListBucket"}
+    return f"{service.replace('sesv2', 'ses')}:{renamed.get(name, name)}"
 
 
 def test_a_deployment_follows_the_configuration(deployed):

@@ -21,7 +21,7 @@ from infrastructure.secrets import STORED_SECRETS, create_missing_secrets, publi
 from local.__main__ import main as local
 from local.paths import ROOT
 from local.smoke import account_checks, organization_checks
-from local.smoke.background_work import run_anchoring as run_anchoring_of_stage
+from local.smoke.organization_checks import run_anchoring as run_anchoring_of_stage
 from local.smoke.target import CheckFailed, Target
 from local.tools import redrive as redriving
 from local.tools.mail_checks import check_mail

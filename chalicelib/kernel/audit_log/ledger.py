@@ -10,8 +10,7 @@ the index of sequences may lag.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -37,7 +36,6 @@ from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import (
     Item,
     ItemKey,
-    Partition,
     ScheduledTask,
     organization_id_from_log,
     schedule_attributes,
@@ -54,9 +52,6 @@ HEAD_SORT_KEY: Final = "!"
 _POINTERS_START: Final = '"'
 """Sorts after the head and the chains, and before all pointers."""
 
-_ANCHORING_POSITION: Final = "anchoring"
-"""The attribute of a head that contains the position of its anchoring, while that takes several slices."""
-
 UNANCHORED_SHARDS: Final = 8
 """Partitions of the index of heads that have grown since they were anchored."""
 
@@ -65,7 +60,6 @@ _MAX_POINTERS_READ: Final = 8 * BATCH_SIZE
 """Pointers to choose from, so that entries are appended in the order of their chains."""
 _MAX_PAGES: Final = 8
 _SETTLING_SECONDS: Final = 0.2
-_PAGE_SIZE: Final = 100
 _MAX_BATCHES: Final = 100
 _MAX_APPEND_MS: Final = 20_000
 
@@ -302,7 +296,7 @@ def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Sta
     note = checkpoints.sign_checkpoint_note(checkpoint, seed)
     values: Item = {"size": tree.size, "peaks": b"".join(tree.peaks), "note": note}
     values |= {"chains": signed_statements.sign_statement_note(checkpoint, statement, seed)} if statement else {}
-    index_attributes = _unanchored_index_attributes(log)
+    index_attributes = unanchored_index_attributes(log)
     # The time at which the head became unanchored is kept, and so is the schedule of a head that is not consumed.
     attributes_if_missing = {"index2sk": index_attributes.pop("index2sk")}
     attributes_if_missing |= unconsumed_schedule_attributes(log) if organization_id_from_log(log) else {}
@@ -314,14 +308,15 @@ def _head_write(log: str, previous_size: int, tree: CompactRange, statement: Sta
     )
 
 
-def _unanchored_index_attributes(log: str) -> Item:
+def unanchored_index_attributes(log: str) -> Item:
+    """Return the attributes that put a head into the index of unanchored heads (`unanchored_heads.py`)."""
     return {"index2pk": unanchored_pk(sum(log.encode()) % UNANCHORED_SHARDS), "index2sk": f"{now()}#{log}"}
 
 
 def unconsumed_schedule_attributes(log: str) -> Item:
-    """Return the attributes of a head with entries that wait for the log's consumer, which removes them.
+    """Return the attributes that schedule a head, so that the sweep triggers its log.
 
-    Otherwise the sweep triggers the log.
+    The log's consumer removes them when it has processed all entries.
     """
     return {
         **schedule_attributes(ScheduledTask(APPEND_TASK, after(now(), seconds=REDRIVE_AFTER_SECONDS)), head_key(log)),
@@ -344,53 +339,6 @@ def entry_position_attributes(log: str, sequence: int, tree_size: int) -> Item:
     """Return the attributes with an entry's position in the tree of `tree_size`, without its MAC."""
     pk, sk = sequence_index_or_batch_key(log, sequence)
     return {"sequence": sequence, "tree_size": tree_size, "index1pk": pk, "index1sk": sk}
-
-
-def iter_unanchored_head_pages(shard: int) -> Iterator[list[Item]]:
-    """Yield the heads of a shard that have grown since they were anchored, in pages, the longest waiting first."""
-    yield from table.iter_item_pages(Partition(unanchored_pk(shard), "index2"), limit=_PAGE_SIZE)
-
-
-def mark_anchored_if_size_unchanged(log: str, size: int) -> None:
-    """Mark a head as anchored, if it still has this size."""
-    update = ItemUpdate(head_key(log), remove=["index2pk", "index2sk", _ANCHORING_POSITION])
-    with suppress(TransactionCancelled):
-        table.write_transaction([update.to_write("#size = :size", size=size)])
-
-
-def anchoring_position(head_item: Item) -> str:
-    """Return the position in a head up to which anchoring has verified the log, or an empty text."""
-    position = head_item.get(_ANCHORING_POSITION, "")
-    return position if isinstance(position, str) else ""
-
-
-def try_store_anchoring_position(log: str, head_item: Item, position: str) -> bool:
-    """Store the position of anchoring in the head, unless another worker has moved it since the head was read.
-
-    Return whether it was stored. The head may have grown.
-    """
-    update = ItemUpdate(head_key(log), set={_ANCHORING_POSITION: position})
-    with suppress(TransactionCancelled):
-        if _ANCHORING_POSITION in head_item:
-            write = update.to_write(f"#{_ANCHORING_POSITION} = :seen", seen=head_item[_ANCHORING_POSITION])
-        else:
-            write = update.to_write(
-                f"#size >= :size AND attribute_not_exists(#{_ANCHORING_POSITION})", size=head_item["size"]
-            )
-        table.write_transaction([write])
-        return True
-    return False
-
-
-def try_mark_unanchored_if_size_unchanged(log: str, head: Item) -> bool:
-    """Mark a head as unanchored, and return whether that succeeded. A head that has grown is marked already."""
-    update = ItemUpdate(head_key(log), set=_unanchored_index_attributes(log)).to_write(
-        "#size = :size", size=head["size"]
-    )
-    with suppress(TransactionCancelled):
-        table.write_transaction([update])
-        return True
-    return False
 
 
 def unanchored_pk(shard: object) -> str:

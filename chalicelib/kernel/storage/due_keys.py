@@ -2,7 +2,7 @@
 
 A claim moves the time, so that the task is not started again meanwhile. The key then states since when the task has
 been due, so that claims do not hide how long it has waited. Every other change of the schedule writes a key without
-this part. So it ends when the task makes progress or is rescheduled.
+this part, so it is removed when the task makes progress or is rescheduled.
 """
 
 from collections.abc import Mapping

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -65,11 +66,14 @@ def read_page(shard: int, due_before: str, position: Item | None = None) -> tabl
 
 
 def try_claim(item: Item) -> Claim | None:
-    """Claim the task of a due item. Return None if it has changed, or if it is invalid.
+    """Claim the task of a due item. Return None if the item has changed, or if it is invalid.
 
     The first lease is short. Later ones are as long as the task has been due, so the age doubles from claim to claim:
     a message that waits in a queue is not queued again each minute.
     """
+    if not _names_its_task(item):
+        log_unreadable(item)
+        return None
     since = claimed_due_since(item)
     age_seconds = (now_ms() - timestamp_ms(since)) / 1000 if since else 0
     lease_seconds = min(max(MIN_LEASE_SECONDS, age_seconds), MAX_LEASE_SECONDS)
@@ -86,17 +90,17 @@ def try_claim(item: Item) -> Claim | None:
 
 
 def enqueue_or_return_claims(claims: Sequence[Claim], notified_logs: set[str]) -> SendResult:
-    """Queue claimed tasks. Those that a queue does not accept are due again at once.
+    """Queue claimed tasks. Those that a queue does not accept become due again at once.
 
-    One message triggers a log for all of its entries. `notified_logs`: the logs that were triggered already.
+    One message triggers a log for all of its entries. `notified_logs`: the logs that this sweep has triggered already.
     """
-    task_claims = [claim for claim in claims if claim.item.get("task") != APPEND_TASK]
-    log_claims = {str(claim.item.get("log")): claim for claim in reversed(claims) if claim not in task_claims}
-    new_logs = [log for log in log_claims if log not in notified_logs]
-    notified_logs.update(new_logs)
+    task_claims = [claim for claim in claims if claim.item["task"] != APPEND_TASK]
+    log_claims = {claim.item["log"]: claim for claim in reversed(claims) if claim.item["task"] == APPEND_TASK}
+    log_claims = {log: claim for log, claim in log_claims.items() if log not in notified_logs}
+    notified_logs.update(log_claims)
     results = [
-        _send_or_return_claims(task_claims, lambda: queues.enqueue_batch([*map(_task_and_key, task_claims)])),
-        _send_or_return_claims([log_claims[log] for log in new_logs], lambda: queues.notify_ledger_batch(new_logs)),
+        _send_or_return_claims(task_claims, partial(queues.enqueue_batch, [*map(_task_and_key, task_claims)])),
+        _send_or_return_claims([*log_claims.values()], partial(queues.notify_ledger_batch, [*log_claims])),
     ]
     return SendResult(
         sum(result.queued for result in results),
@@ -115,8 +119,13 @@ def describe_key(item: Item) -> str:
     return f"{item['pk']} {item['sk']}"[:_MAX_KEY_CHARACTERS]
 
 
+def _names_its_task(item: Item) -> bool:
+    """Return whether an item contains the name of its task and, if entries are to be appended, the log."""
+    return isinstance(item.get("task"), str) and (item["task"] != APPEND_TASK or isinstance(item.get("log"), str))
+
+
 def _task_and_key(claim: Claim) -> tuple[str, ItemKey]:
-    return str(claim.item.get("task")), (claim.item["pk"], claim.item["sk"])
+    return claim.item["task"], (claim.item["pk"], claim.item["sk"])
 
 
 def _send_or_return_claims(claims: Sequence[Claim], send: Callable[[], BatchResult]) -> SendResult:

@@ -67,7 +67,7 @@ _current_turn: ContextVar[int] = ContextVar("current_turn", default=0)
 @contextmanager
 def chain_turn_scope(message: Message) -> Iterator[None]:
     """Make the messages that the block queues the next turn of the chain of `message`."""
-    token = _current_turn.set(_turn_of(message))
+    token = _current_turn.set(turn_of(message))
     try:
         yield
     finally:
@@ -79,8 +79,11 @@ def has_chain_ended() -> bool:
     return _current_turn.get() >= MAX_CHAIN_TURNS
 
 
-def _turn_of(message: Message) -> int:
-    # The first message of a chain contains no turn, and neither does one of a release without turns.
+def turn_of(message: Message) -> int:
+    """Return the position of a message in its chain, from 1.
+
+    The first message of a chain does not contain it, and neither does a message of a release without chains.
+    """
     turn = message.get("turn", 1)
     return turn if type(turn) is int and turn > 0 else 1
 

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.features.audit.log import tasks
 from chalicelib.features.audit.log.logic import anchors, log_verification
-from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log import ledger, unanchored_heads
 from chalicelib.kernel.audit_log.ledger import Head
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws, rfc6962
@@ -76,7 +76,7 @@ class TestAnchorSchedule:
 
     def test_logs_beyond_the_time_limit_are_queued_by_the_next_run(self, three_logs, monkeypatch):
         monkeypatch.setattr(ledger, "UNANCHORED_SHARDS", 1)
-        monkeypatch.setattr(ledger, "_PAGE_SIZE", 2)
+        monkeypatch.setattr(unanchored_heads, "_PAGE_SIZE", 2)
         for log in three_logs:
             log.alter_head(index2pk="ANCHOR#0")
         with monkeypatch.context() as without_time:

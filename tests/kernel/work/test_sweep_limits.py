@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from chalicelib.kernel.audit_log.entries import APPEND_TASK
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.clock import after, now, now_ms
 from chalicelib.kernel.core.logs import write_log_record_of_block
@@ -150,6 +151,18 @@ def test_a_message_that_a_queue_never_accepts_blocks_no_other_and_fails_no_sweep
         assert enqueue_due_tasks() == 2
     assert records[0]["unreadable"] == " ".join(keys[0])
     assert enqueue_due_tasks() == 0, "it is not sent again at once"
+
+
+@pytest.mark.parametrize("attributes", [{}, {"task": 1}, {"task": APPEND_TASK}, {"task": APPEND_TASK, "log": None}])
+def test_an_item_that_does_not_name_its_task_is_not_queued(attributes):
+    key = "P#a", "1"
+    due = schedule_attributes(ScheduledTask("parcels.send", now()), key)
+    memory_aws.put_item({"pk": key[0], "sk": key[1], **due, "task": None} | attributes)
+    create_parcel("b", due_at=now(), sent=False)
+    with capture_log_records() as records, write_log_record_of_block("schedule", "sweep"):
+        assert enqueue_due_tasks() == 1
+    assert records[0]["unreadable"] == " ".join(key)
+    assert (len(queued_bodies("jobs")), queued_bodies("events.fifo")) == (1, [])
 
 
 def test_a_batch_that_is_rejected_as_a_whole_is_sent_message_by_message(monkeypatch):

@@ -6,8 +6,8 @@ from chalicelib.kernel.work.jobs import Job
 class ChainTest(Job):
     """A job whose slices only count, so that its messages form a chain of `turns` messages.
 
-    Lambda ends chains of about 16 messages between a function and a queue, unless the function allows them. If it ended
-    this chain, `completed_turns` stays below `turns` until the sweep continues the job minutes later.
+    Lambda ends chains of about 16 messages between a function and a queue, unless the function allows them. The sweep
+    then continues the job with a new chain, so `longest_chain` stays below `turns`. `slices` limits the number of them.
     """
 
     kind, task = "organization.chain_test", "chain_tests.run"
@@ -15,4 +15,5 @@ class ChainTest(Job):
 
     organization_id: str
     turns: int
-    completed_turns: int = 0
+    slices: int = 0
+    longest_chain: int = 0

@@ -8,7 +8,7 @@ from chalicelib.features.audit.log.logic import anchors
 from chalicelib.features.audit.log.logic.anchors import BrokenAnchor
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix, find_head_fault
 from chalicelib.features.audit.log.logic.log_verification import WINDOW_ENTRIES, load_extended_prefix_or_fault
-from chalicelib.kernel.audit_log import ledger
+from chalicelib.kernel.audit_log import ledger, unanchored_heads
 from chalicelib.kernel.audit_log.ledger import BrokenHead, Head
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.core.problems import Problem
@@ -31,7 +31,9 @@ def queue_anchor_tasks() -> int:
     In each shard the logs that have waited longest come first. The next run continues where this one ran out of time.
     """
     queued_count, ends_at = 0, time.monotonic() + _QUEUE_TIMEOUT_SECONDS
-    for pages in zip_longest(*map(ledger.iter_unanchored_head_pages, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]):
+    for pages in zip_longest(
+        *map(unanchored_heads.iter_unanchored_head_pages, range(ledger.UNANCHORED_SHARDS)), fillvalue=[]
+    ):
         for head in (head for page in pages for head in page):
             queues.enqueue(_TASK, (head["pk"], head["sk"]))
             queued_count += 1
@@ -70,12 +72,12 @@ def anchor_log(message: dict[str, Any]) -> None:
         _report_refused_anchor(result)
     elif result.tree.size < head.tree.size:
         position = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
-        if ledger.try_store_anchoring_position(log_id, head_item, position):
+        if unanchored_heads.try_store_anchoring_position(log_id, head_item, position):
             queues.enqueue_message(message)
         else:
             add_fields(contended=True)  # Another worker verifies the same entries, and continues.
     elif head.tree == latest_head.tree or anchors.store_anchor_if_absent(log_id, head):
-        ledger.mark_anchored_if_size_unchanged(log_id, head.tree.size)
+        unanchored_heads.mark_anchored_if_size_unchanged(log_id, head.tree.size)
         add_fields(anchored=head.tree.size)
 
 
@@ -105,7 +107,9 @@ def _verified_prefix_from_head_item(head_item: Item, log_id: str, anchored_head:
     """Return the prefix that earlier slices verified from the same anchor, from the signed position in the head."""
     try:
         return VerifiedPrefix.from_cursor_position(
-            pagination.decode_cursor(ledger.anchoring_position(head_item), _cursor_binding(log_id, anchored_head))
+            pagination.decode_cursor(
+                unanchored_heads.anchoring_position(head_item), _cursor_binding(log_id, anchored_head)
+            )
         )
     except Problem as problem:
         if problem.code != "invalid_cursor":
