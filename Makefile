@@ -153,7 +153,7 @@ STAGED = --stage '$(or $(STAGE),$(error Name the stage: make $@ STAGE=prod))'
 bootstrap: .venv/installed ## create or update a stage's AWS resources and settings (STAGE=prod ISSUER= AUDIENCE= DOMAIN= ...)
 	@$(BIN)/python -m infrastructure bootstrap $(STAGED) --issuer '$(ISSUER)' --audience '$(AUDIENCE)' \
 		--domain '$(DOMAIN)' --mail-from '$(MAIL_FROM)' --alarms-to '$(ALARMS_TO)' --public-url '$(PUBLIC_URL)' \
-		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)' \
+		--jwks '$(JWKS)' --table '$(TABLE)' --anchors '$(ANCHORS)' --capacity '$(CAPACITY)' \
 		--waf-limit '$(WAF_LIMIT)' --budget '$(BUDGET)' --backup-vault '$(BACKUP_VAULT)' $(foreach setting,$(SET),--set '$(setting)')
 
 .PHONY: doctor

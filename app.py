@@ -8,6 +8,7 @@ from typing import Any
 
 from chalice.app import Chalice, CloudWatchEvent, Rate, SQSEvent
 
+from chalicelib.entrypoints.capacity import profile_of
 from chalicelib.entrypoints.http import convert_chalice_errors, create_blueprints
 from chalicelib.entrypoints.invocations import add_invocation_id_to_logs
 from chalicelib.kernel.core.settings import settings
@@ -29,7 +30,14 @@ def _queue_name(setting: str, local_name: str) -> str:
     return os.environ.get(setting, local_name).rpartition("/")[2]
 
 
-@app.on_sqs_message(queue=_queue_name("EVENTS_QUEUE_URL", "atrium-events.fifo"), batch_size=10, maximum_concurrency=100)
+_MAXIMUM_CONCURRENCY = profile_of(os.environ).maximum_concurrency
+
+
+@app.on_sqs_message(
+    queue=_queue_name("EVENTS_QUEUE_URL", "atrium-events.fifo"),
+    batch_size=10,
+    maximum_concurrency=_MAXIMUM_CONCURRENCY["events"],
+)
 def events(event: SQSEvent) -> Any:
     """Append pending entries to the logs of their organizations."""
     from chalicelib.entrypoints.workers import append_log_entries_and_fan_out
@@ -37,7 +45,9 @@ def events(event: SQSEvent) -> Any:
     return append_log_entries_and_fan_out(event.to_dict())
 
 
-@app.on_sqs_message(queue=_queue_name("JOBS_QUEUE_URL", "atrium-jobs"), batch_size=1, maximum_concurrency=20)
+@app.on_sqs_message(
+    queue=_queue_name("JOBS_QUEUE_URL", "atrium-jobs"), batch_size=1, maximum_concurrency=_MAXIMUM_CONCURRENCY["jobs"]
+)
 def jobs(event: SQSEvent) -> Any:
     """Run background tasks."""
     from chalicelib.entrypoints.workers import run_tasks
@@ -46,7 +56,9 @@ def jobs(event: SQSEvent) -> Any:
 
 
 @app.on_sqs_message(
-    queue=_queue_name("DELIVERIES_QUEUE_URL", "atrium-deliveries.fifo"), batch_size=10, maximum_concurrency=400
+    queue=_queue_name("DELIVERIES_QUEUE_URL", "atrium-deliveries.fifo"),
+    batch_size=10,
+    maximum_concurrency=_MAXIMUM_CONCURRENCY["deliveries"],
 )
 def deliveries(event: SQSEvent) -> Any:
     """Deliver events to webhooks and channels."""
@@ -56,7 +68,9 @@ def deliveries(event: SQSEvent) -> Any:
 
 
 @app.on_sqs_message(
-    queue=_queue_name("DELIVERIES_SLOW_QUEUE_URL", "atrium-deliveries-slow"), batch_size=10, maximum_concurrency=50
+    queue=_queue_name("DELIVERIES_SLOW_QUEUE_URL", "atrium-deliveries-slow"),
+    batch_size=10,
+    maximum_concurrency=_MAXIMUM_CONCURRENCY["deliveries_slow"],
 )
 def deliveries_slow(event: SQSEvent) -> Any:
     """Deliver events to webhooks that time out, so that they do not delay the others."""

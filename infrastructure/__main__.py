@@ -94,6 +94,7 @@ def _add_bootstrap(bootstrap: argparse.ArgumentParser) -> None:
     bootstrap.add_argument("--jwks", type=_text, help="URL of the issuer's key set (default: from OpenID discovery)")
     bootstrap.add_argument("--table", type=_text, help="name of a restored table (default: the stack's table)")
     bootstrap.add_argument("--anchors", type=_text, help="name of a restored anchors bucket (default: the stack's)")
+    bootstrap.add_argument("--capacity", type=_text, help="small or full (default: small for dev, full for prod)")
     bootstrap.add_argument("--waf-limit", type=_text, help="requests of an address in 5 minutes (0: no limit)")
     bootstrap.add_argument("--budget", type=_text, help="monthly budget of the account in US dollars (0: none)")
     bootstrap.add_argument("--backup-vault", type=_text, help="ARN of the vault for copies of backups (none: none)")

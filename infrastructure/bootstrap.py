@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from chalicelib.entrypoints.capacity import PROFILES
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.core.encoding import to_base64
 from chalicelib.kernel.core.nearest_names import ask_whether_meant, find_nearest_names
@@ -27,6 +28,7 @@ ARGUMENTS: Final = {
     "jwks": "AUTH_JWKS",
     "table": "TABLE_NAME",
     "anchors": "ANCHORS_BUCKET",
+    "capacity": "CAPACITY",
 }
 """The setting for each argument."""
 
@@ -91,6 +93,8 @@ def bootstrap(
     parse_settings({key.lower(): value for key, value in (stored | _PLACEHOLDER_SECRETS | new_settings).items()})
     secret_settings = _create_resources(stage, (stored | new_settings).get("MAIL_FROM", ""), alarms_to)
     _write_configuration(stage, stored | new_settings | secret_settings | _former_seals_setting(stored), removed)
+    if "CAPACITY" in requested:
+        configuration.reserve_concurrency(name, PROFILES[requested["CAPACITY"]].reserved_concurrency)
     safeguards.create_or_update_safeguards(stage, safeguard_arguments, alarms_to)
     print(f"\nWrote .chalice/config.json and .chalice/policies/{name}/. Commit them: they contain no secrets. Next:")
     print(f"    make deploy STAGE={name}")

@@ -29,6 +29,7 @@ UPGRADE_SETTINGS: Final = (FORMER_SEALS_SETTING, UNAUTHENTICATED_ENTRIES_SETTING
 """Settings that weaken the log during an upgrade. Only the commands set them."""
 
 _VARIABLES: Final = "environment_variables"
+_RESERVED: Final = "reserved_concurrency"
 _QUEUE: Final = "EVENTS_QUEUE_URL"
 
 
@@ -63,6 +64,16 @@ def update_variables(stage: str, values: Mapping[str, str], removed: Collection[
     return bool(config != former)
 
 
+def reserve_concurrency(stage: str, reserved: Mapping[str, int]) -> None:
+    """Replace the concurrent executions that the functions of a stage reserve."""
+    config = _read_config()
+    functions = config["stages"][stage]["lambda_functions"]
+    for name, function in functions.items():
+        function.pop(_RESERVED, None)
+        function.update({_RESERVED: reserved[name]} if name in reserved else {})
+    write_json(CONFIG_FILE, config)
+
+
 def add_stage(stage: str, template_stage: str) -> None:
     """Add a stage with the configuration of another one, without its environment variables."""
     config = _read_config()
@@ -73,7 +84,7 @@ def add_stage(stage: str, template_stage: str) -> None:
         stage_settings = config["stages"][stage] = json.loads(text)
         del stage_settings[_VARIABLES]
         for function in stage_settings["lambda_functions"].values():
-            function.pop("reserved_concurrency", None)  # Most accounts can reserve it once.
+            function.pop(_RESERVED, None)  # Most accounts can reserve it once.
         write_json(CONFIG_FILE, config)
 
 

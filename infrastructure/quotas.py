@@ -44,16 +44,20 @@ def check_concurrency(stage: Stage) -> None:
     """Raise CommandError if the account has less unreserved concurrency than the stage reserves."""
     wanted = chalice_deployment.reserved_concurrency(stage)
     try:
-        free = client("lambda").get_account_settings()["AccountLimit"]["UnreservedConcurrentExecutions"]
+        limits = client("lambda").get_account_settings()["AccountLimit"]
         held = sum(_reserved_concurrency(stage.function_name(name)) for name in wanted)
     except ClientError:
         return  # Without this permission, Lambda itself reports a lack of concurrency.
-    if wanted and free + held - sum(wanted.values()) < MIN_UNRESERVED_CONCURRENCY:
+    needed, free = sum(wanted.values()) + MIN_UNRESERVED_CONCURRENCY, limits["UnreservedConcurrentExecutions"] + held
+    if wanted and free < needed:
         raise CommandError(
-            f"{stage.name} reserves {sum(wanted.values())} concurrent executions. This account has {free + held} in"
-            f" {stage.region}, of which {MIN_UNRESERVED_CONCURRENCY} must stay unreserved. Request more (Service"
-            " Quotas: Lambda, Concurrent executions, L-B99A9384), or remove `reserved_concurrency` of this stage from"
-            " .chalice/config.json."
+            f"{stage.name} reserves {sum(wanted.values())} concurrent executions, and {MIN_UNRESERVED_CONCURRENCY} must"
+            f" stay unreserved, so it needs {needed}. This account has {limits['ConcurrentExecutions']} in"
+            f" {stage.region}, of which {free} are available to the stage. Either request more:\n"
+            "    aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384"
+            f" --region {stage.region} --desired-value {limits['ConcurrentExecutions'] + needed - free}\n"
+            "or let the stage reserve none, which suffices for a few users:\n"
+            f"    make bootstrap STAGE={stage.data_stage} CAPACITY=small"
         )
 
 

@@ -207,11 +207,18 @@ def test_a_lack_of_concurrent_executions_is_reported_besides_those_that_the_stag
 ):
     functions, stubber = stubbed_client("lambda")
     monkeypatch.setattr(quotas, "client", lambda _: functions)
-    stubber.add_response("get_account_settings", {"AccountLimit": {"UnreservedConcurrentExecutions": unreserved}})
+    limits = {"UnreservedConcurrentExecutions": unreserved, "ConcurrentExecutions": unreserved + 300}
+    stubber.add_response("get_account_settings", {"AccountLimit": limits})
     stubber.add_response("get_function_concurrency", {"ReservedConcurrentExecutions": 300})
     for _ in range(7):
         stubber.add_client_error("get_function_concurrency", "ResourceNotFoundException")
-    expectation = nullcontext() if suffices else pytest.raises(CommandError, match="reserves 875 concurrent executions")
-    with stubber, patch.dict(os.environ), expectation:  # Chalice sets a stage's variables there, permanently.
+    expectation = nullcontext() if suffices else pytest.raises(CommandError, match="needs 975")
+    # Chalice sets a stage's variables in the environment, permanently.
+    with stubber, patch.dict(os.environ), expectation as raised:
         quotas.check_concurrency(Stage("prod", "123456789012", "eu-central-1"))
+    if raised is not None:
+        message = str(raised.value)
+        assert f"has {unreserved + 300} in eu-central-1, of which {unreserved + 300} are available" in message
+        assert "--quota-code L-B99A9384 --region eu-central-1 --desired-value 975\n" in message
+        assert message.endswith("make bootstrap STAGE=prod CAPACITY=small")
     stubber.assert_no_pending_responses()

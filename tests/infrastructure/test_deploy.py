@@ -9,6 +9,7 @@ import pytest
 from chalice.app import SQSEventConfig
 
 from app import app
+from chalicelib.entrypoints.capacity import PROFILES
 from chalicelib.kernel.core.clock import after, now
 from chalicelib.kernel.http.client_address import edge_secret_digest
 from infrastructure.account import CommandError
@@ -22,6 +23,7 @@ from local.paths import ROOT
 from tests.harness import moto_server, project_copies
 from tests.infrastructure.simulated_account import PROD, Account
 
+CAPACITY = ("bootstrap", "--stage", "prod", "--capacity")
 BOOTSTRAP = (
     *("bootstrap", "--stage", "prod", "--issuer", "https://login.example.com", "--audience", "atrium"),
     *("--jwks", "https://login.example.com/keys.json", "--domain", "atrium.example.com"),
@@ -419,3 +421,22 @@ def test_chalices_own_commands_and_those_of_the_project_work_on_the_same_deploym
     assert all(m["FunctionResponseTypes"] == ["ReportBatchItemFailures"] for m in mappings.values())
     deployed.run_chalice("delete")
     assert not any(deployed.deployed_resources().values())
+
+
+def test_a_small_stage_reserves_nothing_and_needs_no_quota(deployed):
+    functions = deployed.client("lambda")
+    try:
+        deployed.run_checked(*CAPACITY, "small", "--alarms-to", "ops@example.com")
+        configured = deployed.config()["stages"]["prod"]["lambda_functions"]
+        assert not any("reserved_concurrency" in function for function in configured.values())
+        deployed.deploy()
+        for name in function_names(app):
+            found = functions.get_function_concurrency(FunctionName=PROD.function_name(name))
+            assert "ReservedConcurrentExecutions" not in found
+        mappings = functions.list_event_source_mappings()["EventSourceMappings"]
+        assert {mapping["ScalingConfig"]["MaximumConcurrency"] for mapping in mappings} == {2}
+    finally:
+        deployed.run_checked(*CAPACITY, "full")
+    configured = deployed.config()["stages"]["prod"]["lambda_functions"]
+    assert {name: f["reserved_concurrency"] for name, f in configured.items()} == PROFILES["full"].reserved_concurrency
+    assert "CAPACITY: Input should be" in deployed.run_with_error(*CAPACITY, "tiny")

@@ -11,6 +11,7 @@ from botocore.session import get_session
 from chalice.app import SQSEventConfig
 
 from app import app
+from chalicelib.entrypoints.capacity import profile_of
 from chalicelib.features.reference.models.dataset_file import LATEST_VERSION
 from chalicelib.kernel.core.problems import CODES
 from chalicelib.kernel.core.version import API_VERSION
@@ -24,6 +25,7 @@ from tests.harness.configured_stages import STAGE
 
 PROJECT = ("app.py", "chalicelib", "openapi.json", ".chalice", "infrastructure")
 API_PATH = "/dev"
+NEW_ACCOUNT_CONCURRENCY = 10
 THROTTLE = Throttle(3_000, 1_500)
 
 
@@ -185,11 +187,24 @@ def test_a_stage_reserves_the_maximum_concurrency_of_each_queue_and_leaves_some_
     stages = json.loads((ROOT / ".chalice/config.json").read_text())["stages"]
     reserved = {name: f.get("reserved_concurrency") for name, f in stages["prod"]["lambda_functions"].items()}
     assert set(reserved) == set(function_names(app))
+    assert reserved == profile_of({"STAGE": "prod"}).reserved_concurrency
     assert sum(reserved.values()) <= 900
-    for source in app.event_sources:
-        if isinstance(source, SQSEventConfig):
-            assert reserved[source.name] >= source.maximum_concurrency
+    sources = {source.name: source for source in app.event_sources if isinstance(source, SQSEventConfig)}
+    assert sources.keys() == profile_of({"STAGE": "prod"}).maximum_concurrency.keys()
+    for name, maximum in profile_of({"STAGE": "prod"}).maximum_concurrency.items():
+        assert reserved[name] >= maximum
     assert not any("reserved_concurrency" in f for f in stages["dev"]["lambda_functions"].values())
+
+
+def test_the_queues_of_a_small_stage_leave_executions_of_a_new_account_to_the_api(transformed):
+    small = profile_of({"STAGE": "dev"})
+    assert small.reserved_concurrency == {}
+    assert sum(small.maximum_concurrency.values()) <= NEW_ACCOUNT_CONCURRENCY - 2
+    mappings = properties_by_name(transformed, "Lambda::EventSourceMapping")
+    assert len(mappings) == len(small.maximum_concurrency)
+    assert {mapping["ScalingConfig"]["MaximumConcurrency"] for mapping in mappings.values()} == {2}
+    assert profile_of({"STAGE": "dev", "CAPACITY": "full"}) == profile_of({"STAGE": "prod"}) != small
+    assert profile_of({"STAGE": "prod", "CAPACITY": "small"}) == small
 
 
 def test_the_package_contains_templates_and_data_and_nothing_of_the_local_stage(package, resources):

@@ -92,6 +92,13 @@ class Settings(SettingsSection):
     """
 
     stage: Literal["local", "dev", "prod"] = Field("local", description="Where the service runs.")
+    capacity: Literal["", "small", "full"] = Field(
+        "",
+        description=(
+            "Concurrent executions of a deployed stage: `full` reserves 875, `small` none. Empty: `small` for `dev`,"
+            " `full` for `prod`. `make bootstrap CAPACITY=…` sets it."
+        ),
+    )
     public_url: str = Field("http://127.0.0.1:8000", description="Base URL of the service, also in links.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Minimum level of log records.")
     requests_per_minute: int = Field(
