@@ -115,6 +115,7 @@ _VOLATILE_TEXTS: Final = (
     (r"ANCHOR#\d", "ANCHOR#<shard>"),
     (r"EPOCH#[0-9a-f]{32}", "EPOCH#<whose>"),
     (r"[0-9a-f]{64}", "<hash>"),
+    (r'("duesk": "<time>#[^"]*)#<time>(?=")', r"\1"),  # The key of a claimed task ends with the time since it was due.
 )
 
 

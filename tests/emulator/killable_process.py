@@ -11,8 +11,10 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import IO, Any
 
 from chalice.local import LambdaContext
@@ -22,7 +24,7 @@ import app
 from chalicelib.entrypoints import catalogue
 from chalicelib.features.tenancy.logic.email_hashes import email_hmac_bytes
 from chalicelib.kernel.audit_log import ledger
-from chalicelib.kernel.core import aws, clock
+from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.identity.jwt import verify_token
 from chalicelib.kernel.storage import item_json, table
@@ -64,8 +66,8 @@ def main(prefix: str) -> None:
 
 
 def _run_task(task: Mapping[str, Any], clients: Sequence[Any], output: IO[str]) -> None:
-    real_clock, ahead_ms = clock.now_ms, round(task["ahead"] * 1000)
-    clock.now_ms = lambda: real_clock() + ahead_ms
+    real_clock, ahead_ns = time.time_ns, round(task["ahead"] * 1_000_000_000)
+    time.time_ns = lambda: real_clock() + ahead_ns  # Modules import the functions of the service's clock by name.
     calls: list[str] = []
     for client in clients:
         for phase in ("before", "after"):
@@ -78,11 +80,16 @@ def _run_steps(task: Mapping[str, Any], calls: Sequence[str], output: IO[str]) -
     print(json.dumps({"results": results, "calls": calls}), file=output, flush=True)
 
 
+_numbering = Lock()
+
+
 def _create_killer(calls: list[str], kill_point: Sequence[Any] | None, phase: str) -> Callable[..., None]:
-    def kill_at_point(model: Any, **_: object) -> None:
+    def kill_at_point(model: Any, context: dict[str, Any], **_: object) -> None:
         if phase == "before":
-            calls.append(model.name)
-        if kill_point and (len(calls), phase) == tuple(kill_point):
+            with _numbering:  # Parallel calls of one client.
+                calls.append(model.name)
+                context["call_number"] = len(calls)
+        if kill_point and (context["call_number"], phase) == tuple(kill_point):
             os.kill(os.getpid(), signal.SIGKILL)
 
     return kill_at_point

@@ -48,7 +48,7 @@ def test_ledger_worker_killed_at_any_call_is_recovered(stage, processes):
 def test_sweep_killed_at_any_call_is_recovered(stage, processes):
     scenario = create_scenario_with_pending_entries(stage, processes, 1)
     result = processes.run_steps(create_step("sweep"), ahead=RECOVERY_SECONDS)
-    assert (result.calls.count("TransactWriteItems"), result.calls.count("SendMessage")) == (1, 1)
+    assert (result.calls.count("TransactWriteItems"), result.calls.count("SendMessageBatch")) == (1, 1)
     processes.run_step("deliver")
     expected_items = scenario.normalize(scenario.read_items())
     for kill_point in result.kill_points:
