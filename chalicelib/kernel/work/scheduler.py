@@ -87,8 +87,11 @@ def enqueue_due_tasks() -> int:
     times = _Times(started, started + DEADLINE_SECONDS * 1000, started + MEASURING_DEADLINE_SECONDS * 1000)
     sweeps = table.gather(partial(_sweep_shard, times), range(SCHEDULE_SHARDS))
     oldest = max(sweeps, key=lambda sweep: sweep.due_lag)
-    lags = {"DueLag": oldest.due_lag, "LedgerLag": max(sweep.ledger_lag for sweep in sweeps)}
-    add_metrics(**{name: lag for name, lag in lags.items() if lag >= 0})
+    ledger_lag = max(sweep.ledger_lag for sweep in sweeps)
+    if oldest.due_lag >= 0:
+        add_metrics(DueLag=oldest.due_lag)
+    if ledger_lag >= 0:
+        add_metrics(LedgerLag=ledger_lag)
     if oldest.oldest:
         add_fields(oldestDue=oldest.oldest)
     for sweep in sweeps:
