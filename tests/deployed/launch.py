@@ -4,18 +4,22 @@
 """
 
 import importlib
+import re
 import runpy
 import sys
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 Handler = dict[str, Any]
+
+_URL_WITH_BUCKET_IN_HOST: Final = re.compile(r"^https://([^./]+)\.s3\.[^/]+/")
 
 
 def main(python: str) -> None:
     """Run the emulator, whose functions run in the given Python."""
     handlers = importlib.import_module("ministack.services.cloudformation.provisioners")._RESOURCE_HANDLERS  # noqa: SLF001
     _accept_metric_math_alarms(handlers["AWS::CloudWatch::Alarm"])
+    _accept_buckets_in_hosts(importlib.import_module("ministack.services.cloudformation.helpers"))
     # The emulator rejects stacks with saved queries of Logs Insights. Nothing depends on them.
     handlers["AWS::Logs::QueryDefinition"] = {"create": lambda *_: (str(uuid4()), {}), "delete": lambda *_: None}
     # In the emulator's Python, functions would find its libraries, which would hide a library missing in the package.
@@ -39,6 +43,21 @@ def _accept_metric_math_alarms(alarm: Handler) -> None:
         return created
 
     alarm["create"] = create_with_first_metric
+
+
+def _accept_buckets_in_hosts(helpers: Any) -> None:
+    # The emulator finds the bucket of a template only in the path of its URL.
+    resolve = helpers._resolve_document  # noqa: SLF001 - the emulator has no other place for this
+
+    def resolve_with_bucket_in_path(parameters: dict[str, Any], body_key: str, url_key: str, label: str) -> Any:
+        urls = parameters.get(url_key) or []
+        is_text = isinstance(urls, str)
+        moved = [_URL_WITH_BUCKET_IN_HOST.sub(r"https://s3/\1/", url) for url in ([urls] if is_text else urls)]
+        return resolve(
+            parameters | ({url_key: moved[0] if is_text else moved} if moved else {}), body_key, url_key, label
+        )
+
+    helpers._resolve_document = resolve_with_bucket_in_path  # noqa: SLF001
 
 
 if __name__ == "__main__":
