@@ -50,12 +50,9 @@ def _accept_buckets_in_hosts(helpers: Any) -> None:
     resolve = helpers._resolve_document  # noqa: SLF001 - the emulator has no other place for this
 
     def resolve_with_bucket_in_path(parameters: dict[str, Any], body_key: str, url_key: str, label: str) -> Any:
-        urls = parameters.get(url_key) or []
-        is_text = isinstance(urls, str)
-        moved = [_URL_WITH_BUCKET_IN_HOST.sub(r"https://s3/\1/", url) for url in ([urls] if is_text else urls)]
-        return resolve(
-            parameters | ({url_key: moved[0] if is_text else moved} if moved else {}), body_key, url_key, label
-        )
+        if url := helpers._p(parameters, url_key):  # noqa: SLF001 - reads a parameter in any protocol
+            parameters = {**parameters, url_key: [_URL_WITH_BUCKET_IN_HOST.sub(r"https://s3/\1/", url)]}
+        return resolve(parameters, body_key, url_key, label)
 
     helpers._resolve_document = resolve_with_bucket_in_path  # noqa: SLF001
 
