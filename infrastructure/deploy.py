@@ -58,7 +58,7 @@ def deploy(name: str) -> None:
         resources = chalice_deployment.deploy(stage, create_project(name, package=zipped), throttle)
     _configure_gateway_stage(stage, resources["rest_api"]["rest_api_id"], throttle)
     _apply_migrations(stage)
-    print(f"\n{name} is deployed at {url}. Try it:\n    curl {url}/status")
+    print(f"\n{name} is deployed at {url}. Try it:\n    curl {url}/status\n    make smoke STAGE={name} < token.txt")
 
 
 def package(name: str) -> None:
