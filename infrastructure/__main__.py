@@ -44,42 +44,27 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_bootstrap(commands.add_parser("bootstrap", help="create a stage's data resources and its configuration"))
 
-    deploy = commands.add_parser("deploy", help="deploy functions and API, and apply migrations")
-    _add_stage(deploy)
-    deploy.set_defaults(command=_deploy)
-
-    template = commands.add_parser("template", help="write functions and API as a CloudFormation template")
-    _add_stage(template)
-    template.set_defaults(command=_template)
-
     _add_edge(commands.add_parser("edge", help="create or update CloudFront in front of the API, for published sites"))
 
-    edge_secret = commands.add_parser("edge-secret", help="print the secret that an edge of your own sends to the API")
-    _add_stage(edge_secret)
-    edge_secret.set_defaults(command=_edge_secret)
-
     _add_rotate(commands.add_parser("rotate", help="replace a secret by a new key, in three steps"))
-
-    pause = commands.add_parser("pause", help="stop the API, the schedules and the queues of a stage")
-    _add_stage(pause)
-    pause.set_defaults(command=_pause)
-
-    resume = commands.add_parser("resume", help="start what pause has stopped")
-    _add_stage(resume)
-    resume.set_defaults(command=_resume)
 
     trail = commands.add_parser("trail", help="record writers to a stage's data that are not its functions")
     _add_stage(trail)
     trail.add_argument("--secondary", action="append", default=[], type=parse_stage_name, help="can be repeated")
     trail.set_defaults(command=_trail)
 
-    policy = commands.add_parser("deployer-policy", help="print the IAM policies for bootstrap, deploy and delete")
-    _add_stage(policy)
-    policy.set_defaults(command=_deployer_policy)
-
-    delete = commands.add_parser("delete", help="delete functions, roles and API; data resources remain")
-    _add_stage(delete)
-    delete.set_defaults(command=_delete)
+    for name, command, text in (
+        ("deploy", _deploy, "deploy functions and API, and apply migrations"),
+        ("template", _template, "write functions and API as a CloudFormation template"),
+        ("edge-secret", _edge_secret, "print the secret that an edge of your own sends to the API"),
+        ("pause", _pause, "stop the API, the schedules and the queues of a stage"),
+        ("resume", _resume, "start what pause has stopped"),
+        ("deployer-policy", _deployer_policy, "print the IAM policies for bootstrap, deploy and delete"),
+        ("delete", _delete, "delete functions, roles and API; data resources remain"),
+    ):
+        staged = commands.add_parser(name, help=text)
+        _add_stage(staged)
+        staged.set_defaults(command=command)
     return parser
 
 

@@ -1,6 +1,6 @@
 """Checks of a stage's resources in AWS."""
 
-from typing import Any, Final
+from typing import Any
 
 from chalice.app import SQSEventConfig
 
@@ -9,10 +9,8 @@ from chalicelib.kernel.work import queues
 from infrastructure.account import client
 from infrastructure.names import Stage
 from infrastructure.resources import RECURSIVE_FUNCTIONS
-from local.smoke.target import CheckSkipped, Target, fail_on_aws_errors, require
+from local.smoke.target import DEPLOY_REMEDY, CheckSkipped, Target, fail_on_aws_errors, require
 from local.tools.redrive import DeadLetterQueue
-
-_DEPLOY: Final = "Run `make deploy`."
 
 
 def check_dead_letters(_: Target) -> str:
@@ -32,12 +30,12 @@ def check_event_sources(target: Target) -> str:
     stage = _deployed_stage(target)
     names = _queue_functions()
     mappings = [mapping for name in names for mapping in _list_mappings(stage, name)]
-    require(len(mappings) == len(names), f"{len(names)} functions have {len(mappings)} event sources.", _DEPLOY)
+    require(len(mappings) == len(names), f"{len(names)} functions have {len(mappings)} event sources.", DEPLOY_REMEDY)
     for mapping in mappings:
         source = str(mapping["EventSourceArn"]).rpartition(":")[2]
-        require(mapping["State"] == "Enabled", f"The event source {source} is {mapping['State']}.", _DEPLOY)
+        require(mapping["State"] == "Enabled", f"The event source {source} is {mapping['State']}.", DEPLOY_REMEDY)
         is_partial = "ReportBatchItemFailures" in mapping.get("FunctionResponseTypes", ())
-        require(is_partial, f"The event source {source} loses failed messages.", _DEPLOY)
+        require(is_partial, f"The event source {source} loses failed messages.", DEPLOY_REMEDY)
     return f"{describe_count(len(mappings), 'event source')} of queues are enabled, and lose no failed message."
 
 
@@ -51,7 +49,7 @@ def check_recursion(target: Target) -> str:
             if client("lambda").get_function_recursion_config(FunctionName=stage.function_name(name))["RecursiveLoop"]
             != "Allow"
         ]
-    require(not refusing, f"These functions do not allow it: {', '.join(refusing)}.", _DEPLOY)
+    require(not refusing, f"These functions do not allow it: {', '.join(refusing)}.", DEPLOY_REMEDY)
     return f"{', '.join(RECURSIVE_FUNCTIONS)} allow it."
 
 

@@ -7,15 +7,16 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import httpx
+
 from chalicelib.kernel.core.version import API_VERSION, VERSION
 from chalicelib.kernel.http.request import REMAPPED_WWW_AUTHENTICATE
-from local.smoke.target import CheckSkipped, Target, require, require_problem
+from local.smoke.target import DEPLOY_REMEDY, CheckSkipped, Target, require, require_problem
 
 _UNKNOWN_PATH: Final = "/no-such-path"
 _LARGE_BODY_BYTES: Final = 1_100_000
 _LATENCY_REQUESTS: Final = 10
 _MAX_MEDIAN_SECONDS: Final = 1.0
-_DEPLOY: Final = "Run `make deploy`."
 
 
 def check_status(target: Target) -> str:
@@ -23,7 +24,7 @@ def check_status(target: Target) -> str:
     status = target.request("GET", "/status", status=HTTPStatus.OK).json()
     details = [f"{check['name']}: {check['detail']}" for check in status["checks"] if check["status"] != "ok"]
     require(status["status"] == "ok", f"The service is degraded. {' '.join(details)}", "docs/operations/running.md")
-    require(status["version"] == VERSION, f"It runs version {status['version']}, and this is {VERSION}.", _DEPLOY)
+    require(status["version"] == VERSION, f"It runs version {status['version']}, and this is {VERSION}.", DEPLOY_REMEDY)
     return f"Version {VERSION} is healthy."
 
 
@@ -75,9 +76,7 @@ def check_missing_credential(target: Target) -> str:
 def check_exposed_challenge(target: Target) -> str:
     """Check that scripts of other origins can read the challenge under both names."""
     response = target.request("GET", "/organizations", headers={"Origin": "https://app.example.com"})
-    exposed = {name.strip().lower() for name in response.headers.get("Access-Control-Expose-Headers", "").split(",")}
-    missing = {"www-authenticate", REMAPPED_WWW_AUTHENTICATE.lower()} - exposed
-    require(not missing, f"Access-Control-Expose-Headers lacks {', '.join(sorted(missing))}.", _DEPLOY)
+    _require_listed(response, "Access-Control-Expose-Headers", "WWW-Authenticate", REMAPPED_WWW_AUTHENTICATE)
     return "Scripts can read both names of the challenge."
 
 
@@ -146,17 +145,15 @@ def check_preflight(target: Target) -> str:
         "Access-Control-Request-Headers": "authorization,content-type,idempotency-key",
     }
     response = target.request("OPTIONS", "/organizations", headers=headers)
-    require(response.is_success, f"The preflight request responded with {response.status_code}.", _DEPLOY)
-    allowed = {name.strip().lower() for name in response.headers.get("Access-Control-Allow-Headers", "").split(",")}
-    missing = {"authorization", "content-type", "idempotency-key"} - allowed
-    require(not missing, f"Access-Control-Allow-Headers lacks {', '.join(sorted(missing))}.", _DEPLOY)
+    require(response.is_success, f"The preflight request responded with {response.status_code}.", DEPLOY_REMEDY)
+    _require_listed(response, "Access-Control-Allow-Headers", "Authorization", "Content-Type", "Idempotency-Key")
     return "Other origins may send a credential and an Idempotency-Key."
 
 
 def check_compression(target: Target) -> str:
     """Check that large responses are compressed for clients that accept that."""
     compressed = target.request("GET", "/openapi.json", headers={"Accept-Encoding": "gzip"}, status=HTTPStatus.OK)
-    require(compressed.headers.get("Content-Encoding") == "gzip", "/openapi.json is not compressed.", _DEPLOY)
+    require(compressed.headers.get("Content-Encoding") == "gzip", "/openapi.json is not compressed.", DEPLOY_REMEDY)
     plain = target.request("GET", "/openapi.json", headers={"Accept-Encoding": "identity"}, status=HTTPStatus.OK)
     require("Content-Encoding" not in plain.headers, "/openapi.json is compressed for clients that do not accept it.")
     require(plain.content == compressed.content, "The compressed document differs from the other one.")
@@ -193,3 +190,10 @@ def check_latency(target: Target) -> str:
     )
     require(median <= _MAX_MEDIAN_SECONDS, text, "Check the region of the stage and the memory of `api_handler`.")
     return text
+
+
+def _require_listed(response: httpx.Response, header: str, *names: str) -> None:
+    """Raise CheckFailed if a header that lists names of headers lacks some of these."""
+    listed = {name.strip().lower() for name in response.headers.get(header, "").split(",")}
+    missing = [name for name in names if name.lower() not in listed]
+    require(not missing, f"{header} lacks {', '.join(missing)}.", DEPLOY_REMEDY)

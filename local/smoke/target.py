@@ -18,6 +18,9 @@ from local.tools.doctor import read_token_or_none
 
 T = TypeVar("T")
 
+DEPLOY_REMEDY: Final = "Run `make deploy`."
+"""What to do if API Gateway or Lambda lacks a part of the configuration."""
+
 _TIMEOUT_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.5
 
