@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +15,15 @@ from httpx import post
 
 from infrastructure.names import Stage
 from local.paths import ROOT
-from tests.harness import project_copies
+from tests.harness import moto_server, project_copies
 
 PROD: Final = Stage("prod", "123456789012", "eu-central-1")
+BOOTSTRAP: Final = (
+    *("bootstrap", "--stage", "prod", "--issuer", "https://login.example.com", "--audience", "atrium"),
+    *("--jwks", "https://login.example.com/keys.json", "--domain", "atrium.example.com"),
+    *("--set", "AUTH_OPERATOR_GROUP=staff", "--set", "AUTH_CLAIM_EMAIL=https://x.example/email,email"),
+)
+"""The arguments that bootstrap the stage."""
 
 # Runs a command on a copy of the project. Other tests cover the package, so a small one is built here.
 COMMAND_SCRIPT: Final = """
@@ -169,3 +176,24 @@ class Account:
             "rules": {r["Name"]: r for r in self.client("events").list_rules()["Rules"]},
             "roles": {r["RoleName"]: r for r in roles if "atrium-prod" in r["RoleName"]},
         }
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy what the commands read to a folder, without earlier deployments."""
+    return project_copies.copy_project((".chalice", "infrastructure"), folder, "deployments", "deployed", "policies")
+
+
+@contextmanager
+def run_account(folder: Path) -> Iterator[Account]:
+    """Run an empty account for the block. The project is copied to the folder."""
+    with moto_server.run_moto_server() as endpoint:
+        yield Account(copy_project(folder), endpoint)
+
+
+@contextmanager
+def run_account_with_stage(folder: Path) -> Iterator[Account]:
+    """Run an account with a deployed stage for the block."""
+    with run_account(folder) as account:
+        account.run_checked(*BOOTSTRAP)
+        account.deploy()
+        yield account

@@ -20,15 +20,10 @@ from infrastructure.gateway import DEFAULT_THROTTLE, PROBLEMS, SMALLEST_THROTTLE
 from infrastructure.policies import policies
 from infrastructure.resources import RECURSIVE_FUNCTIONS, table_definition
 from local.paths import ROOT
-from tests.harness import moto_server, project_copies
-from tests.infrastructure.simulated_account import PROD, Account
+from tests.harness import project_copies
+from tests.infrastructure.simulated_account import BOOTSTRAP, PROD, Account, copy_project, run_account
 
 CAPACITY = ("bootstrap", "--stage", "prod", "--capacity")
-BOOTSTRAP = (
-    *("bootstrap", "--stage", "prod", "--issuer", "https://login.example.com", "--audience", "atrium"),
-    *("--jwks", "https://login.example.com/keys.json", "--domain", "atrium.example.com"),
-    *("--set", "AUTH_OPERATOR_GROUP=staff", "--set", "AUTH_CLAIM_EMAIL=https://x.example/email,email"),
-)
 ENTRIES_UNTIL = "UNAUTHENTICATED_ENTRIES_UNTIL"
 RECORDS_UNTIL = "UNAUTHENTICATED_RECORDS_UNTIL"
 SEALS_UNTIL = "SIGNING_KEY_SEALS_UNTIL"
@@ -36,15 +31,11 @@ SEALS_UNTIL = "SIGNING_KEY_SEALS_UNTIL"
 pytestmark = pytest.mark.xdist_group("deploy")
 
 
-def copy_project(folder):
-    return project_copies.copy_project((".chalice", "infrastructure"), folder, "deployments", "deployed", "policies")
-
-
 @pytest.fixture(scope="module")
 def account(tmp_path_factory):
     """An empty account."""
-    with moto_server.run_moto_server() as endpoint:
-        yield Account(copy_project(tmp_path_factory.mktemp("project")), endpoint)
+    with run_account(tmp_path_factory.mktemp("project")) as account:
+        yield account
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +118,7 @@ def test_bootstrap_leaves_the_bucket_of_the_template_empty(bootstrapped):
 
 @pytest.mark.parametrize(("identity_exists", "created"), [(False, "mail.example.com"), (True, "")])
 def test_mail_can_be_added_to_a_stage_later(identity_exists, created, tmp_path):
-    with moto_server.run_moto_server() as endpoint:
-        account = Account(copy_project(tmp_path), endpoint)
+    with run_account(tmp_path) as account:
         if identity_exists:
             account.client("sesv2").create_email_identity(EmailIdentity="mail.example.com")
         account.run_checked(*BOOTSTRAP)

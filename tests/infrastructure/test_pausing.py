@@ -8,9 +8,7 @@ import pytest
 from infrastructure import pausing
 from infrastructure.account import CommandError
 from infrastructure.policies import GRANTS
-from tests.harness import moto_server
-from tests.infrastructure.simulated_account import PROD, Account
-from tests.infrastructure.test_deploy import BOOTSTRAP, copy_project
+from tests.infrastructure.simulated_account import PROD, run_account_with_stage
 
 pytestmark = pytest.mark.xdist_group("deploy")
 
@@ -18,10 +16,7 @@ pytestmark = pytest.mark.xdist_group("deploy")
 @pytest.fixture(scope="module")
 def account(tmp_path_factory):
     """An account with a deployed stage."""
-    with moto_server.run_moto_server() as endpoint:
-        account = Account(copy_project(tmp_path_factory.mktemp("project")), endpoint)
-        account.run_checked(*BOOTSTRAP)
-        account.deploy()
+    with run_account_with_stage(tmp_path_factory.mktemp("project")) as account:
         yield account
 
 

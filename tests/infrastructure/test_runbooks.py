@@ -15,9 +15,7 @@ import pytest
 
 from infrastructure.resources import queue_name
 from local.paths import ROOT
-from tests.harness import moto_server
-from tests.infrastructure.simulated_account import COMMAND_SCRIPT, PROD, Account
-from tests.infrastructure.test_deploy import BOOTSTRAP, copy_project
+from tests.infrastructure.simulated_account import COMMAND_SCRIPT, PROD, Account, run_account_with_stage
 
 pytestmark = pytest.mark.xdist_group("deploy")
 
@@ -75,10 +73,7 @@ def test_every_code_block_of_a_runbook_is_found_and_every_exception_is_needed():
 @pytest.fixture(scope="module")
 def account(tmp_path_factory):
     """An account with the deployed stage of the runbooks, and the programs that they call."""
-    with moto_server.run_moto_server() as endpoint:
-        account = Account(copy_project(tmp_path_factory.mktemp("project")), endpoint)
-        account.run_checked(*BOOTSTRAP)
-        account.deploy()
+    with run_account_with_stage(tmp_path_factory.mktemp("project")) as account:
         # moto's CloudFormation does not give alarms their names.
         metric = {"Namespace": "Atrium", "MetricName": "DueLag", "Statistic": "Maximum", "Period": 60}
         options = {"EvaluationPeriods": 1, "Threshold": 0, "ComparisonOperator": "GreaterThanThreshold"}

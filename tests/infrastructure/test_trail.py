@@ -12,9 +12,7 @@ from infrastructure.account import CommandError
 from infrastructure.names import Stage
 from infrastructure.policies import GRANTS
 from infrastructure.trail import build_template
-from tests.harness import moto_server
-from tests.infrastructure.simulated_account import PROD, Account
-from tests.infrastructure.test_deploy import BOOTSTRAP, copy_project
+from tests.infrastructure.simulated_account import PROD, run_account_with_stage
 
 pytestmark = pytest.mark.xdist_group("deploy")
 
@@ -103,10 +101,7 @@ def test_the_template_passes_cfn_lint(stage):
 
 @pytest.fixture
 def stage_of_account(tmp_path):
-    with moto_server.run_moto_server() as endpoint:
-        account = Account(copy_project(tmp_path), endpoint)
-        account.run_checked(*BOOTSTRAP)
-        account.deploy()
+    with run_account_with_stage(tmp_path) as account:
         yield account
 
 
