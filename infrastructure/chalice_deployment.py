@@ -71,13 +71,6 @@ def package(stage: Stage, project: Path, throttle: Throttle) -> Path:
     return out
 
 
-def reserved_concurrency(stage: Stage) -> dict[str, int]:
-    """Return the reserved concurrency of each function that has one."""
-    _, config = _load_project(stage, PROJECT)
-    scopes = {name: config.scope(stage.name, name) for name in deployed_functions.function_names(config.chalice_app)}
-    return {name: scope.reserved_concurrency for name, scope in scopes.items() if scope.reserved_concurrency}
-
-
 def _load_project(stage: Stage, project: Path) -> tuple[CLIFactory, Config]:
     factory = CLIFactory(str(project), environ=os.environ)  # app.py reads the names of the queues from there.
     return factory, factory.create_config_obj(chalice_stage_name=stage.name)

@@ -64,6 +64,12 @@ def update_variables(stage: str, values: Mapping[str, str], removed: Collection[
     return bool(config != former)
 
 
+def reserved_concurrency(stage: str) -> dict[str, int]:
+    """Return the reserved concurrency of each function of a stage that has one."""
+    functions = _stages()[stage]["lambda_functions"]
+    return {name: function[_RESERVED] for name, function in functions.items() if _RESERVED in function}
+
+
 def reserve_concurrency(stage: str, reserved: Mapping[str, int]) -> None:
     """Replace the concurrent executions that the functions of a stage reserve."""
     config = _read_config()

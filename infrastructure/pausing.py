@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
-from infrastructure import chalice_deployment, configuration
+from infrastructure import configuration
 from infrastructure.account import CommandError, client, translate_errors
 from infrastructure.names import Stage
 from infrastructure.policies import GRANTS
@@ -43,7 +43,7 @@ def pause(name: str) -> None:
 def resume(name: str) -> None:
     """Start the queues, the schedules and the API of a stage. Raises CommandError. The command can be repeated."""
     stage = configuration.load_stage_in_current_account(name)
-    concurrency = chalice_deployment.reserved_concurrency(stage).get(_API_FUNCTION)
+    concurrency = configuration.reserved_concurrency(stage.name).get(_API_FUNCTION)
     function = stage.function_name(_API_FUNCTION)
     with translate_errors():
         _set_mappings_and_wait(stage, enabled=True)

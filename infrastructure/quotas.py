@@ -4,7 +4,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
-from infrastructure import chalice_deployment
+from infrastructure import configuration
 from infrastructure.account import CommandError, client, translate_errors
 from infrastructure.gateway import SMALLEST_THROTTLE, Throttle
 from infrastructure.names import Stage
@@ -26,7 +26,7 @@ def read_throttle() -> Throttle:
 
 def describe_requirements(stage: Stage) -> str:
     """Return what a stage requires of an account whose quotas are unknown, and which throttle its API has."""
-    reserved = sum(chalice_deployment.reserved_concurrency(stage).values())
+    reserved = sum(configuration.reserved_concurrency(stage.name).values())
     needs = (
         f"an account with at least {reserved + MIN_UNRESERVED_CONCURRENCY} concurrent executions in {stage.region}"
         f" (`aws lambda get-account-settings`): it reserves {reserved}, and {MIN_UNRESERVED_CONCURRENCY} must stay"
@@ -42,7 +42,7 @@ def describe_requirements(stage: Stage) -> str:
 
 def check_concurrency(stage: Stage) -> None:
     """Raise CommandError if the account has less unreserved concurrency than the stage reserves."""
-    wanted = chalice_deployment.reserved_concurrency(stage)
+    wanted = configuration.reserved_concurrency(stage.name)
     try:
         limits = client("lambda").get_account_settings()["AccountLimit"]
         held = sum(_reserved_concurrency(stage.function_name(name)) for name in wanted)

@@ -67,6 +67,8 @@ os.environ.update(
     AWS_SECRET_ACCESS_KEY="tests",
 )
 
+_VARIABLES_OF_LIBRARIES: Final = {"PYTEST_CURRENT_TEST", "AWS_EXECUTION_ENV"}
+"""Variables that pytest and Chalice's application set in any test."""
 
 _REPETITIVE_SUITES: Final = ("catalogue", "faults", "model", "property", "security", "stored_forms")
 
@@ -101,6 +103,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print where the time went."""
     report_times(terminalreporter)
+
+
+@pytest.fixture(autouse=True)
+def _unchanged_environment() -> Iterator[None]:
+    """Restore the environment after a test that leaves it changed, and fail that test instead of later ones."""
+    before = dict(os.environ)
+    yield
+    changes = {name for name, _ in before.items() ^ os.environ.items()} - _VARIABLES_OF_LIBRARIES
+    for name in changes:
+        os.environ.pop(name, None)
+        os.environ.update({name: before[name]} if name in before else {})
+    assert not changes, "This test changes environment variables and does not restore them."
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def test_a_template_is_written_only_if_the_account_has_the_concurrency(concurren
     missing = {"service_error_code": "ResourceNotFoundException"}
     limit = {"ConcurrentExecutions": concurrency, "UnreservedConcurrentExecutions": concurrency}
     stubber.add_response("get_account_settings", {"AccountLimit": limit})
-    reserved = chalice_deployment.reserved_concurrency(stage)
+    reserved = configuration.reserved_concurrency(stage.name)
     for _ in reserved:
         stubber.add_client_error("get_function_concurrency", **missing)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")  # The command sets it; afterwards it is restored.
