@@ -27,16 +27,23 @@ const openDeepLink = (_, { layoutActions, layoutSelectors }) => (hash) => {
   const key = layoutSelectors.isShownKeyFromUrlHashArray(names);
   layoutActions.show(key, true);
   layoutActions.scrollTo(key);
-  layoutActions.scrollToVirtualizedOperation(key);
-  keepInView();
+  keepInView(key.join("-"), () => layoutActions.scrollToVirtualizedOperation(key));
 };
 
-// The content above an operation may still grow after it was scrolled to. Keep it in view until the reader scrolls.
-function keepInView() {
-  const observer = new ResizeObserver(() => document.querySelector(".opblock.is-open")?.scrollIntoView());
+// The library renders what is near the window. It stops scrolling to an operation after five seconds, although a slow
+// device may not have rendered it by then. The content above an operation may still grow after it was scrolled to.
+// Scroll until the operation is rendered, and keep it in view until the reader scrolls.
+function keepInView(id, scrollToOperation) {
+  const observer = new ResizeObserver(() => document.getElementById(id)?.scrollIntoView());
   observer.observe(document.getElementById("reference"));
+  scrollToOperation();
+  const timer = setInterval(() => (document.getElementById(id) ? clearInterval(timer) : scrollToOperation()), 1000);
+  const stop = () => {
+    observer.disconnect();
+    clearInterval(timer);
+  };
   for (const eventName of ["wheel", "touchstart", "keydown", "pointerdown"]) {
-    addEventListener(eventName, () => observer.disconnect(), { once: true });
+    addEventListener(eventName, stop, { once: true });
   }
 }
 const deepLinks = { statePlugins: { layout: { wrapActions: { parseDeepLinkHash: openDeepLink } } } };
