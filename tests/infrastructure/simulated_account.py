@@ -25,6 +25,10 @@ BOOTSTRAP: Final = (
 )
 """The arguments that bootstrap the stage."""
 
+ENTRIES_UNTIL: Final = "UNAUTHENTICATED_ENTRIES_UNTIL"
+RECORDS_UNTIL: Final = "UNAUTHENTICATED_RECORDS_UNTIL"
+SEALS_UNTIL: Final = "SIGNING_KEY_SEALS_UNTIL"
+
 # Runs a command on a copy of the project. Other tests cover the package, so a small one is built here.
 COMMAND_SCRIPT: Final = """
 import sys
