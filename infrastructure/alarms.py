@@ -300,7 +300,7 @@ def _mail_alarms() -> dict[str, Alarm]:
     options: dict[str, Any] = {"period_seconds": HOUR, "treat_missing_data": "ignore", "condition": "SendsMail"}
     return {
         "mail-failing": Alarm(
-            "SES refused a mail, or a mail could not be sent for 15 minutes.",
+            "SES refused a mail, or several attempts to send a mail failed.",
             {"failed": service_metric("MailFailures", "Sum")},
             0,
             period_seconds=HOUR,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.logs import add_fields, add_metrics
 from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.core.settings import settings
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 MAX_SUBJECT_CHARACTERS: Final = 200
 """Maximum length of a subject. Longer ones are cut."""
 
-MAX_MAIL_WAIT_SECONDS: Final = 900
-"""How long a mail may wait because SES does not respond or is busy, before the alarm counts it."""
+MIN_REPORTED_MAIL_ATTEMPTS: Final = 3
+"""Attempts to send a mail from which on the alarm counts it if SES does not respond or is busy."""
 
 _TEMPLATES: Final = Path(__file__).resolve().parents[2]
 _REJECTED_MAIL_CODES: Final = frozenset({"BadRequestException", "MessageRejected"})
@@ -63,12 +62,12 @@ def render_email(template: str, **values: str | None) -> Email:
     return Email(_single_line_subject(str(text.subject)), str(text).strip() + "\n", str(html).strip() + "\n")
 
 
-def send_email(recipient: str, email: Email, *, waiting_since: str, unsubscribe_url: str | None = None) -> None:
+def send_email(recipient: str, email: Email, *, attempts: int, unsubscribe_url: str | None = None) -> None:
     """Send a mail to one address. `unsubscribe_url`: for one-click unsubscription (RFC 8058).
 
     It does not retry, because a mail whose response was lost may have been sent. Raises EmailRejected, and Problem
     `unavailable` if the service or the account cannot send now. The metric MailFailures counts mails that SES refuses,
-    and those that could not be sent since `waiting_since` for more than `MAX_MAIL_WAIT_SECONDS`.
+    and those that could not be sent in `MIN_REPORTED_MAIL_ATTEMPTS`. `attempts`: those made, with this one.
     """
     body = {"Text": _ses_utf8_content(email.text), "Html": _ses_utf8_content(email.html)}
     headers = [{"Name": "Auto-Submitted", "Value": "auto-generated"}]  # RFC 3834: suppresses automatic replies
@@ -85,7 +84,7 @@ def send_email(recipient: str, email: Email, *, waiting_since: str, unsubscribe_
                 Content={"Simple": {"Subject": _ses_utf8_content(email.subject), "Body": body, "Headers": headers}},
             )
     except Problem:
-        if now_ms() - timestamp_ms(waiting_since) > MAX_MAIL_WAIT_SECONDS * 1000:
+        if attempts >= MIN_REPORTED_MAIL_ATTEMPTS:
             add_metrics(MailFailures=1)
         raise
     except ClientError as error:

@@ -8,7 +8,7 @@ from botocore.stub import Stubber
 
 from chalicelib.kernel.core.aws import client
 from chalicelib.kernel.core.clock import now, now_ms, timestamp_ms
-from chalicelib.kernel.outbound.mail import MAX_MAIL_WAIT_SECONDS
+from chalicelib.kernel.outbound.mail import MIN_REPORTED_MAIL_ATTEMPTS
 from chalicelib.kernel.work import queues
 from tests.harness import memory_aws
 from tests.harness.api import ApiResponse
@@ -196,16 +196,18 @@ class TestMailServiceFailures:
         assert mail_failures(records) == [1]
         assert mailbox.emails == []
 
-    def test_a_mail_that_waits_counts_as_failure_after_fifteen_minutes(
+    def test_a_mail_counts_as_failure_when_several_attempts_have_failed(
         self, api, organization, workers, mailbox, run_tasks_after
     ):
         create_invitation(api, organization, SOPHIE_EMAIL)
         with inject_fault(Fault.THROTTLED, call_name="sesv2:SendEmail", times=None):
             with capture_log_records() as records:
                 workers.deliver()
+                for _ in range(MIN_REPORTED_MAIL_ATTEMPTS - 2):
+                    run_tasks_after(hours=1)
             assert mail_failures(records) == []
             with capture_log_records() as records:
-                run_tasks_after(seconds=MAX_MAIL_WAIT_SECONDS + MINUTE_SECONDS)
+                run_tasks_after(hours=1)
             assert mail_failures(records) == [1]
         with capture_log_records() as records:
             run_tasks_after(hours=9)

@@ -6,6 +6,8 @@ from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.outbound import mail
 from tests.harness import memory_aws
 from tests.harness.erasures import complete_erasure
+from tests.harness.faults import Fault, inject_fault
+from tests.harness.log_records import capture_log_records
 from tests.harness.organizations import (
     add_organization_member,
     create_api_key,
@@ -93,6 +95,10 @@ class TestNotice:
         set_role(api, organization, grace, "editor").expect(200)
         assert [recipient for recipient, *_ in sent_mails(postponed=2)] == [grace.email]
         clock.shift(hours=1, seconds=1)
+        with inject_fault(Fault.THROTTLED, call_name="sesv2:SendEmail", times=None), capture_log_records() as records:
+            assert sent_mails(postponed=2) == []
+        assert all("MailFailures" not in record for record in records)  # The service was not late until then.
+        clock.shift(hours=1)
         received = sent_mails()
         assert [recipient for recipient, *_ in received] == [edith.email] * 2
         assert any(subject.startswith("You are no longer a member") for _, subject, _ in received)

@@ -10,7 +10,6 @@ from urllib3.exceptions import HTTPError
 
 from chalicelib.features.research.logic import source_client
 from chalicelib.kernel.core import aws
-from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.idle_connections import MAX_IDLE_SECONDS, IdleConnections
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.outbound import egress
@@ -101,7 +100,7 @@ CALLS: Final = {
 
 def mail_is_sent() -> bool:
     try:
-        send_email("ada@example.com", Email("a", "b", "c"), waiting_since=now())
+        send_email("ada@example.com", Email("a", "b", "c"), attempts=1)
     except Exception:  # noqa: BLE001 - whatever the reason
         return False
     return True

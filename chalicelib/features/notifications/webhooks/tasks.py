@@ -201,7 +201,7 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
     if email := _render_email_if_still_disabled(notice):
         for admin in _iter_admins_to_notify(notice):
             try:
-                _send_notice_email(admin, email, waiting_since=notice.created_at)
+                _send_notice_email(admin, email, notice.failures)
             except Problem:
                 jobs.release_with_growing_delay(notice)
                 return
@@ -299,10 +299,10 @@ def _iter_admins_to_notify(notice: DisabledNotice) -> Iterator[Member]:
                 yield member
 
 
-def _send_notice_email(admin: Member, email: mail.Email, waiting_since: str) -> None:
+def _send_notice_email(admin: Member, email: mail.Email, attempts: int) -> None:
     """Send the email to the admin's verified address. An unverified one may be a stranger's."""
     if recipient := admin.verified_email_or_none:
         try:
-            mail.send_email(recipient, email, waiting_since=waiting_since)
+            mail.send_email(recipient, email, attempts=attempts)
         except mail.EmailRejected as rejected:
             add_fields(mail=f"given up: {rejected}")
