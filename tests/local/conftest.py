@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ def local_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     for name in settings_model().model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("SETTINGS_FILE", "")
+    monkeypatch.setenv("AWS_REGION", os.environ["AWS_REGION"])  # Commands remove it. This restores it.
     settings.cache_clear()
     reset_clients()
     yield tmp_path
