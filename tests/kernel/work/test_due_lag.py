@@ -176,9 +176,10 @@ def test_entries_appended_to_a_log_do_not_hide_that_its_consumer_is_stuck(clock)
 
 
 def test_keys_of_other_writers_are_claimed_without_a_time():
-    long = {"pk": "A", "sk": "x" * (MAX_SORT_KEY_BYTES - 40), "duesk": f"{now()}#"}
+    timestamp = now()
+    long = {"pk": "A", "sk": "x" * (MAX_SORT_KEY_BYTES - 40), "duesk": f"{timestamp}#"}
     for item in ({"pk": "A", "sk": "b"}, {"pk": "A", "sk": "b", "duesk": "no time"}, long):
-        assert make_claimed_due_key(now(), item) == make_due_key(now(), (item["pk"], item["sk"]))
+        assert make_claimed_due_key(timestamp, item) == make_due_key(timestamp, (item["pk"], item["sk"]))
 
 
 def test_code_that_does_not_know_claims_reads_the_time_of_a_claimed_key():
