@@ -27,7 +27,7 @@ MAX_SUBJECT_CHARACTERS: Final = 200
 """Maximum length of a subject. Longer ones are cut."""
 
 MIN_REPORTED_MAIL_ATTEMPTS: Final = 3
-"""Attempts to send a mail from which on the alarm counts it if SES does not respond or is busy."""
+"""Number of attempts to send a mail after which the alarm counts it if SES does not respond or is busy."""
 
 _TEMPLATES: Final = Path(__file__).resolve().parents[2]
 _REJECTED_MAIL_CODES: Final = frozenset({"BadRequestException", "MessageRejected"})
@@ -67,7 +67,7 @@ def send_email(recipient: str, email: Email, *, attempts: int, unsubscribe_url: 
 
     It does not retry, because a mail whose response was lost may have been sent. Raises EmailRejected, and Problem
     `unavailable` if the service or the account cannot send now. The metric MailFailures counts mails that SES refuses,
-    and those that could not be sent in `MIN_REPORTED_MAIL_ATTEMPTS`. `attempts`: those made, with this one.
+    and those that could not be sent in `MIN_REPORTED_MAIL_ATTEMPTS`. `attempts`: their number, with this one.
     """
     body = {"Text": _ses_utf8_content(email.text), "Html": _ses_utf8_content(email.html)}
     headers = [{"Name": "Auto-Submitted", "Value": "auto-generated"}]  # RFC 3834: suppresses automatic replies
