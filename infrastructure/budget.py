@@ -6,7 +6,7 @@ from infrastructure.cfn import TEMPLATE_STAGE, ref, sub
 from infrastructure.data_stores import Resources
 
 NOTICE_PERCENTAGES: Final = (50, 80, 100)
-"""The shares of the budget at whose excess somebody is told."""
+"""Percentages of the budget. A notice is sent when the costs exceed each of them."""
 
 _MONTH_END_PERCENTAGE: Final = 100
 """The share of the budget that the forecast for the end of the month may reach."""

@@ -191,7 +191,7 @@ GRANTS: Final[Mapping[str, tuple[DeployerGrant, ...]]] = {
         ),
         DeployerGrant(
             (
-                *("iam:AttachRolePolicy", "iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy"),
+                *("iam:CreateRole", "iam:DeleteRole", "iam:DeleteRolePolicy"),
                 *("iam:DetachRolePolicy", "iam:GetRole", "iam:ListAttachedRolePolicies", "iam:ListRolePolicies"),
                 *("iam:PassRole", "iam:PutRolePolicy", "iam:UpdateAssumeRolePolicy"),
             ),

@@ -72,12 +72,14 @@ def create_or_update_safeguards(stage: Stage, given: Mapping[str, str], alarms_t
     chosen = UNSET | {name: former[name] for name in UNSET if name in former} | requested
     if not former and chosen == UNSET:
         return
+    limits_addresses = chosen["RequestLimit"] != UNSET["RequestLimit"]
     with translate_errors():
-        if chosen["RequestLimit"] == UNSET["RequestLimit"]:
+        if not limits_addresses:
             _dissociate_web_acl(stage)
     email = alarms_to or cloudformation.stack_parameters(stage.prefix).get("AlarmEmail", "")
+    stage_parameters = _stage_parameters(stage, email, limits_addresses=limits_addresses)
     template = (configuration.PROJECT / "infrastructure/safeguards.json").read_text()
-    cloudformation.create_or_update_stack(_stack_name(stage), template, chosen | _stage_parameters(stage, email))
+    cloudformation.create_or_update_stack(_stack_name(stage), template, chosen | stage_parameters)
     if not email and chosen != UNSET | {"RequestLimit": chosen["RequestLimit"]}:
         print(f"Nobody gets notices of {_stack_name(stage)} yet: pass ALARMS_TO=, or subscribe to its topic.")
 
@@ -107,13 +109,13 @@ def _stack_name(stage: Stage) -> str:
     return f"{stage.prefix}-safeguards"
 
 
-def _stage_parameters(stage: Stage, email: str) -> dict[str, str]:
-    edge_secrets = secrets.read_edge_secrets(stage)
+def _stage_parameters(stage: Stage, email: str, *, limits_addresses: bool) -> dict[str, str]:
+    edge_secrets = secrets.read_edge_secrets(stage) if limits_addresses else [""]  # Only the rate rule needs them.
     return {
-        "Stage": stage.name,
-        "AlarmEmail": email,
         "EdgeSecret": edge_secrets[0],
         "FormerEdgeSecret": edge_secrets[-1],
+        "Stage": stage.name,
+        "AlarmEmail": email,
         "TableArn": stage.table_arn,
         "AnchorsBucketArn": f"arn:{stage.partition}:s3:::{stage.bucket_name('anchors')}",
     }

@@ -34,8 +34,18 @@ _PARAMETERS: Final = {
         "Default": UNSET["RequestLimit"],
         "Description": "Requests of an address in 5 minutes, above which WAF refuses more. 0: no web ACL.",
     },
-    "EdgeSecret": {"Type": "String", "NoEcho": True, "Description": "The secret of the edge, which is not limited."},
-    "FormerEdgeSecret": {"Type": "String", "NoEcho": True, "Description": "Another secret of the edge, or the same."},
+    "EdgeSecret": {
+        "Type": "String",
+        "NoEcho": True,
+        "Default": "",
+        "Description": "The secret of the edge, which is not limited. Empty without a limit.",
+    },
+    "FormerEdgeSecret": {
+        "Type": "String",
+        "NoEcho": True,
+        "Default": "",
+        "Description": "Another secret of the edge, or the same. Empty without a limit.",
+    },
     "MonthlyBudget": {
         "Type": "Number",
         "Default": UNSET["MonthlyBudget"],

@@ -32,13 +32,21 @@ def create_or_update_trail(name: str, secondary: Sequence[str] = ()) -> None:
     so the command has to be repeated if roles are replaced.
     """
     stage = configuration.load_stage_in_current_account(name)
+    if stage.primary_stage:
+        raise CommandError(
+            f"{name} works on the data of {stage.primary_stage}, which has one trail. Run: make trail"
+            f" STAGE={stage.primary_stage} SECONDARY={name}"
+        )
     topic = cloudformation.stack_outputs(stage.prefix)["AlarmTopicArn"]
     with translate_errors():
         stages = [stage, *(replace(stage, name=other, primary_stage=stage.data_stage) for other in secondary)]
         roles = [role for each in stages for role in _role_names(each)]
     template = build_template(stage, roles, topic)
     cloudformation.create_or_update_stack(f"{stage.prefix}-trail", json.dumps(template), {})
-    print(f"The trail {stage.prefix}-writers records all writers to the data of {stage.name} but {len(roles)} roles.")
+    print(
+        f"The trail {stage.prefix}-writers records all writers to the data of {stage.name},"
+        f" except the {len(roles)} roles of its functions."
+    )
 
 
 def build_template(stage: Stage, roles: Iterable[str], topic: str) -> dict[str, Any]:

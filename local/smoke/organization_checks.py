@@ -12,7 +12,18 @@ from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from infrastructure.account import client
 from local.server.event_source_emulator import scheduled_event
-from local.smoke.target import CheckFailed, CheckSkipped, Target, fail_on_aws_errors, require, require_problem, wait_for
+from local.smoke.target import (
+    LIST_DEAD_LETTERS,
+    CheckFailed,
+    CheckSkipped,
+    Target,
+    fail_on_aws_errors,
+    require,
+    require_problem,
+    wait_for,
+)
+from local.tools.findings import Outcome
+from local.tools.mail_checks import check_mail as find_mail_obstacles
 from local.tools.run_schedule import run_schedule
 
 _MAX_WAIT_SECONDS: Final = 90
@@ -25,7 +36,7 @@ _ANCHORING_SCHEDULE: Final = "anchor"
 _SIMULATOR: Final = "simulator.amazonses.com"
 """The domain whose addresses receive mail for tests, also in the sandbox of SES."""
 
-_QUEUES_REMEDY: Final = "`make redrive STAGE=...` shows the failed messages, and `/status` what is waiting."
+_QUEUES_REMEDY: Final = f"{LIST_DEAD_LETTERS} shows the failed messages, and `/status` what is waiting."
 
 
 def create_organization(target: Target) -> str:
@@ -121,9 +132,14 @@ def check_export(target: Target) -> str:
 
 
 def check_mail(target: Target) -> str:
-    """Check that SES accepts a mail, to an address of its simulator."""
+    """Check that SES accepts a mail, to an address of its simulator.
+
+    None is sent if SES would refuse it. That would keep the alarm `mail-failing` active for hours.
+    """
     if not settings().mail_from:
         raise CheckSkipped("MAIL_FROM is not set, so no mail is sent.")
+    for finding in find_mail_obstacles(None):
+        require(finding.outcome is not Outcome.REJECTED, finding.text, finding.remedy)
     path = f"{target.organization_path}/invitations"
     body = {"email": f"success+{uuid4().hex[:12]}@{_SIMULATOR}"}
     invited = target.send("POST", f"{target.organization_path}/invite", json=body, status=HTTPStatus.CREATED).json()

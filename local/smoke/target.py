@@ -21,6 +21,9 @@ T = TypeVar("T")
 DEPLOY_REMEDY: Final = "Run `make deploy`."
 """What to do if API Gateway or Lambda lacks a part of the configuration."""
 
+LIST_DEAD_LETTERS: Final = "`.venv/bin/python -m local redrive --stage ...`"
+"""The command that shows failed messages."""
+
 _TIMEOUT_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.5
 
@@ -144,8 +147,16 @@ def wait_for(read: Callable[[], T | None], seconds: float, missing: str, remedy:
         if (result := read()) is not None:
             return result
         if time.monotonic() > ends_at:
-            raise CheckFailed(f"{missing} It was awaited for {seconds:g} s.", remedy)
+            raise CheckFailed(f"{missing} Waited {seconds:g} s.", remedy)
         time.sleep(_POLL_SECONDS)
+
+
+def wait_while(read: Callable[[], list[str]], seconds: float) -> list[str]:
+    """Return the result of `read` as soon as it is empty, or after the time."""
+    ends_at = time.monotonic() + seconds
+    while (result := read()) and time.monotonic() < ends_at:
+        time.sleep(_POLL_SECONDS)
+    return result
 
 
 def _problem_code(response: httpx.Response) -> str | None:

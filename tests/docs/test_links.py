@@ -14,6 +14,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 ANCHOR = re.compile(r"\]\(#([^)]+)\)")
 PATH = re.compile(r"`((?:chalicelib|docs|entrypoints|infrastructure|kernel|local|tests|\.ci)/[\w./-]*)`")
 MAKE_TARGET = re.compile(r"(?:`|^ +)make ([a-z-]+)", re.MULTILINE)
+MAKE_TARGETS: Final = {*re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)}
 
 SECURITY_DOCUMENT: Final = (ROOT / "docs/security.md").read_text()
 TESTS: Final = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", SECURITY_DOCUMENT)))
@@ -43,8 +44,14 @@ def test_paths_in_the_text_exist(document):
 
 @each_document
 def test_make_targets_exist(document):
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(MAKE_TARGET.findall(document.read_text())) <= set(targets)
+    assert set(MAKE_TARGET.findall(document.read_text())) <= MAKE_TARGETS
+
+
+def test_make_targets_in_modules_exist():
+    """Messages of the commands advise them."""
+    modules = [file for folder in ("chalicelib", "infrastructure", "local") for file in (ROOT / folder).rglob("*.py")]
+    named = {target for file in modules for target in re.findall(r"`make ([a-z-]+)", file.read_text())}
+    assert {"bootstrap", "doctor"} <= named <= MAKE_TARGETS
 
 
 @cache

@@ -2,7 +2,8 @@
 
 import json
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import pytest
@@ -185,14 +186,21 @@ def test_auditing_records_uses_the_documented_actions(used_actions, configure):
     )
 
 
+@contextmanager
+def ses_that_sends_mail() -> Iterator[None]:
+    """Stub the calls that moto does not implement."""
+    with Stubber(aws.client("sesv2")) as stubber:
+        stubber.add_response("get_account", {"ProductionAccessEnabled": True, "SendingEnabled": True})
+        stubber.add_response("get_email_identity", {"VerifiedForSendingStatus": True})
+        yield
+
+
 @pytest.mark.usefixtures("stage")
 def test_checking_mail_uses_the_documented_actions(used_actions, configure, monkeypatch):
     configure(mail_from="atrium@example.com")
     monkeypatch.setattr("local.tools.mail_checks.client", aws.client)
     used_actions.clear()
-    with Stubber(aws.client("sesv2")) as stubber:  # moto does not implement all of these calls.
-        stubber.add_response("get_account", {"ProductionAccessEnabled": True, "SendingEnabled": True})
-        stubber.add_response("get_email_identity", {"VerifiedForSendingStatus": True})
+    with ses_that_sends_mail():
         assert [*check_mail(None)]
     assert used_actions == documented_actions("doctor") == set(mail_checks.ACTIONS)
 
@@ -255,7 +263,7 @@ def test_listing_and_redriving_dead_letters_use_the_documented_actions(
     redriving.sqs_client.cache_clear()
 
 
-def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data, used_actions, monkeypatch):
+def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data, used_actions, configure, monkeypatch):
     monkeypatch.setattr(organization_checks, "_MAX_WAIT_SECONDS", 0)
 
     def run_anchoring_without_function(target: Target) -> None:
@@ -265,16 +273,21 @@ def test_the_checks_of_a_stage_use_the_documented_actions(organization_with_data
     monkeypatch.setattr(organization_checks, "run_anchoring", run_anchoring_without_function)
     target = Target.at_url("https://api.example.com", "token", STAGE)
     target.organization = {"id": organization_with_data.id}
+    configure(mail_from="atrium@example.com")
+    monkeypatch.setattr("local.tools.mail_checks.client", aws.client)
     used_actions.clear()
-    for check in (
+    checks = (
         account_checks.check_event_sources,
         account_checks.check_recursion,
         account_checks.check_alarms,
         account_checks.check_dead_letters,
+        organization_checks.check_mail,
         organization_checks.check_anchor,
         organization_checks.check_chain,
-    ):
-        with suppress(CheckFailed):  # There are no functions. What counts is the call.
-            check(target)
+    )
+    with ses_that_sends_mail():
+        for check in checks:
+            with suppress(CheckFailed):  # There are no functions and no API. What counts is the call.
+                check(target)
     target.close()
     assert used_actions == documented_actions("smoke")

@@ -43,9 +43,10 @@ class TestTemplate:
         assert (document["code"], document["status"], BLOCK["ResponseCode"]) == ("rate_limited", 429, 429)
         assert (headers["Retry-After"], headers["Cache-Control"]) == ("60", "no-store")
         assert headers["Access-Control-Allow-Origin"] == "*"
-        # What WAF refuses: this name, a text over 4 KB, and more than ten headers.
+        # What WAF refuses: this name, a text over 4 KB, and more than ten headers or one over 255 B.
         assert "content-type" not in {name.lower() for name in headers}
         assert (len(body["Content"]), len(headers)) < (4096, 10)
+        assert max(map(len, headers.values())) <= 255
 
     def test_the_rule_counts_addresses_but_not_those_of_the_edge(self):
         rate = RATE_RULE["Statement"]["RateBasedStatement"]
@@ -171,6 +172,12 @@ class TestCommand:
         assert "Nobody gets notices" not in capsys.readouterr().out
         guard(budget="300")
         assert "Nobody gets notices of atrium-dev-safeguards yet" in capsys.readouterr().out
+
+    def test_only_the_rate_rule_gets_the_secrets_of_the_edge(self, monkeypatch):
+        guard(waf_limit="2000", budget="300")
+        monkeypatch.setattr("infrastructure.secrets.read_edge_secrets", lambda _: pytest.fail("not needed"))
+        parameters = guard(waf_limit="0")
+        assert {parameters["EdgeSecret"], parameters["FormerEdgeSecret"]} in ({""}, {"****"})
 
     def test_the_edge_is_recognized_by_each_of_its_secrets(self, monkeypatch):
         used = read_edge_secrets(STAGE)

@@ -1,6 +1,7 @@
 """The trail selects all writers of the table and the anchors but the functions, and its alarm notifies the topic."""
 
 import json
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -109,8 +110,15 @@ def test_the_roles_of_all_functions_are_excluded(stage_of_account, monkeypatch):
     monkeypatch.setattr(trail, "client", stage_of_account.client)
     names = trail._role_names(PROD)  # noqa: SLF001 - moto has no trails with these selectors in its CloudFormation
     assert sorted(names) == sorted(f"atrium-prod-{function}" for function in GRANTS)
-    assert "but 8 roles" in stage_of_account.run_checked("trail", "--stage", "prod")
+    assert "except the 8 roles" in stage_of_account.run_checked("trail", "--stage", "prod")
     (group,) = stage_of_account.client("logs").describe_log_groups(logGroupNamePrefix="/atrium/prod/w")["logGroups"]
     assert group["retentionInDays"] == trail.TRAIL_RETENTION_DAYS
     with pytest.raises(CommandError, match="make deploy STAGE=dev"):
         trail._role_names(Stage("dev", PROD.account, PROD.region))  # noqa: SLF001
+
+
+def test_a_secondary_stage_has_no_trail_of_its_own(monkeypatch):
+    stage = replace(PROD, name="prod-green", primary_stage="prod")
+    monkeypatch.setattr("infrastructure.configuration.load_stage_in_current_account", lambda _: stage)
+    with pytest.raises(CommandError, match="make trail STAGE=prod SECONDARY=prod-green"):
+        trail.create_or_update_trail("prod-green")

@@ -1,6 +1,7 @@
 """`make smoke` detects a service that behaves in another way, and deletes its organization whatever happens."""
 
 import json
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -9,7 +10,7 @@ from infrastructure.names import Stage
 from local.smoke import account_checks, organization_checks, runner
 from local.smoke import target as targets
 from local.smoke.target import CheckFailed, CheckSkipped, Target
-from local.tools.findings import Outcome
+from local.tools.findings import Finding, Outcome
 
 ORGANIZATION = {"id": "01a220d1-7fa6-73e4-8c90-e7743d0e949e"}
 RESPONSES = (
@@ -148,9 +149,32 @@ def test_functions_of_queues_must_allow_recursion(setting, text, stage_target, m
     ("states", "text"), [(["OK", "INSUFFICIENT_DATA"], None), (["OK", "ALARM"], "atrium-prod-1"), ([], "No alarm")]
 )
 def test_no_alarm_may_be_active(states, text, stage_target, monkeypatch):
+    monkeypatch.setattr(account_checks, "_ALARM_SECONDS", 0)
     alarms = [{"AlarmName": f"atrium-prod-{number}", "StateValue": state} for number, state in enumerate(states)]
     monkeypatch.setattr(account_checks, "client", stage_client("cloudwatch", page={"MetricAlarms": alarms}))
     assert_check(account_checks.check_alarms, stage_target, text)
+
+
+def test_alarms_may_end_during_the_check(stage_target, monkeypatch):
+    monkeypatch.setattr(targets, "_POLL_SECONDS", 0)
+    states = iter(["ALARM", "ALARM", "ALARM", "OK"])
+
+    def read_pages(**_: str) -> list[object]:
+        return [{"MetricAlarms": [{"AlarmName": "atrium-prod-anchor-missing", "StateValue": next(states)}]}]
+
+    paginator = SimpleNamespace(paginate=read_pages)
+    monkeypatch.setattr(account_checks, "client", lambda _: SimpleNamespace(get_paginator=lambda _: paginator))
+    assert_check(account_checks.check_alarms, stage_target, None)
+
+
+@pytest.mark.usefixtures("run_settings")
+def test_no_mail_is_sent_that_ses_would_refuse(create_target, configure, monkeypatch):
+    configure(mail_from="Atrium <mail@example.com>")
+    finding = Finding("SES identity", Outcome.REJECTED, "example.com is not verified.", "Add these records.")
+    monkeypatch.setattr(organization_checks, "find_mail_obstacles", lambda _: [finding])
+    with pytest.raises(CheckFailed, match=r"^example\.com is not verified\.$") as failed:
+        organization_checks.check_mail(create_target(httpx.ConnectError("must not be called")))
+    assert failed.value.remedy == "Add these records."
 
 
 def assert_check(check, target, text):
