@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel.audit_log.entries import APPEND_TASK
 from chalicelib.kernel.core.clock import after, now, now_ms, timestamp_ms
@@ -19,6 +19,9 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import queues
 from chalicelib.kernel.work.queues import BatchResult
+
+AWS_ERRORS: Final = (Problem, ClientError, BotoCoreError)
+"""Errors of calls to AWS, after which the other tasks are still started or measured."""
 
 MIN_LEASE_SECONDS: Final = 60
 """Time after its first claim at which a task that is still due is queued again."""
@@ -43,12 +46,12 @@ class Claim:
 class SendResult:
     """What became of the messages of claimed tasks: how many were queued, and how many have to be sent again.
 
-    `outage`: the error if a queue did not respond.
+    `error`: why a queue accepted none of its messages.
     """
 
     queued: int = 0
     unsent: int = 0
-    outage: Problem | None = None
+    error: Problem | ClientError | BotoCoreError | None = None
 
 
 def read_page(shard: int, due_before: str, position: Item | None = None) -> table.QueryResult:
@@ -105,7 +108,7 @@ def enqueue_or_return_claims(claims: Sequence[Claim], notified_logs: set[str]) -
     return SendResult(
         sum(result.queued for result in results),
         sum(result.unsent for result in results),
-        next((result.outage for result in results if result.outage), None),
+        next((result.error for result in results if result.error), None),
     )
 
 
@@ -133,9 +136,9 @@ def _send_or_return_claims(claims: Sequence[Claim], send: Callable[[], BatchResu
         return SendResult()
     try:
         result = send()
-    except Exception:
+    except AWS_ERRORS as error:
         _return_claims(claims)
-        raise
+        return SendResult(error=error)
     _return_claims([claims[position] for position in result.unsent])
     for position in result.invalid:
         log_unreadable(claims[position].item)

@@ -22,7 +22,7 @@ from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, Item, Sche
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import due_items, queues
-from chalicelib.kernel.work.due_items import MAX_LEASE_SECONDS, Claim
+from chalicelib.kernel.work.due_items import AWS_ERRORS, MAX_LEASE_SECONDS, Claim
 
 DEADLINE_SECONDS: Final = 40
 """Time after which a sweep claims no more tasks. The next sweep continues."""
@@ -31,7 +31,7 @@ MEASURING_DEADLINE_SECONDS: Final = 45
 """Time after which a sweep reads no more tasks for its measures. The function times out after 50 seconds."""
 
 _MAX_CHECKED_ITEMS: Final = 100
-_AWS_ERRORS: Final = (Problem, ClientError, BotoCoreError)
+_MAX_BACKLOG_PAGES: Final = 10
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,11 @@ class Backlog:
 
 
 def read_oldest_due_task_and_entry_times() -> Backlog:
-    """Return the backlog, from the first page of each shard."""
+    """Return the backlog, from the first `_MAX_BACKLOG_PAGES` of each shard."""
     current_time = now()
     due_before = after(current_time, seconds=MAX_LEASE_SECONDS)
-    pages = table.gather(lambda shard: due_items.read_page(shard, due_before).items, range(SCHEDULE_SHARDS))
-    waiting = [item for items in pages for item in items if _is_waiting(item, current_time)]
+    shards = table.gather(partial(_read_first_pages, due_before), range(SCHEDULE_SHARDS))
+    waiting = [item for items in shards for item in items if _is_waiting(item, current_time)]
     waiting.sort(key=lambda item: claimed_due_since(item) or due_time(item))
     # The index lags. Completed tasks are no backlog.
     current = [
@@ -138,6 +138,18 @@ def read_oldest_due_task_and_entry_times() -> Backlog:
     due = min(filter(None, (overdue_since(item, current_time) for item in current)), default=None)
     entry_times = [timestamp_ms_of_id(item["sk"]) for item in current if "leaf" in item]
     return Backlog(due, timestamp(min(entry_times)) if entry_times else None)
+
+
+def _read_first_pages(due_before: str, shard: int) -> list[Item]:
+    """Return the first items of a shard. Those of claimed tasks are among those of tasks that are due soon."""
+    page = due_items.read_page(shard, due_before)
+    items = page.items
+    for _ in range(_MAX_BACKLOG_PAGES - 1):
+        if page.last_evaluated_key is None:
+            break
+        page = due_items.read_page(shard, due_before, page.last_evaluated_key)
+        items = items + page.items
+    return items
 
 
 def _is_waiting(item: Item, at: str) -> bool:
@@ -159,7 +171,7 @@ def _sweep_shard(times: _Times, shard: int) -> _ShardSweep:
     try:
         for items in _iter_due_pages(times, shard):
             _enqueue_and_measure(sweep, items)
-    except _AWS_ERRORS as error:
+    except AWS_ERRORS as error:
         sweep.error = sweep.error or error  # `enqueue_due_tasks` raises it.
     return sweep
 
@@ -192,19 +204,19 @@ def _enqueue_and_measure(sweep: _ShardSweep, items: Sequence[Item]) -> None:
 def _claim_and_enqueue(sweep: _ShardSweep, batch: Sequence[Item]) -> Sequence[Item]:
     """Claim and queue some due tasks. Return the items of those that are still due: claimed, or left for later."""
     claims, remaining = list[Claim](), list[Item]()
-    try:
-        for item in batch:
-            if not sweep.may_claim:
-                remaining.append(item)
-            elif claim := due_items.try_claim(item):  # The index lags, so the task may be done.
-                claims.append(claim)
-    except _AWS_ERRORS as error:
-        sweep.error = error  # What was claimed is queued.
-    try:
-        result = due_items.enqueue_or_return_claims(claims, sweep.notified_logs)
-        sweep.enqueued += result.queued
-        sweep.unsent += result.unsent
-        sweep.error = sweep.error or result.outage
-    except _AWS_ERRORS as error:
-        sweep.error = sweep.error or error
+    for item in batch:
+        claim = None
+        if sweep.may_claim:
+            try:
+                claim = due_items.try_claim(item)
+            except AWS_ERRORS as error:
+                sweep.error = error  # What was claimed is queued. The rest is measured.
+        if claim:
+            claims.append(claim)
+        elif not sweep.may_claim:
+            remaining.append(item)
+    result = due_items.enqueue_or_return_claims(claims, sweep.notified_logs)
+    sweep.enqueued += result.queued
+    sweep.unsent += result.unsent
+    sweep.error = sweep.error or result.error
     return [*(claim.item for claim in claims), *remaining]

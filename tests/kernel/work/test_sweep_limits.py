@@ -14,8 +14,14 @@ from chalicelib.kernel.core.logs import write_log_record_of_block
 from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, ScheduledTask, schedule_attributes
 from chalicelib.kernel.work import queues
+from chalicelib.kernel.work.due_items import MIN_LEASE_SECONDS
 from chalicelib.kernel.work.queues import BatchResult
-from chalicelib.kernel.work.scheduler import DEADLINE_SECONDS, MEASURING_DEADLINE_SECONDS, enqueue_due_tasks
+from chalicelib.kernel.work.scheduler import (
+    DEADLINE_SECONDS,
+    MEASURING_DEADLINE_SECONDS,
+    enqueue_due_tasks,
+    read_oldest_due_task_and_entry_times,
+)
 from tests.harness import memory_aws
 from tests.harness.aws_calls import Call, Interference, interfere_with_calls, record_calls
 from tests.harness.clock import Clock
@@ -193,18 +199,27 @@ def test_a_batch_that_is_rejected_as_a_whole_is_sent_message_by_message(monkeypa
     assert len(queued_bodies("jobs")) == 2
 
 
-def test_a_sweep_without_rights_to_a_queue_returns_its_claims_and_fails(monkeypatch):
-    create_parcel("a", due_at=now())
+def test_a_sweep_without_rights_to_a_queue_returns_its_claims_uses_the_others_and_fails(monkeypatch):
+    create_due_items(1)
+    key = "P#a", "entry"
+    due = schedule_attributes(ScheduledTask(APPEND_TASK, now()), key)
+    memory_aws.put_item({"pk": key[0], "sk": key[1], **due, "log": LOG_ID})
+    send = aws.client("sqs").send_message_batch
 
-    def deny(**_: object) -> None:
-        error = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
-        raise ClientError(error, "SendMessageBatch")
+    def deny_jobs(*, QueueUrl: str, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803 - names of boto3
+        if not QueueUrl.endswith(".fifo"):
+            error = {"Error": {"Code": "AccessDenied"}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+            raise ClientError(error, "SendMessageBatch")
+        response: dict[str, Any] = send(QueueUrl=QueueUrl, Entries=Entries)
+        return response
 
     with monkeypatch.context() as patched:
-        patched.setattr(aws.client("sqs"), "send_message_batch", deny)
+        patched.setattr(aws.client("sqs"), "send_message_batch", deny_jobs)
         with pytest.raises(ClientError, match="AccessDenied"):
             enqueue_due_tasks()
+    assert (len(queued_bodies("events.fifo")), queued_bodies("jobs")) == (1, [])
     assert enqueue_due_tasks() == 1
+    assert len(queued_bodies("jobs")) == 1
 
 
 @pytest.mark.parametrize("fault", [Fault.DIED_BEFORE, Fault.DIED_AFTER])
@@ -218,14 +233,26 @@ def test_a_crash_between_claim_and_send_delays_tasks_by_a_lease(fault, clock):
     assert enqueue_due_tasks() == 3
 
 
-def test_a_failing_claim_leaves_the_claimed_tasks_queued_and_the_others_due(clock):
+@pytest.mark.parametrize("claimed", [0, 3])
+def test_a_failing_claim_leaves_the_claimed_tasks_queued_and_the_others_due(claimed, clock):
     clock.freeze()
     create_due_items(8, shards=1)
-    with inject_fault(Fault.TIMED_OUT, call_name=CLAIM, first_call=4, times=None):
+    with inject_fault(Fault.TIMED_OUT, call_name=CLAIM, first_call=claimed + 1, times=None):
         records = failing_sweep()
-    assert len(queued_bodies("jobs")) == 3
+    assert len(queued_bodies("jobs")) == claimed
     assert embedded_metrics(records[0], "stage") == {"DueLag": 3_600_000}
-    assert enqueue_due_tasks() == 5
+    assert enqueue_due_tasks() == 8 - claimed
+
+
+def test_the_backlog_has_a_claimed_task_behind_many_that_are_due_soon(clock):
+    due_since = after(clock.freeze(), seconds=-3600)
+    create_due_items(1)
+    enqueue_due_tasks()
+    for number in range(501):
+        key = "P#a", f"later-{number}"
+        due = schedule_attributes(ScheduledTask("parcels.send", after(now(), seconds=MIN_LEASE_SECONDS - 1)), key)
+        memory_aws.put_item({"pk": key[0], "sk": key[1], **due})
+    assert read_oldest_due_task_and_entry_times().due_since == due_since
 
 
 def test_an_outage_of_one_queue_does_not_fail_the_measure(clock):

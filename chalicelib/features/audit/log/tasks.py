@@ -73,7 +73,7 @@ def anchor_log(message: dict[str, Any]) -> None:
     elif result.tree.size < head.tree.size:
         position = pagination.encode_cursor(result.to_cursor_position(), _cursor_binding(log_id, latest_head))
         if unanchored_heads.try_store_anchoring_position(log_id, head_item, position):
-            queues.enqueue_message(message)
+            queues.enqueue_message({name: value for name, value in message.items() if name != "again"})
         else:
             add_fields(contended=True)  # Another worker verifies the same entries, and continues.
     elif head.tree == latest_head.tree or anchors.store_anchor_if_absent(log_id, head):
