@@ -112,10 +112,10 @@ def _stack_name(stage: Stage) -> str:
 def _stage_parameters(stage: Stage, email: str, *, limits_addresses: bool) -> dict[str, str]:
     edge_secrets = secrets.read_edge_secrets(stage) if limits_addresses else [""]  # Only the rate rule needs them.
     return {
-        "EdgeSecret": edge_secrets[0],
-        "FormerEdgeSecret": edge_secrets[-1],
         "Stage": stage.name,
         "AlarmEmail": email,
+        "EdgeSecret": edge_secrets[0],
+        "FormerEdgeSecret": edge_secrets[-1],
         "TableArn": stage.table_arn,
         "AnchorsBucketArn": f"arn:{stage.partition}:s3:::{stage.bucket_name('anchors')}",
     }

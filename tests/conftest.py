@@ -112,8 +112,10 @@ def _unchanged_environment() -> Iterator[None]:
     yield
     changes = {name for name, _ in before.items() ^ os.environ.items()} - _VARIABLES_OF_LIBRARIES
     for name in changes:
-        os.environ.pop(name, None)
-        os.environ.update({name: before[name]} if name in before else {})
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            del os.environ[name]
     assert not changes, "This test changes environment variables and does not restore them."
 
 

@@ -15,8 +15,8 @@ from local.smoke.target import (
     CheckSkipped,
     Target,
     fail_on_aws_errors,
+    read_until,
     require,
-    wait_while,
 )
 from local.tools.redrive import DeadLetterQueue
 
@@ -71,11 +71,11 @@ def check_alarms(target: Target) -> str:
     run of these functions.
     """
     stage = _deployed_stage(target)
-    count = len(_read_alarms(stage))
-    require(count, f"No alarm is called {stage.prefix}-...", "Run `make bootstrap`.")
-    active = wait_while(lambda: _active_alarms(stage), _ALARM_SECONDS)
+    alarms = read_until(lambda: _read_alarms(stage), lambda read: not _names_of_active(read), _ALARM_SECONDS)
+    require(alarms, f"No alarm is called {stage.prefix}-...", "Run `make bootstrap`.")
+    active = _names_of_active(alarms)
     require(not active, f"These alarms are active: {', '.join(active)}.", "docs/operations/running.md describes each.")
-    return f"None of {describe_count(count, 'alarm')} is active."
+    return f"None of {describe_count(len(alarms), 'alarm')} is active."
 
 
 def _read_alarms(stage: Stage) -> list[dict[str, Any]]:
@@ -84,8 +84,8 @@ def _read_alarms(stage: Stage) -> list[dict[str, Any]]:
         return [alarm for page in pages for alarm in page["MetricAlarms"]]
 
 
-def _active_alarms(stage: Stage) -> list[str]:
-    return [alarm["AlarmName"] for alarm in _read_alarms(stage) if alarm["StateValue"] == "ALARM"]
+def _names_of_active(alarms: list[dict[str, Any]]) -> list[str]:
+    return [alarm["AlarmName"] for alarm in alarms if alarm["StateValue"] == "ALARM"]
 
 
 def _deployed_stage(target: Target) -> Stage:

@@ -22,8 +22,8 @@ from local.smoke.target import (
     require_problem,
     wait_for,
 )
+from local.tools import mail_checks
 from local.tools.findings import Outcome
-from local.tools.mail_checks import check_mail as find_mail_obstacles
 from local.tools.run_schedule import run_schedule
 
 _MAX_WAIT_SECONDS: Final = 90
@@ -138,7 +138,7 @@ def check_mail(target: Target) -> str:
     """
     if not settings().mail_from:
         raise CheckSkipped("MAIL_FROM is not set, so no mail is sent.")
-    for finding in find_mail_obstacles(None):
+    for finding in mail_checks.check_mail(None):
         require(finding.outcome is not Outcome.REJECTED, finding.text, finding.remedy)
     path = f"{target.organization_path}/invitations"
     body = {"email": f"success+{uuid4().hex[:12]}@{_SIMULATOR}"}

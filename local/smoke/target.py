@@ -142,19 +142,16 @@ def fail_on_aws_errors() -> Iterator[None]:
 
 def wait_for(read: Callable[[], T | None], seconds: float, missing: str, remedy: str = "") -> T:
     """Return the first result of `read` that is not None. Raises CheckFailed after the time."""
-    ends_at = time.monotonic() + seconds
-    while True:
-        if (result := read()) is not None:
-            return result
-        if time.monotonic() > ends_at:
-            raise CheckFailed(f"{missing} Waited {seconds:g} s.", remedy)
-        time.sleep(_POLL_SECONDS)
+    result = read_until(read, lambda result: result is not None, seconds)
+    if result is None:
+        raise CheckFailed(f"{missing} Waited {seconds:g} s.", remedy)
+    return result
 
 
-def wait_while(read: Callable[[], list[str]], seconds: float) -> list[str]:
-    """Return the result of `read` as soon as it is empty, or after the time."""
+def read_until(read: Callable[[], T], is_final: Callable[[T], bool], seconds: float) -> T:
+    """Return the first result of `read` that is final, or the last one after the time."""
     ends_at = time.monotonic() + seconds
-    while (result := read()) and time.monotonic() < ends_at:
+    while not is_final(result := read()) and time.monotonic() <= ends_at:
         time.sleep(_POLL_SECONDS)
     return result
 

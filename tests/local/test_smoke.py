@@ -10,6 +10,7 @@ from infrastructure.names import Stage
 from local.smoke import account_checks, organization_checks, runner
 from local.smoke import target as targets
 from local.smoke.target import CheckFailed, CheckSkipped, Target
+from local.tools import mail_checks
 from local.tools.findings import Finding, Outcome
 
 ORGANIZATION = {"id": "01a220d1-7fa6-73e4-8c90-e7743d0e949e"}
@@ -171,7 +172,7 @@ def test_alarms_may_end_during_the_check(stage_target, monkeypatch):
 def test_no_mail_is_sent_that_ses_would_refuse(create_target, configure, monkeypatch):
     configure(mail_from="Atrium <mail@example.com>")
     finding = Finding("SES identity", Outcome.REJECTED, "example.com is not verified.", "Add these records.")
-    monkeypatch.setattr(organization_checks, "find_mail_obstacles", lambda _: [finding])
+    monkeypatch.setattr(mail_checks, "check_mail", lambda _: [finding])
     with pytest.raises(CheckFailed, match=r"^example\.com is not verified\.$") as failed:
         organization_checks.check_mail(create_target(httpx.ConnectError("must not be called")))
     assert failed.value.remedy == "Add these records."

@@ -17,13 +17,19 @@ from typing import Any, Final
 
 from boto3.session import Session
 from botocore.config import Config
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as AwsConnectionError
 from botocore.session import Session as BotocoreSession
 
 from chalicelib.kernel.core.idle_connections import IdleConnections
-from chalicelib.kernel.core.problems import unavailable
+from chalicelib.kernel.core.problems import Problem, unavailable
 from chalicelib.kernel.core.settings import settings
+
+AwsError = Problem | ClientError | BotoCoreError
+"""The failure of an AWS call. It is a Problem after an outage."""
+
+AWS_ERRORS: Final = (Problem, ClientError, BotoCoreError)
+"""The classes of AwsError."""
 
 _THROTTLES: Final = frozenset(
     {

@@ -20,7 +20,6 @@ from logging import INFO
 from typing import Any, Final
 
 from aws_lambda_powertools.logging import Logger
-from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.kernel.core import aws
 from chalicelib.kernel.core.problems import Problem
@@ -87,7 +86,7 @@ def log_and_ignore_aws_errors(log_field_name: str) -> Iterator[None]:
     """
     try:
         yield
-    except (Problem, ClientError, BotoCoreError) as error:
+    except aws.AWS_ERRORS as error:
         add_fields(**{log_field_name: error.code if isinstance(error, Problem) else type(error).__name__})
 
 

@@ -1,17 +1,18 @@
 """Due items: reads of the index of scheduled tasks, claims of due tasks, and their messages."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from chalicelib.kernel.audit_log.entries import APPEND_TASK
+from chalicelib.kernel.core.aws import AWS_ERRORS, AwsError
 from chalicelib.kernel.core.clock import after, now, now_ms, timestamp_ms
 from chalicelib.kernel.core.logs import add_fields, log_and_ignore_aws_errors
-from chalicelib.kernel.core.problems import Problem, ValidationProblem
+from chalicelib.kernel.core.problems import ValidationProblem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.due_keys import claimed_due_since, make_claimed_due_key
 from chalicelib.kernel.storage.entity import Item, ItemKey, Partition
@@ -19,9 +20,6 @@ from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import queues
 from chalicelib.kernel.work.queues import BatchResult
-
-AWS_ERRORS: Final = (Problem, ClientError, BotoCoreError)
-"""Errors of calls to AWS, after which the other tasks are still started or measured."""
 
 MIN_LEASE_SECONDS: Final = 60
 """Time after its first claim at which a task that is still due is queued again."""
@@ -51,21 +49,16 @@ class SendResult:
 
     queued: int = 0
     unsent: int = 0
-    error: Problem | ClientError | BotoCoreError | None = None
+    error: AwsError | None = None
 
 
-def read_page(shard: int, due_before: str, position: Item | None = None) -> table.QueryResult:
-    """Return the next items of a shard whose tasks are started before a time, the earliest first.
+def iter_pages(shard: int, due_before: str) -> Iterator[list[Item]]:
+    """Yield the items of a shard whose tasks are started before a time, the earliest first, page by page.
 
     The items have only the attributes that the scheduler needs.
     """
-    return table.query(
-        Partition(f"DUE#{shard}", "due"),
-        until=f"{due_before}~",
-        after=position,
-        limit=_PAGE_SIZE,
-        attributes=_READ_ATTRIBUTES,
-    )
+    partition = Partition(f"DUE#{shard}", "due")
+    return table.iter_item_pages(partition, until=f"{due_before}~", limit=_PAGE_SIZE, attributes=_READ_ATTRIBUTES)
 
 
 def try_claim(item: Item) -> Claim | None:

@@ -51,6 +51,11 @@ class Job(Entity):
     status: str | None = None
 
     @property
+    def attempts(self) -> int:
+        """Return how many slices since the last progress have begun. Progress in the current one counts as none."""
+        return max(self.failures, 1)
+
+    @property
     def scheduled_task(self) -> ScheduledTask | None:
         """Return the task that starts the next slice."""
         return ScheduledTask(self.task, self.lease_until) if self.lease_until else None
@@ -131,8 +136,7 @@ def release_with_growing_delay(job: Job) -> None:
 
     Raises ConcurrentModification if another worker holds the job.
     """
-    failures = max(job.failures, 1)  # Progress in this slice has reset the count.
-    delay_seconds = _RETRY_DELAYS_SECONDS[min(failures, len(_RETRY_DELAYS_SECONDS)) - 1]
+    delay_seconds = _RETRY_DELAYS_SECONDS[min(job.attempts, len(_RETRY_DELAYS_SECONDS)) - 1]
     release(job, delay_seconds=delay_seconds * random.uniform(1 - _JITTER, 1 + _JITTER))  # noqa: S311 - jitter is no secret
 
 

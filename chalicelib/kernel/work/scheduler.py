@@ -8,21 +8,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from chalicelib.kernel.core.aws import AWS_ERRORS, AwsError
 from chalicelib.kernel.core.clock import after, now, now_ms, timestamp, timestamp_ms
 from chalicelib.kernel.core.ids import timestamp_ms_of_id
 from chalicelib.kernel.core.logs import add_fields, add_metrics
-from chalicelib.kernel.core.problems import Problem, unavailable
+from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.due_keys import claimed_due_since, due_time, overdue_since
 from chalicelib.kernel.storage.entity import SCHEDULE_SHARDS, Entity, Item, ScheduledTask, schedule_attributes
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate
 from chalicelib.kernel.work import due_items, queues
-from chalicelib.kernel.work.due_items import AWS_ERRORS, MAX_LEASE_SECONDS, Claim
+from chalicelib.kernel.work.due_items import MAX_LEASE_SECONDS, Claim
 
 DEADLINE_SECONDS: Final = 40
 """Time after which a sweep claims no more tasks. The next sweep continues."""
@@ -58,7 +58,7 @@ class _ShardSweep:
     due_lag: int = -1
     oldest: str = ""
     ledger_lag: int = -1
-    error: Problem | ClientError | BotoCoreError | None = None
+    error: AwsError | None = None
 
     @property
     def may_claim(self) -> bool:
@@ -126,7 +126,7 @@ def read_oldest_due_task_and_entry_times() -> Backlog:
     """Return the backlog, from the first `_MAX_BACKLOG_PAGES` of each shard."""
     current_time = now()
     due_before = after(current_time, seconds=MAX_LEASE_SECONDS)
-    shards = table.gather(partial(_read_first_pages, due_before), range(SCHEDULE_SHARDS))
+    shards = table.gather(partial(_read_first_items, due_before), range(SCHEDULE_SHARDS))
     waiting = [item for items in shards for item in items if _is_waiting(item, current_time)]
     waiting.sort(key=lambda item: claimed_due_since(item) or due_time(item))
     # The index lags. Completed tasks are no backlog.
@@ -140,16 +140,10 @@ def read_oldest_due_task_and_entry_times() -> Backlog:
     return Backlog(due, timestamp(min(entry_times)) if entry_times else None)
 
 
-def _read_first_pages(due_before: str, shard: int) -> list[Item]:
+def _read_first_items(due_before: str, shard: int) -> list[Item]:
     """Return the first items of a shard. Those of claimed tasks are among those of tasks that are due soon."""
-    page = due_items.read_page(shard, due_before)
-    items = page.items
-    for _ in range(_MAX_BACKLOG_PAGES - 1):
-        if page.last_evaluated_key is None:
-            break
-        page = due_items.read_page(shard, due_before, page.last_evaluated_key)
-        items = items + page.items
-    return items
+    pages = islice(due_items.iter_pages(shard, due_before), _MAX_BACKLOG_PAGES)
+    return [item for page in pages for item in page]
 
 
 def _is_waiting(item: Item, at: str) -> bool:
@@ -178,13 +172,9 @@ def _sweep_shard(times: _Times, shard: int) -> _ShardSweep:
 
 def _iter_due_pages(times: _Times, shard: int) -> Iterator[list[Item]]:
     """Yield the items of a shard in pages: those that are due, and then those that may be claimed."""
-    due_before, position = timestamp(times.started + MAX_LEASE_SECONDS * 1000), None
-    while now_ms() < times.last_read:
-        page = due_items.read_page(shard, due_before, position)
-        yield page.items
-        position = page.last_evaluated_key
-        if position is None:
-            return
+    pages = due_items.iter_pages(shard, timestamp(times.started + MAX_LEASE_SECONDS * 1000))
+    while now_ms() < times.last_read and (page := next(pages, None)) is not None:
+        yield page
 
 
 def _enqueue_and_measure(sweep: _ShardSweep, items: Sequence[Item]) -> None:
@@ -205,16 +195,16 @@ def _claim_and_enqueue(sweep: _ShardSweep, batch: Sequence[Item]) -> Sequence[It
     """Claim and queue some due tasks. Return the items of those that are still due: claimed, or left for later."""
     claims, remaining = list[Claim](), list[Item]()
     for item in batch:
-        claim = None
-        if sweep.may_claim:
-            try:
-                claim = due_items.try_claim(item)
-            except AWS_ERRORS as error:
-                sweep.error = error  # What was claimed is queued. The rest is measured.
-        if claim:
-            claims.append(claim)
-        elif not sweep.may_claim:
+        if not sweep.may_claim:
             remaining.append(item)
+            continue
+        try:
+            claim = due_items.try_claim(item)
+        except AWS_ERRORS as error:
+            sweep.error = error  # What was claimed is queued. The rest is measured.
+            remaining.append(item)
+        else:
+            claims += [claim] if claim else []  # The index lags, so the task may be done.
     result = due_items.enqueue_or_return_claims(claims, sweep.notified_logs)
     sweep.enqueued += result.queued
     sweep.unsent += result.unsent

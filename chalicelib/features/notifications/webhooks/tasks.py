@@ -201,7 +201,7 @@ def notify_webhook_disabled(message: dict[str, Any]) -> None:
     if email := _render_email_if_still_disabled(notice):
         for admin in _iter_admins_to_notify(notice):
             try:
-                _send_notice_email(admin, email, max(notice.failures, 1))
+                _send_notice_email(admin, email, notice.attempts)
             except Problem:
                 jobs.release_with_growing_delay(notice)
                 return

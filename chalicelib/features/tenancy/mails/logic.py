@@ -64,7 +64,7 @@ def send_once(kind: type[M], message: dict[str, Any], render: Callable[[M, str |
         if addressed and states is not None:
             job = _count(job, states) if states else job
             mail.send_email(
-                addressed.recipient, addressed.email, attempts=max(job.failures, 1), unsubscribe_url=unsubscribe_url
+                addressed.recipient, addressed.email, attempts=job.attempts, unsubscribe_url=unsubscribe_url
             )
     except mail.EmailRejected as rejected:
         add_fields(mail=f"given up: {rejected}")
