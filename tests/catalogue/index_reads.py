@@ -143,7 +143,7 @@ INDEX_READS: Final[Mapping[str, DisplayRead | DecisionRead]] = {
     "features.notifications.webhooks.tasks._iter_admins_to_notify in_organization": DisplayRead(
         "the recipients of an e-mail; only current admins get it"
     ),
-    "kernel.work.due_items.read_page 'due'": DecisionRead(
+    "kernel.work.due_items.iter_pages 'due'": DecisionRead(
         f"{_LAGGING}::test_a_departure_ends_memberships_and_invitations_created_just_before"
     ),
     "kernel.audit_log.unanchored_heads.iter_unanchored_head_pages 'index2'": DisplayRead(
