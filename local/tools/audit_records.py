@@ -11,17 +11,15 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.features.audit.reconciliations.entities import Reconciliation, Suspect
 from chalicelib.features.audit.reconciliations.logic import acceptance, record_checks
 from chalicelib.features.audit.reconciliations.logic.log_reader import UNREADABLE_ERRORS, LogReader
 from chalicelib.features.audit.reconciliations.logic.walk import Walk
 from chalicelib.features.audit.reconciliations.tasks import CONFIRMATION_DELAY_SECONDS, MAX_READS_PER_SECOND
+from chalicelib.kernel.core.aws import AWS_ERRORS
 from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.ids import new_id_and_time_fields
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, organization_id_from_log
 from local.tools.record_macs import RecordsKeepChanging, iter_items, renew_record_macs
@@ -61,12 +59,12 @@ def audit_records(*, renews_macs: bool) -> None:
         for organization_id in organization_ids:
             try:
                 found += _print_findings(organization_id, _reconcile(organization_id))
-            except (*UNREADABLE_ERRORS, Problem, ConcurrentModification, ClientError, BotoCoreError) as error:
+            except (*UNREADABLE_ERRORS, *AWS_ERRORS, ConcurrentModification) as error:
                 print(f"{organization_id}: not compared: {error!r}", flush=True)
                 failed_ids.add(organization_id)
         for organization_id, suspects in _check_containers({(each.type, each.id) for each in found}):
             found += _print_findings(organization_id, suspects)
-    except (Problem, ConcurrentModification, RecordsKeepChanging, ClientError, BotoCoreError) as error:
+    except (*AWS_ERRORS, ConcurrentModification, RecordsKeepChanging) as error:
         raise AuditFailed(f"{error} {_RESUME_HINT}") from error
     compared_count = len(organization_ids) - len(failed_ids)
     compared, findings = describe_count(compared_count, "organization"), describe_count(len(found), "finding")
@@ -90,7 +88,7 @@ def accept_finding(record: RecordReference) -> None:
         event = acceptance.accept(walk.reader, confirmed[0])
     except ConcurrentModification as error:
         raise AuditFailed(f"A request changed the record. {_RESUME_HINT}") from error
-    except (acceptance.NotAcceptable, Problem, ClientError, BotoCoreError) as error:
+    except (*AWS_ERRORS, acceptance.NotAcceptable) as error:
         raise AuditFailed(str(error)) from error
     print(f"Accepted by the entry {event.id}, {event.type}: {json.dumps(event.data)}")
 

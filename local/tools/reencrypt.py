@@ -7,15 +7,13 @@ of an `Idempotency-Key` and of the userinfo endpoint expire by themselves.
 from collections.abc import Iterator
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.features.notifications.channels.entities import IntegrationChannel, encrypted_url_fields
 from chalicelib.features.notifications.webhooks.entities import Webhook
 from chalicelib.features.notifications.webhooks.logic import webhook_secrets
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.logic import email_hashes
+from chalicelib.kernel.core.aws import AWS_ERRORS
 from chalicelib.kernel.core.clock import now
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.encryption import DecryptionError
@@ -58,7 +56,7 @@ def reencrypt_secrets(stage: str | None) -> None:
                 record_count += changed_count
             if deployed_stage:
                 record_data_replaced(deployed_stage)
-    except (CommandError, Problem, ConcurrentModification, ClientError, BotoCoreError, DecryptionError) as error:
+    except (*AWS_ERRORS, CommandError, ConcurrentModification, DecryptionError) as error:
         raise ReencryptionFailed(f"{error} Run the command again: it continues with the rest.") from error
     print(f"Webhooks and channels encrypted again: {record_count}{hash_key}. All values use the current DATA_KEY.")
 

@@ -10,15 +10,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, NamedTuple
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.features.audit.log.logic import entry_queries as logs
 from chalicelib.features.audit.log.logic import log_verification
 from chalicelib.features.audit.log.logic.entry_verification import Fault, VerifiedPrefix
 from chalicelib.kernel.audit_log import entry_macs, ledger
+from chalicelib.kernel.core.aws import AWS_ERRORS
 from chalicelib.kernel.core.clock import now_ms, timestamp_ms
 from chalicelib.kernel.core.counts import describe_count
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import keyrings
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
@@ -82,7 +80,7 @@ def renew_entry_macs(stage: str | None) -> None:
             mac_count, invalid_count = renew_record_macs()
             if not failed_count and deployed_stage:
                 _record_completion(deployed_stage)
-    except (CommandError, Problem, ClientError, BotoCoreError, RecordsKeepChanging) as error:
+    except (*AWS_ERRORS, CommandError, RecordsKeepChanging) as error:
         raise RenewalFailed(f"{error} {_RESUME_HINT}") from error
     if mac_count or invalid_count:
         print(

@@ -3,11 +3,9 @@
 Without this command, a log gets its first anchor in the new bucket only when it grows.
 """
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.kernel.audit_log import ledger, unanchored_heads
+from chalicelib.kernel.core.aws import AWS_ERRORS
 from chalicelib.kernel.core.counts import describe_count
-from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage import files, table
 from local.tools.verify_logs import iter_log_positions
@@ -27,7 +25,7 @@ def schedule_first_anchors() -> None:
         raise ReanchorFailed("This stage has no bucket for anchors: ANCHORS_BUCKET is not set.")
     try:
         log_count = sum(_schedule_anchor(bucket, position.log) for position in iter_log_positions(""))
-    except (Problem, ClientError, BotoCoreError) as error:
+    except AWS_ERRORS as error:
         raise ReanchorFailed(
             f"{error} Run the command again: it keeps the anchors that are already scheduled."
         ) from error

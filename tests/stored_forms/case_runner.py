@@ -108,7 +108,10 @@ _TRIGGERS: Final[Mapping[str, Callable[..., Any]]] = {
 def open_stage(
     api: ApiClient, workers: Workers, people: Mapping[str, Person], label: str, timestamp: str
 ) -> Iterator[Stage]:
-    """Prepare the service for a run at a fixed time with the randomness of a label, and stub external servers."""
+    """Prepare the service for a run at a fixed time with the randomness of a label, and stub external servers.
+
+    Everything runs in one thread. Otherwise the order of messages and random values would depend on chance.
+    """
     posts: list[Json] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("MAIL_FROM", SENDER)
@@ -125,6 +128,7 @@ def open_stage(
 
         patched.setattr(webhook_client, "post_webhook", post)
         patched.setattr(threads, "start_in_background", lambda function, **_: function())
+        patched.setattr(threads, "call_in_threads", lambda functions, **_: [function() for function in functions])
         patched.setattr(log_verification, "WINDOW_ENTRIES", _VERIFICATION_WINDOW_ENTRIES)
         with run_deterministically(label, timestamp):
             yield Stage(api, workers, people, mailbox, posts)
