@@ -7,7 +7,14 @@ from typing import Final, cast
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.authorization.memberships import role_in_container
-from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import (
+    Caller,
+    OperatorsToo,
+    OwnerRestores,
+    RequireRecordToken,
+    RequireRole,
+    RoleInDescendant,
+)
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import (
     GENERAL_SCOPES,
@@ -205,9 +212,11 @@ def _role_text(rule: RequireRole) -> str:
     if rule.role is None:
         return "every user, as its description states"
     role = f"{code(rule.role)} of the {rule.role_container_type.kind}"
-    if rule.allow_descendant_role:
-        role += f", or of the {rule.allow_descendant_role.descendant_container_type.kind} that it concerns"
-    if rule.restore_body:
-        role += f"; only the {code(Role.OWNER)} restores it"
-    role += "; operators in every organization" if rule.allow_operators else ""
+    match rule.policy:
+        case RoleInDescendant(container_type=container_type):
+            role += f", or of the {container_type.kind} that it concerns"
+        case OwnerRestores():
+            role += f"; only the {code(Role.OWNER)} restores it"
+        case OperatorsToo():
+            role += "; operators in every organization"
     return f"everybody once it is published, before that {role}" if rule.if_published else role

@@ -11,13 +11,13 @@ from chalicelib.features.platforms.spaces.entities import Space
 from chalicelib.features.sites.entities.sites import Site
 from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.kernel.identity import api_key_format
-from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
+from chalicelib.kernel.operations.access_rules import InBody, OwnerRestores, RequireRole, RoleInDescendant
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import scope_areas
 from tests.catalogue.examples.example import Example
 from tests.catalogue.tenant_fixture import TenantFixture
-from tests.harness.callers import Caller, Person
+from tests.harness.callers import Caller
 from tests.harness.organizations import create_api_key
 from tests.harness.platforms import add_platform_member, add_space_member
 
@@ -80,8 +80,8 @@ def _container_type(operation: Operation) -> type[Any] | None:
 
 def _container_path(tenant: TenantFixture, operation: Operation) -> str:
     """Return the path of the container of an operation's example."""
-    paths = {Organization: tenant.organization, Platform: tenant.platform, Space: tenant.space, Site: tenant.site}
-    return paths[_container_type(operation)].path
+    containers = {Organization: tenant.organization, Platform: tenant.platform, Space: tenant.space, Site: tenant.site}
+    return next(each.path for kind, each in containers.items() if kind is _container_type(operation))
 
 
 def _delete_container(tenant: TenantFixture, operation: Operation) -> None:
@@ -106,7 +106,9 @@ def _remove_members(tenant: TenantFixture, _operation: Operation) -> None:
     """End the memberships of the organization and of the platform. Those of what is inside are only revoked."""
     people, issuer = tenant.people, tenant.people.issuer
     guests = [issuer.create_person(f"hedy-{role}", "Hedy Lamarr") for role in _GUEST_ROLES]
-    paths = [f"{tenant.organization.path}/members/{person.id}" for person in (people.admin, people.editor, people.member)]
+    paths = [
+        f"{tenant.organization.path}/members/{person.id}" for person in (people.admin, people.editor, people.member)
+    ]
     for path in (*paths, *(f"{tenant.platform.path}/members/{person.id}" for person in guests)):
         tenant.api.delete(path, caller=people.owner).expect(204)
 
@@ -114,7 +116,7 @@ def _remove_members(tenant: TenantFixture, _operation: Operation) -> None:
 def _last_record_parameter(operation: Operation) -> str | None:
     """Return the last path parameter that names a record, other than the container or the record that leads to it."""
     rule = _rule_or_none(operation)
-    container_parameter = rule.container_or_record_parameter if rule and not rule.in_body else None
+    container_parameter = rule.container_or_record_parameter if rule and not isinstance(rule.location, InBody) else None
     names = [name for name in operation.path_parameter_names if name != container_parameter]
     return names[-1] if names else None
 
@@ -145,19 +147,24 @@ def _with_record_of_rivals(tenant: TenantFixture, operation: Operation, example:
     return example.with_parameters(**{name: tenant.rivals.path_parameters.get(name, "nothing-here")})
 
 
+def _restore_policy_or_none(operation: Operation) -> OwnerRestores | None:
+    rule = _rule_or_none(operation)
+    return rule.policy if rule and isinstance(rule.policy, OwnerRestores) else None
+
+
 def _with_restoring_body(_tenant: TenantFixture, operation: Operation, example: Example) -> Example:
-    rule = _rule_or_none(operation)
-    return replace(example, body=rule and dict(rule.restore_body))
+    policy = _restore_policy_or_none(operation)
+    return replace(example, body=policy and dict(policy.body))
 
 
-def _descendant_rule_or_none(operation: Operation) -> DescendantRule | None:
+def _descendant_policy_or_none(operation: Operation) -> RoleInDescendant | None:
     rule = _rule_or_none(operation)
-    return rule and rule.allow_descendant_role
+    return rule.policy if rule and isinstance(rule.policy, RoleInDescendant) else None
 
 
 def _with_descendant(tenant: TenantFixture, operation: Operation, example: Example) -> Example:
-    rule = _descendant_rule_or_none(operation)
-    parameter = rule.descendant_container_type.parameter if rule else ""
+    policy = _descendant_policy_or_none(operation)
+    parameter = policy.container_type.parameter if policy else ""
     return replace(example, query={to_camel(parameter): tenant.organization.path_parameters[parameter]})
 
 
@@ -172,17 +179,15 @@ PLACES: Final[Mapping[str, Place]] = {
     "malformed container": Place(_rule_or_none, change=_in_malformed_container),
     "container of rivals": Place(_rule_or_none, change=_in_container_of_rivals),
     "deleted container": Place(_rule_or_none, _delete_container),
-    "deleted container, restored": Place(
-        lambda o: (rule := _rule_or_none(o)) and rule.restore_body, _delete_container, _with_restoring_body
-    ),
+    "deleted container, restored": Place(_restore_policy_or_none, _delete_container, _with_restoring_body),
     "deleted organization": Place(lambda o: _container_type(o) not in (None, Organization), _delete_organization),
     "hidden container": Place(lambda o: _container_type(o) in (Space, Site), _hide_container),
     "published container": Place(lambda o: _container_type(o) in (Platform, Space), _publish_platform),
     "members removed": Place(_rule_or_none, _remove_members),
     "unknown record": Place(_last_record_parameter, change=_with_unknown_record),
     "record of rivals": Place(_last_record_parameter, change=_with_record_of_rivals),
-    "descendant": Place(_descendant_rule_or_none, change=_with_descendant),
-    "descendant of rivals": Place(_descendant_rule_or_none, change=_with_descendant_of_rivals),
+    "descendant": Place(_descendant_policy_or_none, change=_with_descendant),
+    "descendant of rivals": Place(_descendant_policy_or_none, change=_with_descendant_of_rivals),
     "invalid body": Place(lambda o: o.body_model, change=lambda _tenant, _o, example: replace(example, body=[])),
     "invalid query": Place(
         lambda o: o.query_model, change=lambda _tenant, _o, example: replace(example, query={"limit": "x", "q": "\0"})

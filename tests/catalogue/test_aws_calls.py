@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from chalicelib.features.audit.log.logic import log_verification
-from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.access_rules import OfRecord, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage.membership_lists import MAX_MEMBERSHIPS
 from tests.catalogue.examples.registry import add_neighbours, call_operation
@@ -174,7 +174,10 @@ def test_an_operation_stays_within_its_budget_regardless_of_its_neighbours(opera
 
 
 @parametrize_access_rules(
-    lambda o: isinstance(o.access, RequireRole) and (o.access.container_type.parent_type or o.access.via_record)
+    lambda o: (
+        isinstance(o.access, RequireRole)
+        and (o.access.container_type.parent_type or isinstance(o.access.location, OfRecord))
+    )
 )
 def test_an_operation_reads_once_more_if_the_ancestors_are_not_cached(operation, tenant):
     reads = call_successfully(operation, tenant).calls.read_names

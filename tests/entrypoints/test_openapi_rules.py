@@ -11,7 +11,14 @@ from chalicelib.entrypoints.openapi import build_document_for
 from chalicelib.entrypoints.openapi.examples import example_for_schema, example_uuid
 from chalicelib.kernel.http.fields import Name, Slug, Uuid, pattern_validator_and_schema
 from chalicelib.kernel.http.models import Input, ListQuery, Output, Patch, RecordOutput
-from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import (
+    BY_ID,
+    BySlug,
+    Caller,
+    ContainerLocation,
+    RequireRecordToken,
+    RequireRole,
+)
 from chalicelib.kernel.operations.deprecation import Deprecation
 from chalicelib.kernel.operations.results import ListPage, RawResponse, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
@@ -82,8 +89,8 @@ class PlantsQuery(ListQuery):
     year: int
 
 
-def require_garden_role(role: Role, *, by_slug: bool = False) -> RequireRole:
-    return RequireRole(Garden, role, by_slug=by_slug)
+def require_garden_role(role: Role, location: ContainerLocation = BY_ID) -> RequireRole:
+    return RequireRole(Garden, role, location)
 
 
 def document_operation(
@@ -229,7 +236,7 @@ def test_an_operation_that_may_redirect_documents_304_and_301():
         """Get a garden by its slug."""
         raise NotImplementedError(garden)
 
-    access = require_garden_role(Role.MEMBER, by_slug=True)
+    access = require_garden_role(Role.MEMBER, BySlug())
     operation, document = document_operation(get_garden, "get", "/gardens/by-slug/{slug}", access)
     header_names = {"API-Version", "ETag", "Ignored-Parameters", "Preference-Applied"}
     header_names |= {"RateLimit", "RateLimit-Policy", "X-Request-Id"}

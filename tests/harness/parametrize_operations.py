@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations
 from chalicelib.kernel.http.models import Patch
-from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.access_rules import InBody, OperatorsToo, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 
 Predicate = Callable[[Operation], object]
@@ -14,7 +14,7 @@ Predicate = Callable[[Operation], object]
 
 def admits_operators_to_tenants(operation: Operation) -> bool:
     """Return whether operators of the service may call an operation in every tenant."""
-    return isinstance(operation.access, RequireRole) and operation.access.allow_operators
+    return isinstance(operation.access, RequireRole) and isinstance(operation.access.policy, OperatorsToo)
 
 
 def parametrize_operations(predicate: Predicate = bool) -> pytest.MarkDecorator:
@@ -74,7 +74,7 @@ def request_rule_of(operation: Operation) -> Hashable:
 def body_rule_of(operation: Operation) -> Hashable:
     """Return the parts of an operation's declaration that decide how its body is read."""
     is_patch = operation.body_model is not None and issubclass(operation.body_model, Patch)
-    has_container_in_body = isinstance(operation.access, RequireRole) and operation.access.in_body
+    has_container_in_body = isinstance(operation.access, RequireRole) and isinstance(operation.access.location, InBody)
     return operation.method, operation.body_model is None, is_patch, operation.accepts_form, has_container_in_body
 
 

@@ -14,7 +14,7 @@ from chalicelib.entrypoints.openapi.record_examples import example_secret_fields
 from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.http.forms import FORMS
 from chalicelib.kernel.http.models import Patch, RecordOutput
-from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, OperatorsToo, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ErrorDocument, RawResponse, Redirect
 from chalicelib.kernel.permissions.roles import Role
@@ -90,7 +90,7 @@ def describe_access(operation: Operation) -> str:
         return _CALLERS.get(operation.access_label, "everybody with that token")
     or_higher = "" if rule.role is Role.OWNER else " or higher"
     role = f"role {rule.role}{or_higher} in the {rule.role_container_type.kind}" if rule.role else _CALLERS[Caller.USER]
-    if rule.allow_operators:
+    if isinstance(rule.policy, OperatorsToo):
         role += f", or {_CALLERS[Caller.OPERATOR]}"
     return (
         f"everybody once the {rule.container_type.kind} is published, until then {role}" if rule.if_published else role

@@ -1,11 +1,11 @@
 """The stored leads and the submissions they consist of."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final, Self
 
 from chalicelib.features.leads.models import LeadOut, LeadStatusCode, PublicLeadOut
-from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 from chalicelib.kernel.storage.unique_values import Unique
 
@@ -46,12 +46,10 @@ class Lead(Entity):
     open_until: str | None = None
 
     @classmethod
-    def find_item_by_key_or_alias(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
-        """Return the item of a lead by its id, or by the id of a submission that was merged into it."""
-        submission = prefetched.get((key[0], LeadSubmission.sk))
-        if key not in prefetched and submission:
-            prefetched |= table.get_all([key := cls.make_item_key(id=submission["lead_id"])])
-        return prefetched.get(key)
+    def key_of_alias(cls, key: ItemKey, items: Mapping[ItemKey, Item]) -> ItemKey:
+        """Return the key of a lead by its id, or by the id of a submission that was merged into it."""
+        submission = items.get((key[0], LeadSubmission.sk))
+        return cls.make_item_key(id=submission["lead_id"]) if submission and key not in items else key
 
     @property
     def contact_name(self) -> str:
@@ -127,12 +125,14 @@ class LeadSubmission(Entity):
             loaded_lead=lead,
         )
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
-        """Return the submission with its lead. Takes another read if the lead has a different id."""
-        key = Lead.make_item_key(id=self.lead_id)
-        if key not in prefetched:
-            prefetched |= table.get_all([key])
-        return self.of_lead(Lead.from_item(prefetched[key]), self.id)
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
+        """Request the lead if it has a different id."""
+        if (key := Lead.make_item_key(id=self.lead_id)) not in items:
+            yield [key]
+
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
+        """Return the submission with its lead."""
+        return self.of_lead(Lead.from_item(items[Lead.make_item_key(id=self.lead_id)]), self.id)
 
     @property
     def lead(self) -> Lead:

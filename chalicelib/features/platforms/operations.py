@@ -32,7 +32,7 @@ from chalicelib.features.tenancy.entities.organizations import Organization
 from chalicelib.features.tenancy.purges.entities import delete_container_and_queue_purge
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
-from chalicelib.kernel.operations.access_rules import Caller, RequireRole
+from chalicelib.kernel.operations.access_rules import Caller, InBody, RequireRole
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -63,7 +63,7 @@ def list_platforms(ctx: Context, query: PlatformsQuery) -> ListPage[PlatformSumm
 
 @routes.post(
     "/platforms",
-    access=RequireRole(Organization, Role.ADMIN, in_body=True),
+    access=RequireRole(Organization, Role.ADMIN, InBody()),
     scope="platforms:write",
     emits="platform.created",
     grants_access=True,

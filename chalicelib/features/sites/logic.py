@@ -1,6 +1,6 @@
 """The platform of a site, and the domain that the site takes from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Self, TypeVar
 
 from chalicelib.features.platforms.domains.entities import CustomDomain
@@ -11,8 +11,7 @@ from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProbl
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.permissions.roles import Role, scopes_allow
-from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Container, Item, ItemKey
+from chalicelib.kernel.storage.entity import Container, Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.record_types import record_from_item
 
 S = TypeVar("S", bound=Site)
@@ -21,9 +20,14 @@ S = TypeVar("S", bound=Site)
 class SiteWithDomain(Site):
     """A site with the verified domain of its platform, and so with the `host` that callers see."""
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - nothing prefetches the domain
-        """Return the site with the domain, which takes a read if it has a platform."""
-        item = table.get(CustomDomain.make_item_key(platform_id=self.platform_id)) if self.platform_id else None
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - nothing prefetches the domain
+        """Request the domain of the platform, if the site has one."""
+        if self.platform_id:
+            yield [CustomDomain.make_item_key(platform_id=self.platform_id)]
+
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
+        """Return the site with the domain."""
+        item = items.get(CustomDomain.make_item_key(platform_id=self.platform_id)) if self.platform_id else None
         return with_domain(self, CustomDomain.from_item(item)) if item else self
 
 

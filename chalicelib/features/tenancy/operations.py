@@ -12,7 +12,7 @@ from chalicelib.features.tenancy.models.organizations import (
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.access_rules import BySlug, Caller, OwnerRestores
 from chalicelib.kernel.operations.results import ListPage, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -59,7 +59,7 @@ def create_organization(ctx: Context, body: OrganizationCreate) -> OrganizationO
 
 @routes.get(
     "/organizations/by-slug/{slug}",
-    access=require_organization_role(Role.MEMBER, by_slug=True),
+    access=require_organization_role(Role.MEMBER, location=BySlug()),
     scope="organizations:read",
     emits=None,
 )
@@ -91,7 +91,7 @@ def get_organization(_ctx: Context, organization: Organization) -> OrganizationO
 
 @routes.patch(
     "/organizations/{organization_id}",
-    access=require_organization_role(Role.ADMIN, restore_body={"status": "active"}),
+    access=require_organization_role(Role.ADMIN, policy=OwnerRestores({"status": "active"})),
     scope="organizations:write",
     emits=("organization.updated", "organization.restored"),
 )

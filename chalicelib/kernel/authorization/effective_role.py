@@ -1,14 +1,15 @@
-"""The caller's role in the container of a request, or in a descendant of it that the operation accepts."""
+"""The fourth step of authorization: the caller's role in the container, or in a descendant that a rule accepts."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from chalicelib.kernel.authorization import descendants
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, role_in_container
+from chalicelib.kernel.authorization.reads import Loaded
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.access_rules import OperatorsToo, RequireRole, RoleInDescendant
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.roles import Role, expand_scopes
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
@@ -16,67 +17,64 @@ from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 
 @dataclass(frozen=True)
 class EffectiveRole:
-    """The caller's memberships and roles, and the descendants that were considered.
+    """The caller's memberships and role.
 
-    `role`: the role in the container of the request. `scope_role`: the role in the container where the operation
-    requires one (`role_container_type`). If only a descendant grants the required role, both are the role there.
-    `is_operator_role`: whether the caller has the role only as an operator of the service.
+    `role`: the role in the container of the request. `role_for_rule`: the role in the container where the rule requires
+    one. If only a descendant grants the required role, both are the role there, and so are the memberships.
+    `descendants`: those that were considered, or only those that grant the role. `is_operator_role`: whether the caller
+    has the role only as an operator of the service. `loaded`: all that was read.
     """
 
-    memberships: MembershipView
-    role: Role | None
-    scope_role: Role | None
-    descendants: tuple[Container, ...]
+    loaded: Loaded
+    memberships: MembershipView = field(default_factory=MembershipView)
+    role: Role | None = None
+    role_for_rule: Role | None = None
+    descendants: tuple[Container, ...] = ()
     is_operator_role: bool = False
 
 
-def load_caller_role_and_memberships(
-    rule: RequireRole,
-    operation: Operation,
-    request: Request,
-    principal: Principal,
-    containers: list[Container],
-    records: list[Item],
-    subject_id: str,
-    items: dict[ItemKey, Item],
+def find_effective_role(
+    operation: Operation, rule: RequireRole, request: Request, principal: Principal, subject_id: str, loaded: Loaded
 ) -> EffectiveRole:
-    """Return the caller's role in the last container or, if the operation allows it, in a descendant of it.
+    """Return the caller's role. `subject_id`: the user whose memberships are needed, too, or an empty text.
 
     Descendants are read only if the role in the container is insufficient, or if a subject's memberships are needed.
     """
-    memberships = caller_membership_view(containers, principal, items)
-    role, scope_role = memberships.roles.get(type(containers[-1])), memberships.roles.get(rule.role_container_type)
-    if rule.allow_operators and _is_operator(principal) and not _is_role_sufficient(scope_role, rule):
-        return EffectiveRole(memberships, rule.role, rule.role, (), is_operator_role=True)
-    user_id_without_role = (
-        principal.id if isinstance(principal, User) and not _is_role_sufficient(scope_role, rule) else ""
-    )
-    if rule.allow_descendant_role is None or not (user_id_without_role or subject_id):
-        return EffectiveRole(memberships, role, scope_role, ())
-    user_ids = [user_id for user_id in (user_id_without_role, subject_id) if user_id]
-    ids = descendants.find_requested_or_joined_descendant_ids(
-        rule.allow_descendant_role, operation, request, containers[-1], records, user_id_without_role
-    )
-    descendant_containers = (
-        descendants.load_descendants(rule.allow_descendant_role, containers[-1], ids, user_ids, items)
-        if ids or subject_id
-        else []
-    )
-    memberships_below = [
-        (each, membership_view(user_id_without_role, [*containers, each], items))
-        for each in descendant_containers
-        if user_id_without_role
-    ]
+    if not loaded.containers:
+        return EffectiveRole(loaded)
+    own = _role_in_containers(rule, principal, loaded)
+    is_sufficient = _is_role_sufficient(own.role_for_rule, rule)
+    if isinstance(rule.policy, OperatorsToo) and not is_sufficient and _is_operator(principal):
+        return replace(own, role=rule.role, role_for_rule=rule.role, is_operator_role=True)
+    user_id = principal.id if isinstance(principal, User) and not is_sufficient else ""
+    if not isinstance(rule.policy, RoleInDescendant) or not (user_id or subject_id):
+        return own
+    ids = descendants.find_requested_or_joined_ids(rule.policy, operation, request, loaded, user_id)
+    if ids or subject_id:
+        user_ids = [each for each in (user_id, subject_id) if each]
+        loaded = descendants.load_descendants(rule.policy, loaded, ids, user_ids)
+    return _admit_by_descendants(replace(own, loaded=loaded, descendants=loaded.descendants), rule, user_id)
+
+
+def _role_in_containers(rule: RequireRole, principal: Principal, loaded: Loaded) -> EffectiveRole:
+    memberships = caller_membership_view(loaded.containers, principal, loaded.items)
+    role, role_for_rule = (memberships.roles.get(each) for each in (rule.container_type, rule.role_container_type))
+    return EffectiveRole(loaded, memberships, role, role_for_rule)
+
+
+def _admit_by_descendants(own: EffectiveRole, rule: RequireRole, user_id: str) -> EffectiveRole:
+    """Return the role in the first descendant where it is sufficient, or else the user's own. It needs a user id."""
+    containers, items = own.loaded.containers, own.loaded.items
+    views = [(each, membership_view(user_id, (*containers, each), items)) for each in own.descendants if user_id]
     admitting = [
-        (each, own_memberships)
-        for each, own_memberships in memberships_below
-        if _is_role_sufficient(own_memberships.roles.get(type(each)), rule)
+        (each, view, role)
+        for each, view in views
+        if (role := view.roles.get(type(each))) and _is_role_sufficient(role, rule)
     ]
     if not admitting or containers[-1].is_deleted:
-        return EffectiveRole(memberships, role, scope_role, tuple(descendant_containers))
-    nearest, memberships = admitting[0]
-    role = memberships.roles[type(nearest)]
-    return EffectiveRole(memberships, role, role, tuple(each for each, _ in admitting))
+        return own
+    _, memberships, role = admitting[0]
+    return EffectiveRole(own.loaded, memberships, role, role, tuple(each for each, _, _ in admitting))
 
 
 def _is_operator(principal: Principal) -> bool:
@@ -88,7 +86,7 @@ def _is_role_sufficient(role: Role | None, rule: RequireRole) -> bool:
 
 
 def caller_membership_view(
-    containers: list[Container], principal: Principal, items: Mapping[ItemKey, Item]
+    containers: Sequence[Container], principal: Principal, items: Mapping[ItemKey, Item]
 ) -> MembershipView:
     """Return the caller's roles in, and memberships of, containers, outermost first.
 

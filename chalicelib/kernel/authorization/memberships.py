@@ -40,7 +40,7 @@ def descendant_revocation_marker_key(container: ItemKey, user_id: str) -> ItemKe
     return container[0], f"G#{user_id}"
 
 
-def membership_view(user_id: str, containers: list[Container], items: Mapping[ItemKey, Item]) -> MembershipView:
+def membership_view(user_id: str, containers: Iterable[Container], items: Mapping[ItemKey, Item]) -> MembershipView:
     """Return a user's memberships of containers, outermost first. `items`: the items at `membership_view_keys`."""
     roles: dict[type[Container], Role] = {}
     memberships: dict[type[Container], Item] = {}

@@ -1,12 +1,14 @@
 """Access rules: who may call an operation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
 from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.kernel.http.fields import SLUG_PATTERN
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.permissions.grants import DescendantMembership
 from chalicelib.kernel.permissions.roles import Role
@@ -24,25 +26,73 @@ class Caller(StrEnum):
 
 
 @dataclass(frozen=True)
-class DescendantRule:
-    """A type of containers below the one of the request in which the caller can have the required role instead.
+class ById:
+    """The path contains the id of the container."""
 
-    The container is that of the record in the path, or the one in the query. Without either, all containers of the type
-    that the caller is a member of are considered. The type of memberships is given by its kind, because its class
+
+@dataclass(frozen=True)
+class BySlug:
+    """The path contains the slug of the container."""
+
+
+@dataclass(frozen=True)
+class InBody:
+    """The body contains the id of the container."""
+
+
+@dataclass(frozen=True)
+class OfRecord:
+    """The path contains the id of a record, from which the container is found."""
+
+    record_type: type[Entity]
+
+
+BY_ID: Final = ById()
+
+ContainerLocation = ById | BySlug | InBody | OfRecord
+"""How a request names its container."""
+
+
+@dataclass(frozen=True)
+class OwnerRestores:
+    """The owner can access a deleted container with the body that restores it. Otherwise it is *not found*."""
+
+    body: Mapping[str, str]
+
+    def matches(self, body: Mapping[str, Any]) -> bool:
+        """Return whether a body requests the restoration."""
+        return self.body.items() <= body.items()
+
+
+@dataclass(frozen=True)
+class OperatorsToo:
+    """Operators of the service can call the operation in every container as if they had the role."""
+
+
+@dataclass(frozen=True)
+class RoleInDescendant:
+    """The role is also sufficient in a container of another type below the one of the request.
+
+    That container is the one of the record in the path, or the one in the query. Without either, all containers of the
+    type that the caller is a member of are considered. The type of memberships is given by its kind, because its class
     belongs to a feature that may depend on the feature with the rule.
     """
 
     membership_kind: str
 
     @property
-    def descendant_membership_type(self) -> type[DescendantMembership]:
+    def membership_type(self) -> type[DescendantMembership]:
         """Class of the memberships."""
         return get_record_type_of_base(self.membership_kind, DescendantMembership)
 
     @property
-    def descendant_container_type(self) -> type[Container]:
+    def container_type(self) -> type[Container]:
         """Class of the containers."""
-        return self.descendant_membership_type.container_type
+        return self.membership_type.container_type
+
+
+AccessPolicy = OwnerRestores | OperatorsToo | RoleInDescendant
+"""An exception to an access rule, which admits further callers."""
 
 
 @dataclass(frozen=True)
@@ -51,41 +101,43 @@ class RequireRole:
 
     Without a role, every user may call the operation. The operation itself decides what they see.
 
-    The path contains the container's id or, with `by_slug`, its slug. With `in_body` the body contains the id. With
-    `via_record` the path contains the id of a record from which the container is found. `role_at` is the type of the
-    ancestor in which the role is required instead.
-
-    `if_published` opens the operation to everybody once the container is published. `public_label` opens it to
-    everybody at any time, also without a credential. Its value documents the rule, and the operation itself decides
-    what callers see. `restore_body` is the request body that restores a deleted container: with it the owner can access
-    the container, which otherwise is *not found*. `allow_descendant_role` names a type of containers further down in
-    which the role is sufficient, too. `allow_operators` lets operators of the service call the operation in every
-    container as if they had the role.
+    `role_at` is the type of the ancestor in which the role is required instead. `if_published` opens the operation to
+    everybody once the container is published. `public_label` opens it to everybody at any time, also without a
+    credential. Its value documents the rule, and the operation itself decides what callers see.
     """
 
     container_type: type[Container]
     role: Role | None
-    by_slug: bool = False
-    in_body: bool = False
-    via_record: type[Entity] | None = None
+    location: ContainerLocation = BY_ID
     role_at: type[Container] | None = None
     if_published: bool = False
     public_label: str = ""
-    restore_body: Mapping[str, str] = field(default_factory=dict)
-    allow_descendant_role: DescendantRule | None = None
-    allow_operators: bool = False
+    policy: AccessPolicy | None = None
 
     @property
     def container_or_record_parameter(self) -> str:
-        """Path parameter of the container. With `in_body`, only the paths of other operations have it."""
-        if self.via_record:
-            return self.via_record.parameter
-        return "slug" if self.by_slug else self.container_type.parameter
+        """Path parameter of the container. If the body names it, only the paths of other operations have it."""
+        match self.location:
+            case OfRecord(record_type):
+                return record_type.parameter
+            case BySlug():
+                return "slug"
+        return self.container_type.parameter
 
     @property
     def container_id_body_field(self) -> str:
-        """Field of the body with the container's id, with `in_body`."""
+        """Field of the body with the container's id, if the body names it."""
         return to_camel(self.container_type.parameter)
+
+    @property
+    def path_parameter_pattern(self) -> str:
+        """Pattern of the path parameter of the container."""
+        match self.location:
+            case OfRecord(record_type):
+                return record_type.parameter_pattern
+            case BySlug():
+                return SLUG_PATTERN
+        return self.container_type.parameter_pattern
 
     @property
     def role_container_type(self) -> type[Container]:
@@ -99,7 +151,7 @@ class RequireRole:
             return self.public_label
         label = f"{self.role_container_type.kind}:{self.role}" if self.role else Caller.USER.value
         label = f"published|{label}" if self.if_published else label
-        return f"{label}|{Caller.OPERATOR}" if self.allow_operators else label
+        return f"{label}|{Caller.OPERATOR}" if isinstance(self.policy, OperatorsToo) else label
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from chalicelib.kernel.http.fields import SLUG_PATTERN
 from chalicelib.kernel.http.models import Input, Output, Patch, Query
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
@@ -179,7 +178,7 @@ class Operation:
     def _path_parameter_pattern_or_raise(self, name: str) -> str:
         rule = self.access
         if isinstance(rule, RequireRole) and name == rule.container_or_record_parameter:
-            return SLUG_PATTERN if rule.by_slug else (rule.via_record or rule.container_type).parameter_pattern
+            return rule.path_parameter_pattern
         for record in self.record_types_by_parameter.values():
             if record.parameter == name:
                 return record.parameter_pattern

@@ -17,7 +17,7 @@ class Membership(Entity):
 
 
 class DescendantMembership(Membership):
-    """A user's role in a container that some operations of the parent container accept instead (`DescendantRule`)."""
+    """A user's role in a container that some operations of the parent container accept instead (`RoleInDescendant`)."""
 
     container_type: ClassVar[type[Container]]
     of_user: ClassVar[Collection]

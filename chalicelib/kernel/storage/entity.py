@@ -13,7 +13,8 @@ and the record is not in that index. The letter at the start of each key identif
 `docs/reference/table.md`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection as SizedIterable
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Final, Self, dataclass_transform
 from zlib import crc32
@@ -29,6 +30,9 @@ from chalicelib.kernel.storage.quotas import Quota
 from chalicelib.kernel.storage.unique_values import Unique
 
 Item = dict[str, Any]
+
+ItemReads = Generator[SizedIterable[ItemKey], Mapping[ItemKey, Item], None]
+"""A computation that yields the keys of items that it needs, and gets those that exist. `perform_reads` runs it."""
 
 RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
 """Fields that every record has."""
@@ -298,20 +302,26 @@ class Entity:
         return schema_versions.owned_legacy_attribute_values(self.legacy_item, upcast, self.item())
 
     @classmethod
-    def find_item_by_key_or_alias(cls, key: ItemKey, prefetched: dict[ItemKey, Item]) -> Item | None:
-        """Return the item that a request's key refers to, or None.
+    def key_of_alias(cls, key: ItemKey, items: Mapping[ItemKey, Item]) -> ItemKey:  # noqa: ARG003 - most records have one name
+        """Return the key of the record to which a request's key refers. `items`: those that were read with the key.
 
-        `prefetched`: the items that were read for the request. A class whose records have alternative names also looks
-        these up, and may read more items.
+        A class whose records have alternative names finds the record's own key among the items.
         """
-        return prefetched.get(key)
+        return key
 
     def replace(self, **changed: Any) -> Self:
         """Return a copy of the record with some fields changed."""
         return schema_versions.attach_stored_item(replace(self, **changed), self.stored_item)
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
-        """Return the record with its hydrated fields, or None if it counts as missing. It can add to `prefetched`."""
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - most records depend on no others
+        """Request the items that `with_computed_fields_or_none` needs besides those that were read before."""
+        yield from ()
+
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
+        """Return the record with its computed fields, or None if it counts as missing.
+
+        `items`: what was read, including the items that `related_reads` requested.
+        """
         return self
 
 

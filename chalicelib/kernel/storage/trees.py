@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from chalicelib.kernel.core.problems import unavailable
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.entity import Item, ItemKey, ItemReads
+from chalicelib.kernel.storage.item_reads import perform_reads
 
 NODE_SORT_KEY: Final = "N#{id}"
 STATE_SORT_KEY: Final = "N~"
@@ -87,8 +88,12 @@ class TreeReader:
 
     def load_with_state(self, keys: Iterable[ItemKey]) -> None:
         """Read the state of the tree and the items at some keys, even those that were read before."""
+        perform_reads(self.reads_with_state(keys), {})
+
+    def reads_with_state(self, keys: Iterable[ItemKey]) -> ItemReads:
+        """Request what `load_with_state` reads."""
         wanted_keys = {self.tree.state_key, *keys}
-        items = table.get_all(sorted(wanted_keys))  # Sorted, so that equal reads make equal requests.
+        items = yield sorted(wanted_keys)  # Sorted, so that equal reads make equal requests.
         for key in wanted_keys - items.keys():
             self.items.pop(key, None)
         self.items.update(items)
@@ -103,19 +108,25 @@ class TreeReader:
 
     def load_consistent_ancestors(self, node_ids: Sequence[str]) -> None:
         """Read the missing ancestors of nodes until everything is from one state of the tree."""
+        perform_reads(self.consistent_ancestor_reads(node_ids), {})
+
+    def consistent_ancestor_reads(self, node_ids: Sequence[str]) -> ItemReads:
+        """Request what `load_consistent_ancestors` reads."""
         is_retry = False
         for _ in range(_MAX_TRIES):
             while missing_keys := {key for node_id in node_ids for key in self._unread_chain_and_state_keys(node_id)}:
-                self.load_with_state(missing_keys)
+                yield from self.reads_with_state(missing_keys)
             if all(
                 self._are_read_ancestors_of_one_state(node_id, accepts_missing_parent=is_retry) for node_id in node_ids
             ):
                 return
             is_retry = True
-            self.load_with_state(
-                key
-                for key in self.requested_keys
-                if key[0] == self.tree.partition and key[1].startswith(NODE_SORT_KEY[:2])
+            yield from self.reads_with_state(
+                [
+                    key
+                    for key in self.requested_keys
+                    if key[0] == self.tree.partition and key[1].startswith(NODE_SORT_KEY[:2])
+                ]
             )
         raise unavailable(CONCURRENT_MOVES)
 

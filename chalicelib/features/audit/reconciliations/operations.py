@@ -6,13 +6,14 @@ from chalicelib.features.audit.reconciliations.entities import Reconciliation
 from chalicelib.features.audit.reconciliations.models import ReconciliationOut
 from chalicelib.features.tenancy.entities.organizations import Organization, require_organization_role
 from chalicelib.kernel.execution.context import Context
+from chalicelib.kernel.operations.access_rules import OperatorsToo
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.work import jobs
 
 routes = RouteGroup("organizations")
 
-_OWNER_OR_OPERATOR: Final = require_organization_role(Role.OWNER, allow_operators=True)
+_OWNER_OR_OPERATOR: Final = require_organization_role(Role.OWNER, policy=OperatorsToo())
 
 
 @routes.post(

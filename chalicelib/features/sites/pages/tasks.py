@@ -27,6 +27,7 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, Partition
+from chalicelib.kernel.storage.item_reads import perform_reads
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from chalicelib.kernel.work import jobs, outbox, scheduler, tasks
@@ -49,8 +50,11 @@ def run_schedule(message: dict[str, Any]) -> None:
     schedule.
     """
     stored_page = tasks.load_record_or_none(EditablePage, message)
-    items = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
-    page = stored_page.with_computed_fields_or_none(items) if stored_page and len(items) > 1 else None
+    tree_states = table.get_all(tree_state_keys(stored_page.site_id)) if stored_page else {}
+    if stored_page is None or len(tree_states) < len(tree_state_keys(stored_page.site_id)):
+        return
+    items = perform_reads(stored_page.related_reads(tree_states), tree_states)
+    page = stored_page.with_computed_fields_or_none(items)
     if page is None or page.scheduled_task is None or page.scheduled_task.at > now():
         return
     changes = UnitOfWork(now())
@@ -191,7 +195,7 @@ def _unpublish_below_deleted_parent(site_id: str, page_id: str) -> None:
     if loaded is None or loaded[0].published_tree_version is None:
         return
     page, trees = loaded
-    hydrated_page = page.with_computed_fields_or_none(trees.items)
+    hydrated_page = trees.load_with_breadcrumbs_or_none(page, with_blocks=True)
     trees.changes.update(hydrated_page or page, **remove_from_published_tree_and_build_fields(trees, page))
     trees.add_changes_to_unit_of_work()
     if hydrated_page and page.published_revision_id:

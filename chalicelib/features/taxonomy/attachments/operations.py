@@ -28,6 +28,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, UUID_PATTERN
 from chalicelib.kernel.http.models import ListQuery
 from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.access_rules import OfRecord
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -71,7 +72,7 @@ def list_platform_taxonomy_attachments(
 
 @routes.get(
     "/taxonomy-nodes/{taxonomy_node_id}/attachments",
-    access=require_platform_role(Role.MEMBER, via_record=TaxonomyNode),
+    access=require_platform_role(Role.MEMBER, OfRecord(TaxonomyNode)),
     scope="taxonomy:read",
     emits=None,
 )
@@ -86,7 +87,7 @@ def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) ->
 
 @routes.post(
     "/taxonomy-nodes/{taxonomy_node_id}/attachments",
-    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.attachment.created",
     prefetch=entity_prefetch_keys,
@@ -126,7 +127,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
 
 @routes.get(
     "/taxonomy-nodes/{taxonomy_node_id}/attachments/{attachment_id}",
-    access=require_platform_role(Role.MEMBER, via_record=TaxonomyNode),
+    access=require_platform_role(Role.MEMBER, OfRecord(TaxonomyNode)),
     scope="taxonomy:read",
     emits=None,
 )
@@ -141,7 +142,7 @@ def get_taxonomy_attachment(ctx: Context, node: TaxonomyNode, attachment: Taxono
 
 @routes.delete(
     "/taxonomy-nodes/{taxonomy_node_id}/attachments/{attachment_id}",
-    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.attachment.deleted",
 )

@@ -30,7 +30,7 @@ from chalicelib.features.taxonomy.models import MAX_NODES, NodeOut, SystemTagSet
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
 from chalicelib.kernel.storage import trees
-from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey
+from chalicelib.kernel.storage.entity import Collection, Entity, Item, ItemKey, ItemReads
 from chalicelib.kernel.storage.log_rules import LogRules, entries_about_others, items_after, removal_below_parent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
@@ -162,13 +162,15 @@ class TaxonomyNode(Entity):
             raise ValueError(f"the ancestors of {self.id} were not loaded")
         return (*self.ancestors, self)
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
-        """Return the node with its ancestors, or None if any of them is deleted.
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
+        """Request the ancestors of the node, and those of the other nodes that were read."""
+        reader = TreeReader.from_items(taxonomy_tree_partition(self.platform_id), dict(items))
+        node_ids = [item["id"] for item in items.values() if item.get("kind") == self.kind]
+        yield from reader.consistent_ancestor_reads(node_ids)
 
-        Loads the ancestors of the other prefetched nodes in the same reads.
-        """
-        reader = TreeReader.from_items(taxonomy_tree_partition(self.platform_id), prefetched)
-        reader.load_consistent_ancestors([item["id"] for item in prefetched.values() if item.get("kind") == self.kind])
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
+        """Return the node with its ancestors, or None if any of them is deleted."""
+        reader = TreeReader.from_items(taxonomy_tree_partition(self.platform_id), dict(items))
         return self.from_loaded_reader(reader, self.id)
 
     @classmethod

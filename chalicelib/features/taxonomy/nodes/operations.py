@@ -32,6 +32,7 @@ from chalicelib.features.taxonomy.nodes.logic.tree_view import load_tree_output
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.access_rules import InBody, OfRecord
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -126,7 +127,7 @@ def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> Tre
 
 @routes.post(
     "/taxonomy-nodes",
-    access=require_platform_role(Role.EDITOR, in_body=True),
+    access=require_platform_role(Role.EDITOR, InBody()),
     scope="taxonomy:write",
     emits="taxonomy.node.created",
     prefetch=node_prefetch_keys,
@@ -142,7 +143,7 @@ def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> 
 
 @routes.get(
     "/taxonomy-nodes/{taxonomy_node_id}",
-    access=require_platform_role(Role.MEMBER, via_record=TaxonomyNode),
+    access=require_platform_role(Role.MEMBER, OfRecord(TaxonomyNode)),
     scope="taxonomy:read",
     emits=None,
 )
@@ -156,7 +157,7 @@ def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
 
 @routes.patch(
     "/taxonomy-nodes/{taxonomy_node_id}",
-    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.node.updated",
     prefetch=node_prefetch_keys,
@@ -171,7 +172,7 @@ def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> N
 
 @routes.delete(
     "/taxonomy-nodes/{taxonomy_node_id}",
-    access=require_platform_role(Role.EDITOR, via_record=TaxonomyNode),
+    access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.node.deleted",
     prefetch=tree_prefetch_keys,

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, ClassVar, Final
 
 from chalicelib.features.tenancy.models.organizations import OrganizationOut
-from chalicelib.kernel.operations.access_rules import DescendantRule, RequireRole
+from chalicelib.kernel.operations.access_rules import BY_ID, AccessPolicy, ContainerLocation, RequireRole
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Container, ScheduledTask
 from chalicelib.kernel.storage.log_rules import LogRules
@@ -92,19 +92,7 @@ class Organization(Container):
 
 
 def require_organization_role(
-    role: Role,
-    *,
-    by_slug: bool = False,
-    restore_body: Mapping[str, str] | None = None,
-    allow_descendant_role: DescendantRule | None = None,
-    allow_operators: bool = False,
+    role: Role, *, location: ContainerLocation = BY_ID, policy: AccessPolicy | None = None
 ) -> RequireRole:
     """Return the rule that requires a role in the organization named by the path."""
-    return RequireRole(
-        Organization,
-        role,
-        by_slug=by_slug,
-        restore_body=restore_body or {},
-        allow_descendant_role=allow_descendant_role,
-        allow_operators=allow_operators,
-    )
+    return RequireRole(Organization, role, location, policy=policy)

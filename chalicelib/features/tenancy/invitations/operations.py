@@ -36,15 +36,14 @@ from chalicelib.kernel.core.problems import Problem, not_found, unauthenticated
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
-from chalicelib.kernel.operations.access_rules import Caller, DescendantRule
+from chalicelib.kernel.operations.access_rules import Caller, RoleInDescendant
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 
 routes = RouteGroup("organizations")
 
-_PLATFORM_ADMIN_RULE: Final = DescendantRule("platform.member")
-_REQUIRE_ADMIN: Final = require_organization_role(Role.ADMIN, allow_descendant_role=_PLATFORM_ADMIN_RULE)
+_REQUIRE_ADMIN: Final = require_organization_role(Role.ADMIN, policy=RoleInDescendant("platform.member"))
 """Admits admins of the organization and, for invitations to a platform, admins of that platform."""
 
 _RESPONSE_EVENTS: Final = (

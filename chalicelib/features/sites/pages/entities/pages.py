@@ -24,7 +24,16 @@ from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, P
 from chalicelib.features.sites.rendering.logic.content import repeats_title
 from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
-from chalicelib.kernel.storage.entity import RECORD_FIELDS, Collection, Entity, Facet, Item, ItemKey, ScheduledTask
+from chalicelib.kernel.storage.entity import (
+    RECORD_FIELDS,
+    Collection,
+    Entity,
+    Facet,
+    Item,
+    ItemKey,
+    ItemReads,
+    ScheduledTask,
+)
 from chalicelib.kernel.storage.log_rules import LogRules, removal_below_parent
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.quotas import Quota
@@ -236,30 +245,28 @@ class Page(PageTarget):
         }
         return *positions, ancestor_cache.build_ancestor_pointer(self.id, **self.organization_and_site_ids), title
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
-        """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted. Usually takes one read."""
-        return self.load_with_breadcrumbs_or_none(
-            prefetched, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)]
-        )
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
+        """Request the blocks and the ancestors of the page. It usually takes one read."""
+        yield from self.breadcrumb_reads(items, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
 
-    def load_with_breadcrumbs_or_none(
-        self, prefetched: dict[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()
-    ) -> Self | None:
-        """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted.
-
-        `prefetched` holds the items that were read before, and is extended by further reads. `extra_keys` are read
-        together with the ancestors.
-        """
-        reader = TreeReader.from_items(page_tree_partition(self.site_id, DRAFT_TREE), prefetched)
+    def breadcrumb_reads(self, items: Mapping[ItemKey, Item], extra_keys: Sequence[ItemKey] = ()) -> ItemReads:
+        """Request the ancestors of the page, and items at `extra_keys` together with them."""
+        reader = TreeReader.from_items(page_tree_partition(self.site_id, DRAFT_TREE), dict(items))
         reader.add_items([self.draft_position_item])
         keys = [*extra_keys, *(reader.tree.node_key(ancestor_id) for ancestor_id in self.ancestor_ids)]
-        if {*keys, reader.tree.state_key} - prefetched.keys():
-            reader.load_with_state(keys)
-        reader.load_consistent_ancestors([self.id])
+        if {*keys, reader.tree.state_key} - reader.items.keys():
+            yield from reader.reads_with_state(keys)
+        yield from reader.consistent_ancestor_reads([self.id])
+
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:
+        """Return the page with its breadcrumbs and, if they were read, its blocks; None if an ancestor is deleted."""
+        tree = page_tree_partition(self.site_id, DRAFT_TREE)
+        # The position of the page itself is only among the items if it was read again.
+        reader = TreeReader.from_items(tree, {tree.node_key(self.id): self.draft_position_item, **items})
         breadcrumbs = reader.nodes_from_root_or_none(self.id)
         if breadcrumbs is None:
             return None
-        content = prefetched.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
+        content = items.get(Content.make_item_key(page_id=self.id, id=self.draft_revision_id))
         return self.replace(
             breadcrumbs=tuple(breadcrumbs),
             draft_home_id=reader.state.get("home"),
@@ -296,9 +303,9 @@ class Revision(Entity):
         """The fields that belong to a revision, including its blocks once they are loaded."""
         return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self:
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self:
         """Return the revision with its blocks, which were read with it."""
-        content = prefetched.get(Content.make_item_key(page_id=self.page_id, id=self.id))
+        content = items.get(Content.make_item_key(page_id=self.page_id, id=self.id))
         return self.replace(blocks=Content.from_item(content).blocks if content else ())
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:

@@ -195,7 +195,7 @@ def _record_draft_move_and_build_fields(
 def _can_take_position_of(trees: SiteTreesUnitOfWork, page: Page, revision: Revision) -> bool:
     """Return whether a page can have the position of one of its revisions."""
     parent = trees.find_page_with_changes(revision.parent_id)
-    if revision.parent_id and (parent is None or (parent := parent.load_with_breadcrumbs_or_none(trees.items)) is None):
+    if revision.parent_id and (parent is None or (parent := trees.load_with_breadcrumbs_or_none(parent)) is None):
         return False
     parent_breadcrumbs = parent.breadcrumbs if parent else ()
     home_id = trees.tree_state_with_changes(DRAFT_TREE).home_page_id
@@ -313,7 +313,7 @@ def remove_from_trees(trees: SiteTreesUnitOfWork, page: Page, timestamp: str) ->
 def _load_parent_breadcrumbs(trees: SiteTreesUnitOfWork, parent_id: str | None) -> tuple[Item, ...]:
     """Return the breadcrumbs of a page that is to be a parent. Raises ValidationProblem if it does not exist."""
     page = trees.find_page_with_changes(parent_id)
-    parent = page.load_with_breadcrumbs_or_none(trees.items) if page else None
+    parent = trees.load_with_breadcrumbs_or_none(page) if page else None
     if parent_id and parent is None:
         raise ValidationProblem([FieldError("/parentId", "unknown", "No page of this site has this id.")])
     return parent.breadcrumbs if parent else ()

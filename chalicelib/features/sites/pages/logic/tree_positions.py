@@ -1,7 +1,7 @@
 """Rules for the positions of pages, and the changes of both trees of a site in one transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, SiteTree, TreeName, page_tree_partition
 from chalicelib.features.sites.pages.entities.pages import Content, Page, slug_guard_key
@@ -14,7 +14,8 @@ from chalicelib.features.sites.pages.models.schemas import MAX_PAGE_DEPTH
 from chalicelib.kernel.core.ids import new_id
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Item, ItemKey
+from chalicelib.kernel.storage.entity import Item, ItemKey, ItemReads
+from chalicelib.kernel.storage.item_reads import perform_reads
 from chalicelib.kernel.storage.trees import TreePartition, read_consistent_tree_into_reader, with_moves_recorded
 from chalicelib.kernel.storage.writes import Write
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
@@ -25,20 +26,18 @@ Breadcrumbs = Sequence[Mapping[str, Any]]
 class EditablePage(Page):
     """A page to be changed, moved, published or deleted, which is loaded with everything that this requires."""
 
-    def with_computed_fields_or_none(self, prefetched: dict[ItemKey, Item]) -> Self | None:
-        """Return the page with its blocks and breadcrumbs; None if an ancestor is deleted."""
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
+        """Request the blocks and ancestors of the page, and all items that a change of the page depends on."""
         content = Content.make_item_key(page_id=self.id, id=self.draft_revision_id)
-        return self.load_with_breadcrumbs_or_none(
-            prefetched, [content, *self._iter_ancestor_and_slug_index_keys(prefetched)]
-        )
+        yield from self.breadcrumb_reads(items, [content, *self._iter_ancestor_and_slug_index_keys(items)])
 
-    def _iter_ancestor_and_slug_index_keys(self, prefetched: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
-        """Yield the keys of the slug index items, and of ancestors of the page and of other pages in `prefetched`."""
+    def _iter_ancestor_and_slug_index_keys(self, items: Mapping[ItemKey, Item]) -> Iterator[ItemKey]:
+        """Yield the keys of the slug index items, and of ancestors of the page and of the other pages in `items`."""
         drafts, published = (
             page_tree_partition(self.site_id, DRAFT_TREE),
             page_tree_partition(self.site_id, PUBLISHED_TREE),
         )
-        other_pages = [item for item in prefetched.values() if item.get("kind") == Page.kind and item["id"] != self.id]
+        other_pages = [item for item in items.values() if item.get("kind") == Page.kind and item["id"] != self.id]
         yield from (drafts.node_key(each) for other_page in other_pages for each in other_page["lineage"])
         yield from (published.node_key(each) for each in {*self.ancestor_ids, *self.published_ancestor_ids})
         yield from (
@@ -175,6 +174,15 @@ class SiteTreesUnitOfWork:
             return None
         page, fields = self._pages.get(page_id, (Page.from_item(self.items[key]), {}))
         return page.replace(**fields)
+
+    def load_with_breadcrumbs_or_none(self, page: Page, *, with_blocks: bool = False) -> Page | None:
+        """Return a page with its breadcrumbs and, if requested, its blocks; None if an ancestor is deleted."""
+        reads = page.related_reads(self.items) if with_blocks else page.breadcrumb_reads(self.items)
+        items = perform_reads(reads, self.items)
+        for key in self.items.keys() - items.keys():
+            del self.items[key]
+        self.items.update(items)
+        return page.with_computed_fields_or_none(self.items)
 
     def set_page_fields(self, page_id: str | None, **fields: Any) -> None:
         """Set fields of a page, if it exists."""

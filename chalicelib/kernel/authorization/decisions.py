@@ -1,0 +1,89 @@
+"""The fifth step of authorization: whether the caller sees the container, and may perform the operation."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from chalicelib.kernel.authorization.effective_role import EffectiveRole
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.auth import ApiKeyPrincipal, Principal
+from chalicelib.kernel.operations.access_rules import OwnerRestores, RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.permissions.roles import Role, general_scopes_that_allow, scopes_allow
+
+_RESTORE_ROLE: Final = Role.OWNER
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a caller may do. `is_visible`: whether the container is visible to them. Otherwise it is *not found*.
+
+    `role`: the role by which they see it, None for what everybody sees. `problem`: why they cannot perform the
+    operation, or None. It is reported only after missing records are.
+    """
+
+    is_visible: bool
+    role: Role | None = None
+    problem: Problem | None = None
+
+    def raise_problem(self) -> None:
+        """Raise the problem if the caller cannot perform the operation."""
+        if self.problem:
+            raise self.problem
+
+
+def decide(operation: Operation, principal: Principal) -> Decision:
+    """Return what a caller may do with an operation that does not belong to a container."""
+    role = principal.role_from_scopes if isinstance(principal, ApiKeyPrincipal) else None
+    return Decision(is_visible=True, role=role, problem=_insufficient_scope_or_none(operation, principal))
+
+
+def decide_in_container(
+    operation: Operation, rule: RequireRole, request: Request, principal: Principal, effective: EffectiveRole
+) -> Decision:
+    """Return what a caller with a role may do in the container of a request."""
+    if not effective.loaded.containers or _is_hidden(rule, request, effective):
+        return Decision(is_visible=False)
+    problem = _insufficient_scope_or_none(operation, principal)
+    is_public = rule.if_published and effective.loaded.containers[-1].is_published
+    # An API key without the scope reads published content like everybody.
+    role = None if is_public and problem else effective.role
+    if rule.if_published and role is None:
+        return Decision(is_visible=True)
+    if not isinstance(principal, ApiKeyPrincipal):
+        problem = _insufficient_role_or_none(rule, effective.role_for_rule)
+    return Decision(is_visible=True, role=role, problem=problem)
+
+
+def _is_hidden(rule: RequireRole, request: Request, effective: EffectiveRole) -> bool:
+    """Return whether the container is *not found* by a caller with this role."""
+    *ancestors, container = effective.loaded.containers
+    is_restored = effective.role == _RESTORE_ROLE and _is_restore_request(rule, request)
+    if any(each.is_deleted for each in ancestors) or (container.is_deleted and not is_restored):
+        return True
+    return effective.role is None and rule.role is not None and not (rule.if_published and container.is_published)
+
+
+def _is_restore_request(rule: RequireRole, request: Request) -> bool:
+    """Return whether the body requests the restoration of a deleted container."""
+    return isinstance(rule.policy, OwnerRestores) and rule.policy.matches(request.unvalidated_json_object_or_empty)
+
+
+def _insufficient_role_or_none(rule: RequireRole, role: Role | None) -> Problem | None:
+    if rule.role is None or (role and role.includes(rule.role)):
+        return None
+    yours = f"yours is {role.value!r}" if role else "you have no role there"
+    where = rule.role_container_type.kind
+    return Problem("insufficient_role", f"This requires the role {rule.role.value!r} in the {where}; {yours}.")
+
+
+def _insufficient_scope_or_none(operation: Operation, principal: Principal) -> Problem | None:
+    """Return the problem of an API key whose scopes do not permit the operation. Other principals have no scopes."""
+    scope = operation.scope
+    if not isinstance(principal, ApiKeyPrincipal) or scope is None:
+        return None
+    if scopes_allow(principal.credential.scopes, scope, operation.role_for_general_scopes):
+        return None
+    general = [repr(each) for each in general_scopes_that_allow(scope, operation.role_for_general_scopes)]
+    alternative = f"the general scope {general[0]}" if len(general) == 1 else f"a general scope ({', '.join(general)})"
+    return Problem("insufficient_scope", f"The API key needs the scope {scope!r}, or {alternative}.")

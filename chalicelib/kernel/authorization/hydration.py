@@ -1,0 +1,54 @@
+"""The last step of authorization: the records of the path, with the fields that are computed from other records."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from chalicelib.kernel.authorization.memberships import MembershipView
+from chalicelib.kernel.authorization.reads import Loaded
+from chalicelib.kernel.authorization.targets import Target
+from chalicelib.kernel.core.problems import not_found
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage.entity import Entity, ItemKey
+from chalicelib.kernel.storage.item_reads import perform_reads
+
+
+def hydrate(
+    operation: Operation, target: Target, loaded: Loaded, subject_memberships: MembershipView
+) -> tuple[Loaded, Mapping[str, Entity | None]]:
+    """Return what was read, and the records by the handler's parameters. An optional record can be None.
+
+    A membership that is stored, but revoked, counts as missing. Raises Problem `not_found` if a record is missing. An
+    optional one can only be missing if its user has a role in the parent container.
+    """
+    stored: dict[str, Entity | None] = {}
+    for name, key in target.records.items():
+        loaded, stored[name] = _find_record(operation.record_types_by_parameter[name], key, loaded, subject_memberships)
+    records: dict[str, Entity | None] = dict.fromkeys(stored)
+    for name, record in stored.items():
+        if record:
+            loaded = replace(loaded, items=perform_reads(record.related_reads(loaded.items), loaded.items))
+            records[name] = record.with_computed_fields_or_none(loaded.items)
+    missing = [name for name, record in records.items() if record is None]
+    if any(stored[name] or name not in operation.optional_record_parameters for name in missing):
+        raise not_found()
+    if operation.subject_user_param and None in records.values():
+        _require_role_in_parent(loaded, subject_memberships)
+    return loaded, records
+
+
+def _find_record(
+    record_type: type[Entity], key: ItemKey | None, loaded: Loaded, subject_memberships: MembershipView
+) -> tuple[Loaded, Entity | None]:
+    """Return what was read, and the record at a key or alias. An alias takes another read."""
+    if key is None:
+        return loaded, None
+    own_key = record_type.key_of_alias(key, loaded.items)
+    loaded = loaded if own_key == key else loaded.with_items_at([own_key])
+    item = loaded.items.get(own_key)
+    is_revoked = item is subject_memberships.expired_membership
+    return loaded, record_type.from_item(item) if item and not is_revoked else None
+
+
+def _require_role_in_parent(loaded: Loaded, subject_memberships: MembershipView) -> None:
+    if loaded.containers[-1].parent_type not in subject_memberships.roles:
+        raise not_found()

@@ -1,0 +1,133 @@
+"""The second and third step of authorization: plan what to read, and read it.
+
+One BatchGet reads the items that decide about access and everything that the operation prefetches. A nested container
+takes another one if this process does not know its ancestors yet.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from chalicelib.kernel.authorization import ancestor_cache
+from chalicelib.kernel.authorization.memberships import membership_view_keys
+from chalicelib.kernel.authorization.targets import CallerWithCredential, Target
+from chalicelib.kernel.authorization.tenant_reads import TenantReads
+from chalicelib.kernel.http import validation
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.auth import UnverifiedApiKey, organization_pending_revocations_key
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.operation import Operation
+from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Container, Item, ItemKey
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """The keys of the items to read first. `tenant`: the shared items of the organization that are among them."""
+
+    target: Target
+    tenant: TenantReads
+    keys: tuple[ItemKey, ...]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What was read: items, and the containers and records among them.
+
+    `containers`: the container of the request with its ancestors, outermost first. There are none without a rule about
+    a container, and if the container or an ancestor does not exist. `descendants`: containers below it in which the
+    caller may have the required role. `records`: the items of the records of the path that exist.
+    """
+
+    items: Mapping[ItemKey, Item]
+    records: tuple[Item, ...] = ()
+    containers: tuple[Container, ...] = ()
+    descendants: tuple[Container, ...] = ()
+
+    def with_items_at(self, keys: Iterable[ItemKey]) -> "Loaded":
+        """Return what was read, after a read of further items."""
+        return replace(self, items={**self.items, **table.get_all(keys)})
+
+    def with_descendants(self, descendants: Iterable[Container]) -> "Loaded":
+        """Return what was read, with the descendants among it."""
+        return replace(self, descendants=tuple(descendants))
+
+
+def plan_reads(
+    operation: Operation, request: Request, caller: CallerWithCredential, target: Target, extra_keys: Iterable[ItemKey]
+) -> ReadPlan:
+    """Return which items to read. `extra_keys`: further ones, which have nothing to do with access."""
+    tenant = TenantReads(operation, caller.id)
+    tenant_keys = tenant.tenant_item_keys(_outermost_container_key_or_none(operation.access, target))
+    keys = (
+        *_target_keys(operation.access, target),
+        *_prefetch_keys(operation, request, caller, target),
+        *api_key_item_keys(caller),
+        *extra_keys,
+        *tenant_keys,
+    )
+    return ReadPlan(target, tenant, keys)
+
+
+def load(plan: ReadPlan) -> Loaded:
+    """Return the items at the keys of a plan, with one read."""
+    items = table.get_all(plan.keys)
+    return Loaded(items, tuple(items[key] for key in plan.target.records.values() if key in items))
+
+
+def load_containers(rule: RequireRole, plan: ReadPlan, loaded: Loaded) -> Loaded:
+    """Return the items with the containers, after another read if the ancestors are not known yet."""
+    target = plan.target
+    if target.container is None or target.container not in loaded.items:
+        return loaded
+    container = rule.container_type.from_item(loaded.items[target.container])
+    ancestors = container.ancestor_keys_by_type
+    if ancestors.keys() - target.ancestors.keys():
+        ancestor_cache.store(container.item_key, container.ids_by_parameter)
+        outermost_container_key = [*ancestors.values()][-1]
+        loaded = loaded.with_items_at(
+            (
+                *ancestors.values(),
+                *(key for each in target.user_ids for key in membership_view_keys(each, None, ancestors.values())),
+                *plan.tenant.tenant_item_keys(outermost_container_key),
+            )
+        )
+    else:
+        ancestors = dict(target.ancestors)
+    if any(key not in loaded.items for key in ancestors.values()):
+        return loaded
+    outer = (kind.from_item(loaded.items[key]) for kind, key in reversed(ancestors.items()))
+    return replace(loaded, containers=(*outer, container))
+
+
+def api_key_item_keys(caller: CallerWithCredential) -> tuple[ItemKey, ...]:
+    """Return the keys of the items that decide whether an API key is valid: its record, and pending revocations."""
+    if not isinstance(caller, UnverifiedApiKey):
+        return ()
+    return caller.record_key, organization_pending_revocations_key(caller.record_key)
+
+
+def _outermost_container_key_or_none(rule: object, target: Target) -> ItemKey | None:
+    if not isinstance(rule, RequireRole) or rule.container_type.parent_type is None:
+        return target.container
+    return next((key for kind, key in target.ancestors.items() if kind.parent_type is None), None)
+
+
+def _target_keys(rule: object, target: Target) -> Iterator[ItemKey]:
+    """Yield the keys of the target, and of the memberships that decide about access."""
+    yield from (key for key in (target.container, *target.records.values()) if key)
+    yield from target.ancestors.values()
+    member_container = target.container if isinstance(rule, RequireRole) and rule.container_type.has_members else None
+    for user_id in target.user_ids:
+        yield from membership_view_keys(user_id, member_container, target.ancestors.values())
+
+
+def _prefetch_keys(
+    operation: Operation, request: Request, caller: CallerWithCredential, target: Target
+) -> Iterator[ItemKey]:
+    request = replace(request, parameters=target.parameters)
+    # An invalid query is rejected later, so nothing has to be read for it.
+    if operation.prefetch and validation.is_valid_query(operation.query_model, request):
+        yield from operation.prefetch(request)
+    if operation.prefetch_for_user and isinstance(caller, User):
+        yield from operation.prefetch_for_user(request, caller)
