@@ -26,7 +26,7 @@ from chalicelib.kernel.core.logs import (
 )
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import organization_id_from_log
+from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from chalicelib.kernel.work import queues, scheduler, tasks
 
 Event = dict[str, Any]

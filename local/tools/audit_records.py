@@ -21,7 +21,8 @@ from chalicelib.kernel.core.clock import now
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.ids import new_id_and_time_fields
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import Item, organization_id_from_log
+from chalicelib.kernel.storage.entity import Item
+from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from local.tools.record_macs import RecordsKeepChanging, iter_items, renew_record_macs
 from local.tools.table_scans import RateLimit
 from local.tools.verify_logs import iter_log_positions

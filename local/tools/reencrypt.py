@@ -20,7 +20,7 @@ from chalicelib.kernel.crypto.encryption import DecryptionError
 from chalicelib.kernel.crypto.keyrings import KEY_ID_BYTES, KeyPurpose
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import organization_id_from_log
+from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from chalicelib.kernel.transactions.unit_of_work import UnitOfWork
 from infrastructure.account import CommandError, translate_errors
 from infrastructure.configuration import load_stage

@@ -7,7 +7,7 @@ from chalicelib.features.notifications.webhooks.logic.host_rate_limit import slo
 from chalicelib.features.notifications.webhooks.models.attempt_counts import COUNTS_PREFIX
 from chalicelib.kernel.audit_log.ledger import HEAD_SORT_KEY, head_key
 from chalicelib.kernel.audit_log.mac_chains import chain_shard_or_none
-from chalicelib.kernel.storage.entity import SYSTEM_LOGS
+from chalicelib.kernel.storage.log_ids import SYSTEM_LOGS
 from tests.catalogue.log_proof import Items
 from tests.harness.api import Json
 

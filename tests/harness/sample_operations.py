@@ -14,7 +14,8 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.route_groups import RouteGroup
-from chalicelib.kernel.storage.entity import KINDS, Entity, system_log_id
+from chalicelib.kernel.storage.entity import KINDS, Entity
+from chalicelib.kernel.storage.log_ids import system_log_id
 from tests.harness import callers
 from tests.harness.pending_entries import build_event
 

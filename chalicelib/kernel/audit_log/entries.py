@@ -18,15 +18,8 @@ from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.crypto.merkle import leaf_hash
-from chalicelib.kernel.storage.entity import (
-    Entity,
-    Facet,
-    Item,
-    ItemKey,
-    ScheduledTask,
-    organization_id_from_log,
-    schedule_attributes,
-)
+from chalicelib.kernel.storage.entity import Entity, Facet, Item, ItemKey, ScheduledTask, schedule_attributes
+from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.writes import Write, put_if_absent_write
 

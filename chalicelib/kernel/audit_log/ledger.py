@@ -33,13 +33,8 @@ from chalicelib.kernel.crypto.checkpoints import Checkpoint
 from chalicelib.kernel.crypto.merkle import HASH_BYTES, CompactRange
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
-from chalicelib.kernel.storage.entity import (
-    Item,
-    ItemKey,
-    ScheduledTask,
-    organization_id_from_log,
-    schedule_attributes,
-)
+from chalicelib.kernel.storage.entity import Item, ItemKey, ScheduledTask, schedule_attributes
+from chalicelib.kernel.storage.log_ids import organization_id_from_log
 from chalicelib.kernel.storage.table import TransactionCancelled
 from chalicelib.kernel.storage.writes import ItemUpdate, Write
 

@@ -23,6 +23,7 @@ from chalicelib.kernel.http.fields import UUID_PATTERN
 from chalicelib.kernel.storage import json_documents, schema_versions
 from chalicelib.kernel.storage.due_keys import make_due_key
 from chalicelib.kernel.storage.key_templates import fields_of, render_or_none
+from chalicelib.kernel.storage.log_ids import system_log_id
 from chalicelib.kernel.storage.log_rules import ItemKey as ItemKey  # noqa: PLC0414 - other modules import it from here
 from chalicelib.kernel.storage.log_rules import LogRules
 from chalicelib.kernel.storage.pii import PersonIdentifiers
@@ -39,9 +40,6 @@ RECORD_FIELDS: Final = ("id", "created_at", "updated_at", "version")
 
 KINDS: Final[dict[str, type["Entity"]]] = {}
 """Entity classes by kind, registered when their module is imported. `record_types` imports the others on demand."""
-
-SYSTEM_LOGS: Final = tuple(f"system-{number}" for number in range(16))
-"""Ids of the logs of records outside any organization. There are several to reduce write contention."""
 
 
 @dataclass(frozen=True)
@@ -387,16 +385,6 @@ class Container(Entity):
         while container:
             yield container
             container = container.parent_type
-
-
-def system_log_id(record_id: str) -> str:
-    """Return the id of the log of a record outside any organization. It depends on the id only."""
-    return SYSTEM_LOGS[crc32(record_id.encode()) % len(SYSTEM_LOGS)]
-
-
-def organization_id_from_log(log: str) -> str | None:
-    """Return the id of the organization that owns a log, or None for a system log."""
-    return None if log in SYSTEM_LOGS else log
 
 
 SCHEDULE_SHARDS: Final = 4

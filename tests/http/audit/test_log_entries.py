@@ -7,7 +7,7 @@ from zlib import crc32
 import pytest
 import rfc8785
 
-from chalicelib.kernel.storage.entity import SYSTEM_LOGS
+from chalicelib.kernel.storage.log_ids import SYSTEM_LOGS
 from tests.harness import memory_aws, rfc6962, sample_operations, snapshots
 from tests.harness.anchors import anchored_sizes, read_anchor, run_anchoring
 from tests.harness.api import ApiClient, Json

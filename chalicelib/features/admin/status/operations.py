@@ -11,7 +11,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.operations.access_rules import Caller
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
-from chalicelib.kernel.storage.entity import SYSTEM_LOGS, system_log_id
+from chalicelib.kernel.storage.log_ids import SYSTEM_LOGS, system_log_id
 
 routes = RouteGroup("system")
 

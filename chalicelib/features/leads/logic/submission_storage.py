@@ -12,7 +12,8 @@ from chalicelib.kernel.core.case_folding import email_from_claim
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.storage.entity import ItemKey, system_log_id
+from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.log_ids import system_log_id
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 

@@ -1,7 +1,8 @@
 """The stored record of a suppressed e-mail address. It holds a keyed hash instead of the address."""
 
 from chalicelib.features.tenancy.email_suppressions.models import SuppressionOut
-from chalicelib.kernel.storage.entity import Entity, system_log_id
+from chalicelib.kernel.storage.entity import Entity
+from chalicelib.kernel.storage.log_ids import system_log_id
 from chalicelib.kernel.storage.log_rules import OUTSIDE_ORGANIZATIONS
 
 

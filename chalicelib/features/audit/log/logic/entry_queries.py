@@ -14,7 +14,8 @@ from chalicelib.kernel.audit_log.entries import EntryItem, body_key, canonical_j
 from chalicelib.kernel.audit_log.ledger import find_contiguous_entry_ids_by_sequence, sequence_index_or_batch_key
 from chalicelib.kernel.core import ids
 from chalicelib.kernel.storage import table
-from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition, organization_id_from_log
+from chalicelib.kernel.storage.entity import Facet, Item, ItemKey, Partition
+from chalicelib.kernel.storage.log_ids import organization_id_from_log
 
 _FILTERED_PAGE_SIZE: Final = 100
 _MAX_LONG_BODIES: Final = 100
