@@ -46,6 +46,11 @@ class Lead(Entity):
     open_until: str | None = None
 
     @classmethod
+    def companion_keys(cls, parameters: Mapping[str, str]) -> list[ItemKey]:
+        """Return the key of the submission with the same id, which may refer to another lead."""
+        return [LeadSubmission.make_item_key(id=parameters["lead_id"])]
+
+    @classmethod
     def key_of_alias(cls, key: ItemKey, items: Mapping[ItemKey, Item]) -> ItemKey:
         """Return the key of a lead by its id, or by the id of a submission that was merged into it."""
         submission = items.get((key[0], LeadSubmission.sk))
@@ -124,6 +129,11 @@ class LeadSubmission(Entity):
             lead_id=lead.id,
             loaded_lead=lead,
         )
+
+    @classmethod
+    def companion_keys(cls, parameters: Mapping[str, str]) -> list[ItemKey]:
+        """Return the key of the lead with the same id."""
+        return [Lead.make_item_key(id=parameters["lead_id"])]
 
     def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
         """Request the lead if it has a different id."""

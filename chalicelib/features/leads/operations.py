@@ -14,9 +14,9 @@ from chalicelib.features.leads.logic.lead_status import (
 from chalicelib.features.leads.logic.lead_token import LEAD_TOKEN_HEADER, sign_lead_token, verify_lead_token
 from chalicelib.features.leads.logic.submission_queries import load_submission_or_none
 from chalicelib.features.leads.logic.submission_storage import (
+    OpenLeadReference,
     build_unstored_submission,
     create_operator_lead_replacing_open,
-    open_lead_prefetch_keys,
     store_submission,
 )
 from chalicelib.features.leads.models import (
@@ -32,12 +32,11 @@ from chalicelib.features.leads.models import (
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import SmallListQuery
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller, RequireRecordToken
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.rate_limits.buckets import RateLimit
-from chalicelib.kernel.storage.entity import Collection, Facet, ItemKey
+from chalicelib.kernel.storage.entity import Collection, Facet
 
 routes = RouteGroup("leads")
 
@@ -48,16 +47,6 @@ _STATUS_LIST: Final[Sequence[LeadStatusOut]] = [
     LeadStatusOut(status=status, label=status.capitalize(), terminal=not following, next=[*following])
     for status, following in NEXT_STATUSES.items()
 ]
-
-
-def submission_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the key of the submission with the id in the path, for prefetching."""
-    return [LeadSubmission.make_item_key(id=request.parameters["lead_id"])]
-
-
-def lead_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the key of the lead with the id in the path, for prefetching."""
-    return [Lead.make_item_key(id=request.parameters["lead_id"])]
 
 
 @routes.get("/marketing-leads", access=Caller.OPERATOR, scope=None, emits=None)
@@ -75,16 +64,14 @@ def list_marketing_leads(ctx: Context, query: LeadsQuery) -> ListPage[LeadOut]:
     return ctx.list_records(Lead, collection, query, LeadOut.of, status=query.status, contact_email=query.email)
 
 
-@routes.post(
-    "/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created", prefetch=open_lead_prefetch_keys
-)
-def create_marketing_lead(ctx: Context, body: LeadCreate) -> LeadOut:
+@routes.post("/marketing-leads", access=Caller.OPERATOR, scope=None, emits="lead.created")
+def create_marketing_lead(ctx: Context, body: LeadCreate, open_lead: OpenLeadReference) -> LeadOut:
     """Create a lead. Submissions from the same email address within 24 hours are merged into it.
 
     Use it for people who contacted you by telephone or in person. The lead then has the same statuses and notes as one
     that was submitted through the public form.
     """
-    return LeadOut.of(create_operator_lead_replacing_open(ctx, body))
+    return LeadOut.of(create_operator_lead_replacing_open(ctx, body, open_lead))
 
 
 @routes.get("/marketing-leads/statuses", access=Caller.OPERATOR, scope=None, emits=None)
@@ -96,9 +83,7 @@ def list_marketing_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPag
     return ctx.slice_page(_STATUS_LIST, query)
 
 
-@routes.get(
-    "/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None, prefetch=submission_prefetch_keys
-)
+@routes.get("/marketing-leads/{lead_id}", access=Caller.OPERATOR, scope=None, emits=None)
 def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     """Get a lead by its id, or by the id of a submission that was merged into it.
 
@@ -112,7 +97,6 @@ def get_marketing_lead(_ctx: Context, lead: Lead) -> LeadOut:
     access=Caller.OPERATOR,
     scope=None,
     emits="lead.status_changed",
-    prefetch=submission_prefetch_keys,
 )
 def change_marketing_lead_status(ctx: Context, lead: Lead, body: LeadStatusPatch) -> LeadOut:
     """Change the status of a lead and add a note. A status that can't follow the current one is `invalid_transition`.
@@ -143,15 +127,14 @@ def list_public_leads(ctx: Context, query: SmallListQuery) -> ListPage[PublicLea
     access=Caller.PUBLIC,
     scope=None,
     emits="lead.created",
-    prefetch=open_lead_prefetch_keys,
     rate_limits=(_SUBMISSION_LIMIT,),
 )
-def create_public_lead(ctx: Context, body: PublicLeadCreate) -> PublicLeadOut:
+def create_public_lead(ctx: Context, body: PublicLeadCreate, open_lead: OpenLeadReference) -> PublicLeadOut:
     """Submit a lead. The response contains the token that gives access to it later, only this once.
 
     Submissions from one email address within 24 hours form one lead for operators, and separate leads for the sender.
     """
-    submission = build_unstored_submission(ctx, body) if body.website else store_submission(ctx, body)
+    submission = build_unstored_submission(ctx, body) if body.website else store_submission(ctx, body, open_lead)
     return PublicLeadOut.of(submission, lead_token=sign_lead_token(submission.id, submission.created_at))
 
 
@@ -165,7 +148,7 @@ def list_public_lead_statuses(ctx: Context, query: SmallListQuery) -> ListPage[L
     return ctx.slice_page(_STATUS_LIST, query)
 
 
-@routes.get("/public/leads/{lead_id}", access=_SENDER_ACCESS, scope=None, emits=None, prefetch=lead_prefetch_keys)
+@routes.get("/public/leads/{lead_id}", access=_SENDER_ACCESS, scope=None, emits=None)
 def get_public_lead(_ctx: Context, submission: LeadSubmission) -> PublicLeadOut:
     """Get a submission and its status, with the header `Lead-Token`.
 
@@ -179,7 +162,6 @@ def get_public_lead(_ctx: Context, submission: LeadSubmission) -> PublicLeadOut:
     access=_SENDER_ACCESS,
     scope=None,
     emits="lead.status_changed",
-    prefetch=lead_prefetch_keys,
     rate_limits=(_CHANGE_LIMIT,),
 )
 def change_public_lead_status(ctx: Context, submission: LeadSubmission, body: PublicLeadStatusPatch) -> PublicLeadOut:

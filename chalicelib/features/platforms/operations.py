@@ -4,7 +4,6 @@ from typing import Any
 
 from chalicelib.features.platforms.domains.entities import (
     CustomDomain,
-    custom_domain_prefetch_keys,
     platform_labels,
 )
 from chalicelib.features.platforms.entities import Platform, require_platform_role
@@ -33,12 +32,28 @@ from chalicelib.features.tenancy.purges.entities import delete_container_and_que
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem
 from chalicelib.kernel.execution.context import Context, Records
 from chalicelib.kernel.operations.access_rules import Caller, InBody, RequireRole
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.permissions.scope_areas import ScopeArea
+from chalicelib.kernel.storage.entity import ItemKey
 
 routes = RouteGroup("platforms", scope_areas=(ScopeArea("platforms", members_read_all=True),))
+
+
+class DomainOfPlatform(Prefetched):
+    """The custom domain of the platform in the path."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the key of the domain."""
+        return [CustomDomain.make_item_key(platform_id=values.parameters[CustomDomain.parameter])]
+
+    @property
+    def custom_domain_or_none(self) -> CustomDomain | None:
+        """The custom domain, if it exists."""
+        return CustomDomain.from_item(self.first_item_or_none) if self.first_item_or_none else None
 
 
 @routes.get("/platforms", access=Caller.PRINCIPAL, scope="platforms:read", emits=None)
@@ -96,17 +111,15 @@ def get_platform(ctx: Context, platform: Platform) -> PlatformOut:
     access=require_platform_role(Role.ADMIN),
     scope="platforms:write",
     emits="platform.updated",
-    prefetch=custom_domain_prefetch_keys,
 )
-def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> PlatformOut:
+def update_platform(ctx: Context, platform: Platform, body: PlatformPatch, domain: DomainOfPlatform) -> PlatformOut:
     """Change a platform.
 
     Use it for the name, slug, description, default locale and join policy. A former slug of a published platform stays
     reserved for 90 days. Theme, navigation, home page and publication have operations of their own.
     """
     updated = ctx.changes.update(platform, **body.to_stored_fields_with_defaults())
-    custom_domain = ctx.find_in_container(CustomDomain)
-    if custom_domain:
+    if custom_domain := domain.custom_domain_or_none:
         ctx.changes.update_untracked(custom_domain, **platform_labels(updated))
     return _platform_output_for_caller(ctx, updated)
 
@@ -117,16 +130,14 @@ def update_platform(ctx: Context, platform: Platform, body: PlatformPatch) -> Pl
     scope="platforms:write",
     emits="platform.deleted",
     grants_access=True,
-    prefetch=custom_domain_prefetch_keys,
 )
-def delete_platform(ctx: Context, platform: Platform) -> None:
+def delete_platform(ctx: Context, platform: Platform, domain: DomainOfPlatform) -> None:
     """Delete a platform and everything in it, effective immediately. Its custom domain becomes available again.
 
     The slug becomes available too, but if the platform was ever published only after 90 days.
     """
     delete_container_and_queue_purge(ctx.changes, platform)
-    custom_domain = ctx.find_in_container(CustomDomain)
-    if custom_domain:
+    if custom_domain := domain.custom_domain_or_none:
         ctx.changes.delete(custom_domain)
 
 

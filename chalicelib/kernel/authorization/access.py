@@ -40,6 +40,7 @@ from chalicelib.kernel.identity.auth import (
 )
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import Caller, InBody, RequireRecordToken, RequireRole
+from chalicelib.kernel.operations.inputs import Prefetched, RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions.access_epochs import EVERYONE
 from chalicelib.kernel.permissions.roles import Role
@@ -54,20 +55,22 @@ class Access:
 
     `memberships` are the caller's, `subject_membership` those of the user in the operation's `subject_user_param`.
     `descendants`: the containers below by which the caller is admitted without a sufficient role in the container
-    itself; or, if a subject's memberships are needed, the container of the path's record. `prefetched`: all items that
-    were read. `token_subject`: the id in the token by which the operation is called. `chains`: chains of the log, one
-    of which a mutation extends. `is_operator_role`: whether the caller has the role only as an operator of the service.
+    itself; or, if a subject's memberships are needed, the container of the path's record. `items`: all items that were
+    read. `prefetched`: what the handler receives of them, by its parameter. `token_subject`: the id in the token by
+    which the operation is called. `chains`: chains of the log, one of which a mutation extends. `is_operator_role`:
+    whether the caller has the role only as an operator of the service.
     """
 
     principal: Principal
     container: Container | None = None
     role: Role | None = None
     records: Mapping[str, Entity | None] = field(default_factory=dict)
+    items: Mapping[ItemKey, Item] = field(default_factory=dict)
+    prefetched: Mapping[str, Prefetched] = field(default_factory=dict)
     memberships: MembershipView = field(default_factory=MembershipView)
     subject_membership: MembershipView = field(default_factory=MembershipView)
     ancestors: Mapping[type[Container], Container] = field(default_factory=dict)
     descendants: tuple[Container, ...] = ()
-    prefetched: Mapping[ItemKey, Item] = field(default_factory=dict)
     token_subject: str | None = None
     chains: Chains | None = None
     is_operator_role: bool = False
@@ -87,9 +90,16 @@ class Access:
         containers = [*self.ancestors.values(), *([self.container] if self.container else []), *self.descendants]
         items = [*self.memberships.memberships.values()]
         if isinstance(self.principal, ApiKeyPrincipal):
-            items.append(self.prefetched[self.principal.record_key])
+            items.append(self.api_key_item)
         own = [*map(record_from_item, items)]
         return {EVERYONE: [*containers, *own], self.principal.id: own}
+
+    @property
+    def api_key_item(self) -> Item:
+        """Return the item of the calling API key. Raises TypeError for other callers."""
+        if not isinstance(self.principal, ApiKeyPrincipal):
+            raise TypeError("the caller is not an API key")
+        return self.items[self.principal.record_key]
 
     @property
     def own_membership_item(self) -> Item | None:
@@ -113,18 +123,17 @@ def reject_principal_type(operation: Operation, caller: CallerWithCredential, ip
         raise Problem("forbidden", "Only operators of the service can do this.")
 
 
-def authorize(
-    operation: Operation, request: Request, caller: CallerWithCredential, extra_keys: Iterable[ItemKey]
-) -> Access:
+def authorize(request_input: RequestInput, caller: CallerWithCredential, extra_keys: Iterable[ItemKey]) -> Access:
     """Return what the caller may access. `extra_keys`: further items to read in the same round trip.
 
     Raises Problem 401, 403 or 404. Containers that the caller cannot see are not found.
     """
+    operation, request = request_input.operation, request_input.request
     token_subject = _verify_record_token_and_return_subject(operation, request)
     if not operation.has_valid_path_parameters(request.parameters):
         _verified_principal(caller, table.get_all(api_key_item_keys(caller)), request.ip)
         raise not_found()
-    plan = plan_reads(operation, request, caller, resolve_target(operation, request, caller), extra_keys)
+    plan = plan_reads(request_input, caller, resolve_target(operation, request, caller), extra_keys)
     loaded = load(plan)
     principal = _verified_principal(caller, loaded.items, request.ip)
     if isinstance(operation.access, RequireRole):
@@ -134,7 +143,14 @@ def authorize(
     decision = decide(operation, principal)
     loaded, records = hydrate(operation, plan.target, loaded, MembershipView())
     decision.raise_problem()
-    access = Access(principal, None, decision.role, records, prefetched=loaded.items, token_subject=token_subject)
+    access = Access(
+        principal,
+        role=decision.role,
+        records=records,
+        items=loaded.items,
+        prefetched=plan.prefetched_values(loaded.items),
+        token_subject=token_subject,
+    )
     if operation.extra_check:
         operation.extra_check(access, request)
     return access
@@ -164,11 +180,12 @@ def _authorize_in_container(
         container,
         decision.role,
         records,
+        loaded.items,
+        plan.prefetched_values(loaded.items),
         effective.memberships,
         subject_memberships,
         {type(each): each for each in ancestors},
         effective.descendants,
-        loaded.items,
         chains=plan.tenant.chains_for_mutation(container.audit_log_id, loaded.items),
         is_operator_role=effective.is_operator_role,
     )

@@ -11,11 +11,10 @@ from chalicelib.kernel.authorization import ancestor_cache
 from chalicelib.kernel.authorization.memberships import membership_view_keys
 from chalicelib.kernel.authorization.targets import CallerWithCredential, Target
 from chalicelib.kernel.authorization.tenant_reads import TenantReads
-from chalicelib.kernel.http import validation
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import UnverifiedApiKey, organization_pending_revocations_key
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched, RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Item, ItemKey
@@ -23,11 +22,21 @@ from chalicelib.kernel.storage.entity import Container, Item, ItemKey
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """The keys of the items to read first. `tenant`: the shared items of the organization that are among them."""
+    """The keys of the items to read first. `tenant`: the shared items of the organization that are among them.
+
+    `prefetched`: the keys of what the handler receives, by its parameter. They are derived from `values`.
+    """
 
     target: Target
     tenant: TenantReads
     keys: tuple[ItemKey, ...]
+    values: KnownValues
+    prefetched: Mapping[str, tuple[ItemKey, ...]]
+
+    def prefetched_values(self, items: Mapping[ItemKey, Item]) -> dict[str, Prefetched]:
+        """Return what the handler receives, by its parameter. `items`: everything that was read."""
+        types = self.values.input.operation.prefetched_types_by_parameter
+        return {name: types[name](self.values, keys, items) for name, keys in self.prefetched.items()}
 
 
 @dataclass(frozen=True)
@@ -54,19 +63,27 @@ class Loaded:
 
 
 def plan_reads(
-    operation: Operation, request: Request, caller: CallerWithCredential, target: Target, extra_keys: Iterable[ItemKey]
+    request_input: RequestInput, caller: CallerWithCredential, target: Target, extra_keys: Iterable[ItemKey]
 ) -> ReadPlan:
     """Return which items to read. `extra_keys`: further ones, which have nothing to do with access."""
+    operation = request_input.operation
     tenant = TenantReads(operation, caller.id)
+    values = KnownValues(request_input, target.parameters, caller if isinstance(caller, User) else None)
     tenant_keys = tenant.tenant_item_keys(_outermost_container_key_or_none(operation.access, target))
+    prefetched = _prefetched_keys_by_parameter(operation, values)
     keys = (
         *_target_keys(operation.access, target),
-        *_prefetch_keys(operation, request, caller, target),
+        *(
+            key
+            for kind in operation.record_types_by_parameter.values()
+            for key in kind.companion_keys(values.parameters)
+        ),
+        *(key for keys in prefetched.values() for key in keys),
         *api_key_item_keys(caller),
         *extra_keys,
         *tenant_keys,
     )
-    return ReadPlan(target, tenant, keys)
+    return ReadPlan(target, tenant, keys, values, prefetched)
 
 
 def load(plan: ReadPlan) -> Loaded:
@@ -122,12 +139,9 @@ def _target_keys(rule: object, target: Target) -> Iterator[ItemKey]:
         yield from membership_view_keys(user_id, member_container, target.ancestors.values())
 
 
-def _prefetch_keys(
-    operation: Operation, request: Request, caller: CallerWithCredential, target: Target
-) -> Iterator[ItemKey]:
-    request = replace(request, parameters=target.parameters)
-    # An invalid query is rejected later, so nothing has to be read for it.
-    if operation.prefetch and validation.is_valid_query(operation.query_model, request):
-        yield from operation.prefetch(request)
-    if operation.prefetch_for_user and isinstance(caller, User):
-        yield from operation.prefetch_for_user(request, caller)
+def _prefetched_keys_by_parameter(operation: Operation, values: KnownValues) -> dict[str, tuple[ItemKey, ...]]:
+    """Return the keys of what the handler receives. An invalid query is rejected later, so nothing is read for it."""
+    types = operation.prefetched_types_by_parameter
+    if not types or values.query_or_none is None:
+        return {}
+    return {name: tuple(kind.derive_keys(values)) for name, kind in types.items()}

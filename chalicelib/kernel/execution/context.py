@@ -19,6 +19,7 @@ from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.auth import Anonymous, ApiKeyPrincipal, Principal
 from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.inputs import RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.access_epochs import Epoch, EpochSubject
@@ -90,8 +91,7 @@ class Context:
     was derived.
     """
 
-    operation: Operation
-    request: Request
+    input: RequestInput
     access: Access
     now: str
     attempt: int = 0
@@ -104,6 +104,16 @@ class Context:
 
     def __post_init__(self) -> None:
         self.changes = UnitOfWork(self.now)
+
+    @property
+    def operation(self) -> Operation:
+        """Return the operation."""
+        return self.input.operation
+
+    @property
+    def request(self) -> Request:
+        """Return the request."""
+        return self.input.request
 
     @property
     def principal_or_anonymous(self) -> Principal:
@@ -157,7 +167,7 @@ class Context:
         """
         key = entity.make_item_key(**self.container_ids_by_parameter, **names)
         self._require_own_partition(key[0])
-        item = self.access.prefetched.get(key) or table.get(key)
+        item = self.access.items.get(key) or table.get(key)
         return entity.from_item(item) if item else None
 
     def find_container_records_by_keys(self, *keys: ItemKey) -> list[Entity]:

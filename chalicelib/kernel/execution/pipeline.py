@@ -20,9 +20,10 @@ from chalicelib.kernel.execution.context import Context, ExternalEffect
 from chalicelib.kernel.execution.idempotency import IdempotentRequest
 from chalicelib.kernel.execution.rate_limit_subjects import RateLimitUsage
 from chalicelib.kernel.http import query_handling, validation
-from chalicelib.kernel.http.models import Output, Patch, Query, RecordOutput
+from chalicelib.kernel.http.models import Output, Patch, RecordOutput
 from chalicelib.kernel.http.request import Request, Response
 from chalicelib.kernel.identity import last_used
+from chalicelib.kernel.operations.inputs import RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.operations.results import ErrorDocument, ListPage, RawResponse, Redirect
 from chalicelib.kernel.rate_limits.buckets import RateLimitBucket, RateLimitState, Scope, with_joined_rate_limit_headers
@@ -64,44 +65,38 @@ def execute_or_raise_problem(operation: Operation, request: Request) -> Response
 
 def _count_and_run(operation: Operation, request: Request) -> Response:
     _reject_unknown_api_version(request)
-    usage = RateLimitUsage.authenticate_and_count_request(request)
+    request_input, usage = RequestInput(operation, request), RateLimitUsage.authenticate_and_count_request(request)
     add_fields(principal=usage.caller.actor_type)
     try:
-        response = _authorize_and_run_with_retries(operation, request, usage)
+        response = _authorize_and_run_with_retries(request_input, usage)
     except Problem as problem:
         usage.count_or_refund_failure_adding_headers(problem)
         raise
     usage.add_rate_limit_headers(response)
-    query_handling.add_query_handling_headers(response, request, _unknown_query_parameters(operation, request))
+    query_handling.add_query_handling_headers(response, request, request_input.unknown_query_parameters)
     return response
 
 
-def _unknown_query_parameters(operation: Operation, request: Request) -> list[str]:
-    return validation.unknown_query_parameters(operation.query_model, operation.body_model, request)
-
-
-def _authorize_and_run_with_retries(operation: Operation, request: Request, usage: RateLimitUsage) -> Response:
-    caller = usage.caller
+def _authorize_and_run_with_retries(request_input: RequestInput, usage: RateLimitUsage) -> Response:
+    operation, request, caller = request_input.operation, request_input.request, usage.caller
     reject_principal_type(operation, caller, request.ip)
     idempotent_request = _idempotent_request(operation, request, caller.id)
     subjects: dict[Scope, str] = {"principal": caller.id, "network": ip_networks.client_network(request.ip)}
     known_buckets = _rate_limit_buckets(operation, subjects)  # The organization is not known yet.
     started_at, attempt, effect = time.monotonic(), 0, ExternalEffect()
     while True:
-        access = authorize(
-            operation, request, caller, [each.key for each in (idempotent_request, *known_buckets) if each]
-        )
+        access = authorize(request_input, caller, [each.key for each in (idempotent_request, *known_buckets) if each])
         usage.ensure_counted_against_api_key()
         add_fields(tenant=access.container.audit_log_id if access.container else None)
         if idempotent_request and (
-            stored := idempotent_request.replayed_response_or_none(access.prefetched.get(idempotent_request.key))
+            stored := idempotent_request.replayed_response_or_none(access.items.get(idempotent_request.key))
         ):
             return stored
         last_used.write_last_used_in_background(access.principal)
-        ctx = _create_context(operation, request, access, attempt, effect)
+        ctx = _create_context(request_input, access, attempt, effect)
         buckets = _rate_limit_buckets(operation, {**subjects, "organization": access.outermost_container_pk})
         states = effect.rate_limit_states or [
-            bucket.state_or_raise_if_exhausted(access.prefetched.get(bucket.key), ctx.now) for bucket in buckets
+            bucket.state_or_raise_if_exhausted(access.items.get(bucket.key), ctx.now) for bucket in buckets
         ]
         try:
             return _run_handler_and_commit_once(ctx, access, idempotent_request, states)
@@ -138,15 +133,14 @@ def _idempotent_request(operation: Operation, request: Request, caller_id: str) 
     return idempotent_request if operation.emits_events else None
 
 
-def _create_context(
-    operation: Operation, request: Request, access: Access, attempt: int, effect: ExternalEffect
-) -> Context:
-    ctx = Context(operation, request, access, now(), attempt, effect)
+def _create_context(request_input: RequestInput, access: Access, attempt: int, effect: ExternalEffect) -> Context:
+    operation = request_input.operation
+    ctx = Context(request_input, access, now(), attempt, effect)
     ctx.headers |= {"Cache-Control": operation.cache_control} if operation.cache_control else {}
     ctx.changes.chains = access.chains
     if operation.grants_access and access.container:
         ctx.add_access_not_revoked_conditions(
-            access.outermost_container_pk, access.prefetched, access.granting_records_by_subject
+            access.outermost_container_pk, access.items, access.granting_records_by_subject
         )
     return ctx
 
@@ -210,6 +204,7 @@ def _call_handler_and_check_if_match(ctx: Context, access: Access, rate_limit_st
     if operation.handler_container_parameter_name:
         arguments[operation.handler_container_parameter_name] = access.container
     arguments |= _parse_query_and_body_arguments(ctx, target)
+    arguments |= access.prefetched
     if operation.has_external_effects:
         _enforce_if_match_until_commit(ctx, target)
         ctx.effect.charge_rate_limits_once(rate_limit_states)
@@ -244,21 +239,13 @@ def _record_or_container_to_change(operation: Operation, access: Access) -> Enti
 
 
 def _parse_query_and_body_arguments(ctx: Context, target: Entity | None) -> dict[str, Any]:
-    operation = ctx.operation
+    operation, query = ctx.operation, ctx.input.query
     parsed: dict[str, Any] = {}
-    unknown_names = _unknown_query_parameters(operation, ctx.request)
-    rejected_names = unknown_names if query_handling.has_strict_handling(ctx.request) else ()
-    query = validation.validate_query(operation.query_model or Query, ctx.request, rejected_names)
     if operation.query_model:
         parsed["query"] = query.model_copy(update={"limit": ctx.page_limit}) if ctx.page_limit else query
     if operation.method in ("POST", "PUT", "PATCH"):
-        body = validation.validate_body(
-            operation.body_model,
-            ctx.request,
-            _value_to_patch(operation, target),
-            accepts_form=operation.accepts_form,
-            is_required=operation.requires_body,
-        )
+        is_patch = operation.body_model and issubclass(operation.body_model, Patch)
+        body = ctx.input.patched_body(_value_to_patch(operation, target)) if is_patch else ctx.input.body
         if operation.body_model:
             validation.reject_body_fields_in_query(operation.body_model, operation.query_model, ctx.request)
             parsed["body"] = body

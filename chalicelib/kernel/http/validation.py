@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from chalicelib.kernel.core.case_folding import ascii_lower
@@ -132,12 +132,23 @@ def _unknown_parameter_error(name: str, model: type[Query]) -> FieldError:
     return FieldError(_build_error_pointer([name], "query"), "unknown_parameter", detail)
 
 
-def is_valid_query(model: type[Query] | None, request: Request) -> bool:
-    """Return whether the request's query is valid, or the operation has none."""
+def valid_field_of_patch_or_none(model: type[Input], name: str, request: Request) -> Any:
+    """Return the value of one field of a merge patch, or None if the patch does not have it, or if it is not valid.
+
+    A patch as a whole can only be validated together with the record to which it applies.
+    """
+    value = request.unvalidated_json_object_or_empty.get(model.model_fields[name].alias or name)
     try:
-        return model is None or bool(validate_query(model, request))
-    except ValidationProblem:
-        return False
+        return None if value is None else _field_adapter(model, name).validate_python(value)
+    except ValidationError:
+        return None
+
+
+@cache
+def _field_adapter(model: type[Input], name: str) -> TypeAdapter[Any]:
+    field = model.model_fields[name]
+    field_type: Any = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+    return TypeAdapter(field_type, config=ConfigDict(strict=True, str_strip_whitespace=True))
 
 
 def reject_body_fields_in_query(body: type[Input], query: type[Query] | None, request: Request) -> None:

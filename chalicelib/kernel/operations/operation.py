@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType
@@ -12,14 +12,14 @@ from pydantic.fields import FieldInfo
 
 from chalicelib.kernel.http.models import Input, Output, Patch, Query
 from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.identity.jwt import User
 from chalicelib.kernel.operations.access_rules import AccessRule, Caller, RequireRecordToken, RequireRole
 from chalicelib.kernel.operations.deprecation import Deprecation
+from chalicelib.kernel.operations.inputs import Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.permissions.grants import Membership
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.rate_limits.buckets import RateLimit, Scope
-from chalicelib.kernel.storage.entity import Container, Entity, ItemKey
+from chalicelib.kernel.storage.entity import Container, Entity
 
 CREATED, ACCEPTED, OK, NO_CONTENT = 201, 202, 200, 204
 
@@ -31,10 +31,9 @@ class Operation:
     `emits`: the events that it can emit, the usual one first. `collection_path`: the path below which a created record
     is found, if that is not the path of the operation.
 
-    Reads: `prefetch` returns the keys of further items that the operation needs. They are read in the same round trip
-    as the items that decide about access. The request's parameters include the ids of the container if they are known
-    by then. `prefetch_for_user` does the same for a caller who is a user. `subject_user_param` is the path parameter,
-    or the field of the path's record, with the id of another user whose memberships are loaded, too.
+    Reads: the parameters of the function are records of the path, and values of further items that are read in the same
+    round trip (`Prefetched`). `subject_user_param` is the path parameter, or the field of the path's record, with the
+    id of another user whose memberships are loaded, too.
 
     Access: `allows_api_keys` says whether API keys may call an operation that is open to every user. `extra_check` runs
     after the access rule with the caller's access, and raises Problem 403 or 404. `grants_access` marks operations that
@@ -59,8 +58,6 @@ class Operation:
     emits: tuple[str, ...]
     success: int
     collection_path: str | None = None
-    prefetch: Callable[[Request], Iterable[ItemKey]] | None = None
-    prefetch_for_user: Callable[[Request, User], Iterable[ItemKey]] | None = None
     subject_user_param: str = ""
     allows_api_keys: bool = True
     has_external_effects: bool = False
@@ -230,6 +227,11 @@ class Operation:
             for name, entity in self._parameter_types_with_base(Entity).items()
             if name != self.handler_container_parameter_name
         }
+
+    @cached_property
+    def prefetched_types_by_parameter(self) -> Mapping[str, type[Prefetched]]:
+        """Types of the values that are prefetched, by the function's parameter."""
+        return self._parameter_types_with_base(Prefetched)
 
     @cached_property
     def optional_record_parameters(self) -> frozenset[str]:

@@ -300,7 +300,7 @@ class Entity:
         return schema_versions.owned_legacy_attribute_values(self.legacy_item, upcast, self.item())
 
     @classmethod
-    def key_of_alias(cls, key: ItemKey, items: Mapping[ItemKey, Item]) -> ItemKey:  # noqa: ARG003 - most records have one name
+    def key_of_alias(cls, key: ItemKey, items: Mapping[ItemKey, Item]) -> ItemKey:  # noqa: ARG003 - most have no alias
         """Return the key of the record to which a request's key refers. `items`: those that were read with the key.
 
         A class whose records have alternative names finds the record's own key among the items.
@@ -311,11 +311,16 @@ class Entity:
         """Return a copy of the record with some fields changed."""
         return schema_versions.attach_stored_item(replace(self, **changed), self.stored_item)
 
-    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - most records depend on no others
+    @classmethod
+    def companion_keys(cls, parameters: Mapping[str, str]) -> Iterable[ItemKey]:  # noqa: ARG003 - most need none
+        """Return the keys of items to read with a record of a path that has these parameters."""
+        return ()
+
+    def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:  # noqa: ARG002 - most need none
         """Request the items that `with_computed_fields_or_none` needs besides those that were read before."""
         yield from ()
 
-    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most records depend on no others
+    def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most need none
         """Return the record with its computed fields, or None if it counts as missing.
 
         `items`: what was read, including the items that `related_reads` requested.

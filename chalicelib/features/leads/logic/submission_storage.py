@@ -8,28 +8,30 @@ from chalicelib.features.leads.logic.lead_status import (
 )
 from chalicelib.features.leads.models import LeadCreate
 from chalicelib.kernel.audit_log.mac_chains import Chains
-from chalicelib.kernel.core.case_folding import email_from_claim
 from chalicelib.kernel.core.clock import after
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage.entity import ItemKey
 from chalicelib.kernel.storage.log_ids import system_log_id
 from chalicelib.kernel.transactions.unique_items import guard_key
 
 
-def open_lead_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the key of the item that maps the email address in the body to its open lead, for prefetching."""
-    value = request.unvalidated_json_object_or_empty.get("contactEmail")
-    email_address = email_from_claim(value.strip()) if isinstance(value, str) else None
-    return [_open_lead_reference_key(email_address)] if email_address else []
+class OpenLeadReference(Prefetched):
+    """The item that maps the email address in the body to its open lead."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the key of the item."""
+        email_address = values.body_field_or_none("contact_email")
+        return [_open_lead_reference_key(email_address)] if email_address else []
 
 
-def store_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
+def store_submission(ctx: Context, body: LeadCreate, reference: OpenLeadReference) -> LeadSubmission:
     """Store a submission: in the open lead of the email address if it has room, otherwise in a new lead.
 
     Concurrent submissions from one address conflict, and the later one is retried.
     """
-    open_lead = _load_open_lead_or_none(ctx, body.contact_email)
+    open_lead = _load_open_lead_or_none(ctx, reference)
     submission = _build_submission(ctx, body, after_timestamp=open_lead.updated_at if open_lead else "")
     if open_lead and has_room_for_submission(open_lead, submission):
         lead = ctx.changes.update(open_lead, **merged_submission_fields(open_lead, submission))
@@ -44,15 +46,15 @@ def build_unstored_submission(ctx: Context, body: LeadCreate) -> LeadSubmission:
     return LeadSubmission.of_lead(_new_lead(submission, body, None), submission["id"])
 
 
-def create_operator_lead_replacing_open(ctx: Context, body: LeadCreate) -> Lead:
+def create_operator_lead_replacing_open(ctx: Context, body: LeadCreate, reference: OpenLeadReference) -> Lead:
     """Create a lead on behalf of an operator. It replaces the open lead of the email address."""
     lead = _new_lead(_build_submission(ctx, body), body, ctx.user.id)
-    return _create_lead_replacing_open(ctx, lead, _load_open_lead_or_none(ctx, body.contact_email))
+    return _create_lead_replacing_open(ctx, lead, _load_open_lead_or_none(ctx, reference))
 
 
-def _load_open_lead_or_none(ctx: Context, email_address: str) -> Lead | None:
+def _load_open_lead_or_none(ctx: Context, reference: OpenLeadReference) -> Lead | None:
     """Return the open lead of an email address, or None. Also loads the log chains of the lead."""
-    email_item = ctx.access.prefetched.get(_open_lead_reference_key(email_address))
+    email_item = reference.first_item_or_none
     if email_item is None or email_item["until"] <= ctx.now:
         return None
     lead_id = email_item["ref"]

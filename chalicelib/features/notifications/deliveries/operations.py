@@ -2,7 +2,11 @@
 
 from chalicelib.features.notifications.deliveries import logic
 from chalicelib.features.notifications.entities import QUEUE_TASK, requeue_fields
-from chalicelib.features.notifications.logic.delivery_events import event_in_items_or_none, event_item_keys
+from chalicelib.features.notifications.logic.delivery_events import (
+    DeliveryEvent,
+    event_in_items_or_none,
+    event_item_keys,
+)
 from chalicelib.features.notifications.logic.event_access import can_read_events_of
 from chalicelib.features.notifications.models.event_types import scope_area_of
 from chalicelib.features.notifications.models.schemas import DeliveriesQuery, DeliveryDetailOut, DeliveryOut
@@ -13,7 +17,7 @@ from chalicelib.features.notifications.webhooks.models.schemas import WebhookSta
 from chalicelib.features.tenancy.entities.organizations import require_organization_role
 from chalicelib.kernel.core.problems import Problem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -22,10 +26,17 @@ from chalicelib.kernel.storage.entity import ItemKey
 routes = RouteGroup("organizations")
 
 
-def event_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the keys of the items that contain the event of the delivery in the path."""
-    organization_id, delivery_id = request.parameters["organization_id"], request.parameters["delivery_id"]
-    return event_item_keys(organization_id, delivery_id)
+class DeliveredEvent(Prefetched):
+    """The event of the delivery in the path."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the items that contain the event."""
+        return event_item_keys(values.parameters["organization_id"], values.parameters["delivery_id"])
+
+    def event_or_none(self, delivery: WebhookDelivery) -> DeliveryEvent | None:
+        """Return the event, or None if it was erased."""
+        return event_in_items_or_none(delivery, self.items)
 
 
 @routes.get(
@@ -48,16 +59,17 @@ def list_webhook_deliveries(ctx: Context, webhook: Webhook, query: DeliveriesQue
     access=require_organization_role(Role.ADMIN),
     scope="webhooks:read",
     emits=None,
-    prefetch=event_prefetch_keys,
 )
-def get_webhook_delivery(ctx: Context, webhook: Webhook, delivery: WebhookDelivery) -> DeliveryDetailOut:
+def get_webhook_delivery(
+    ctx: Context, webhook: Webhook, delivery: WebhookDelivery, delivered: DeliveredEvent
+) -> DeliveryDetailOut:
     """Get a delivery with all its attempts, and with the request that was or will be sent.
 
     Use it to find out why an event did not arrive. Each attempt has its time, duration, status code or error, and the
     beginning of the receiver's response. The request's body is shown only to callers who may read the event: to users,
     and to API keys with the scope to read its area. It is null if the event was erased.
     """
-    event = event_in_items_or_none(_unexpired_delivery_or_not_found(delivery), ctx.access.prefetched)
+    event = delivered.event_or_none(_unexpired_delivery_or_not_found(delivery))
     request = describe_request(webhook, delivery, event, shows_body=can_read_events_of(ctx, delivery.event_type))
     return DeliveryDetailOut.model_validate({**dict(DeliveryOut.of(delivery)), "request": request})
 

@@ -23,7 +23,7 @@ from chalicelib.features.platforms.spaces.logic import space_visibility_keys, vi
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.core.settings import section
 from chalicelib.kernel.execution.context import Context, Records
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage.entity import Collection, ItemKey
@@ -65,11 +65,15 @@ def get_platform_config(ctx: Context, platform: Platform) -> ConfigOut:
     )
 
 
-def _space_in_body_path_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the key of the item that maps the slug in the `path` of the body to a space, if there is a slug."""
-    slug = possible_space_slug_in_path(request.unvalidated_json_object_or_empty.get("path"))
-    fields = {Platform.parameter: request.parameters[Platform.parameter], "slug": slug}
-    return [guard_key(Space.by_slug, fields)] if slug else []
+class SpaceSlugGuard(Prefetched):
+    """The item that maps the slug in the `path` of the body to a space."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the key of the item, if there is a slug."""
+        slug = possible_space_slug_in_path(values.body_field_or_none("path"))
+        fields = {Platform.parameter: values.parameters[Platform.parameter], "slug": slug}
+        return [guard_key(Space.by_slug, fields)] if slug else []
 
 
 @routes.post(
@@ -78,17 +82,18 @@ def _space_in_body_path_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_platform_role(Role.MEMBER, if_published=True),
     scope="platforms:read",
     emits=None,
-    prefetch=_space_in_body_path_prefetch_keys,
     alternative=_TOO_LARGE_ADVICE,
 )
-def resolve_platform_config(ctx: Context, platform: Platform, body: ResolveRequest) -> ResolvedConfigOut:
+def resolve_platform_config(
+    ctx: Context, platform: Platform, body: ResolveRequest, slug_guard: SpaceSlugGuard
+) -> ResolvedConfigOut:
     """Get the configuration of a platform for a host, space and locale. `matched` tells how they were resolved.
 
     `spaceId` selects a space, or else the slug in `path` does: its first segment, or the one after `/spaces`. The
     module overrides of the space apply, and its capabilities are listed. A `spaceId` that the caller can't see is not
     found. A path without a space, or a host that is not a domain of the platform, is not an error.
     """
-    space_id, selected_by = _space_id_and_selecting_field(ctx, body)
+    space_id, selected_by = _space_id_and_selecting_field(body, slug_guard)
     visibility = NavigationVisibility(ctx, platform)
     space, records = _load_visible_space_and_records(ctx, platform, space_id, visibility)
     if space is None and body.space_id:
@@ -133,13 +138,10 @@ def _load_visible_space_and_records(
     return None, Records(platform_records, records.requested_keys, records.items_by_key)
 
 
-def _space_id_and_selecting_field(ctx: Context, body: ResolveRequest) -> tuple[str | None, Literal["spaceId", "path"]]:
+def _space_id_and_selecting_field(
+    body: ResolveRequest, slug_guard: SpaceSlugGuard
+) -> tuple[str | None, Literal["spaceId", "path"]]:
     """Return the id of the space that a request selects, or None, and the field of the body that selects it."""
     if body.space_id:
         return body.space_id, "spaceId"
-    slug_items = [
-        ctx.access.prefetched[key]
-        for key in _space_in_body_path_prefetch_keys(ctx.request)
-        if key in ctx.access.prefetched
-    ]
-    return next(filter(None, map(unexpired_reservation_record_id, slug_items)), None), "path"
+    return unexpired_reservation_record_id(slug_guard.first_item_or_none), "path"

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Final, Protocol
 from chalicelib.features.platforms.domains.models import CustomDomainOut, PlatformDomainOut
 from chalicelib.features.platforms.models.domain_errors import describe_deadline, describe_domain_error
 from chalicelib.kernel.core.clock import after
-from chalicelib.kernel.http.request import Request
-from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ItemKey, ScheduledTask
+from chalicelib.kernel.storage.entity import Collection, Entity, Facet, Item, ScheduledTask
 from chalicelib.kernel.storage.log_rules import DERIVED, LogRules, Removal, entries_about_others
 from chalicelib.kernel.storage.pii import PersonIdentifiers
 from chalicelib.kernel.storage.unique_values import Unique
@@ -186,8 +185,3 @@ class CustomDomain(Entity):
 def platform_labels(platform: PlatformLike) -> dict[str, Any]:
     """Return the fields of a custom domain that copy the slug and name of its platform. Update both together."""
     return {"platform_slug": platform.slug, "platform_name": platform.name}
-
-
-def custom_domain_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item key of the custom domain of the platform in the path, for prefetching."""
-    return [CustomDomain.make_item_key(platform_id=request.parameters[CustomDomain.parameter])]

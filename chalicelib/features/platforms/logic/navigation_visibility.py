@@ -139,7 +139,7 @@ class NavigationVisibility:
         for _, pointer in pages:
             ancestor_cache.cache_pointer_ancestor_ids(pointer)
         needed = [*self._space_keys(space_ids), *_page_and_site_keys(pages)]
-        missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.prefetched]
+        missing = [key for key in needed if key not in records.requested_keys and key not in self.ctx.access.items]
         return records.union(self.ctx.load_collections_and_keyed_records(keys=missing)) if missing else records
 
     def _space_id_of_slug(self, slug: str, records: Records) -> str | None:

@@ -104,8 +104,7 @@ class PlatformMember(ContainerMember, DescendantMembership):
 
     def is_username_taken(self, username: str) -> bool:
         """Return whether another member of the platform has a username. It takes one read."""
-        (key,) = username_guard_keys(self.platform_id, username)
-        guard = table.get(key)
+        guard = table.get(username_guard_key(self.platform_id, username))
         return guard is not None and guard["ref"] != self.user_id
 
     def redaction_changes_or_none_to_delete(self, person: PersonIdentifiers) -> Mapping[str, Any] | None:
@@ -161,7 +160,7 @@ def fold_username(username: str) -> str:
     return casefold_without_new_ascii(username)
 
 
-def username_guard_keys(platform_id: str, username: str) -> list[ItemKey]:
+def username_guard_key(platform_id: str, username: str) -> ItemKey:
     """Return the item key that reserves a username on a platform."""
     values = {"platform_id": platform_id, "folded_username": fold_username(username)}
-    return [guard_key(PlatformMember.by_username, values)]
+    return guard_key(PlatformMember.by_username, values)

@@ -5,14 +5,13 @@ from chalicelib.features.platforms.members.entities import (
     PlatformInvitation,
     PlatformMember,
     PlatformRevocationMarker,
-    username_guard_keys,
 )
-from chalicelib.features.platforms.members.logic import find_invitation_by_email, invitation_guard_prefetch_keys
+from chalicelib.features.platforms.members.logic import InvitationGuard, UsernameGuard, find_invitation_by_email
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import INVITATION_RATE_LIMITS
 from chalicelib.features.tenancy.invitations.logic.responses import record_decision
 from chalicelib.features.tenancy.invitations.logic.sending import (
+    Recipient,
     create_invitation_and_enqueue_mail,
-    recipient_prefetch_keys,
 )
 from chalicelib.features.tenancy.invitations.models import InvitationCreate, InvitationOut
 from chalicelib.features.tenancy.logic.joining import create_membership, grant_role_to_path_user
@@ -78,16 +77,19 @@ def get_platform_member_by_user(ctx: Context, member: PlatformMember) -> MemberO
     access=require_platform_role(Role.MEMBER),
     scope="members:read",
     emits=None,
-    prefetch=lambda request: username_guard_keys(request.parameters["platform_id"], request.parameters["username"]),
 )
-def get_platform_member_by_username(ctx: Context, platform: Platform, username: Username) -> MemberOut:
+def get_platform_member_by_username(
+    ctx: Context,
+    username: Username,  # noqa: ARG001 - its type has the pattern of the path parameter
+    username_guard: UsernameGuard,
+) -> MemberOut:
     """Get a member of a platform by their username, ignoring case.
 
     Use it for links such as `/@ada`. A username is unique on a platform, and may belong to another person on another
     one.
     """
-    guards = [ctx.access.prefetched.get(key) for key in username_guard_keys(platform.id, username)]
-    member = next((ctx.find_in_container(PlatformMember, user_id=guard["ref"]) for guard in guards if guard), None)
+    guard = username_guard.first_item_or_none
+    member = ctx.find_in_container(PlatformMember, user_id=guard["ref"]) if guard else None
     if member is None:
         raise not_found()
     return create_member_presenter(ctx)(member)
@@ -138,16 +140,15 @@ def remove_platform_member(ctx: Context, platform: Platform, member: PlatformMem
     emits="platform.invitation.created",
     grants_access=True,
     collection_path="/organizations/{organization_id}/invitations",
-    prefetch=recipient_prefetch_keys,
     rate_limits=INVITATION_RATE_LIMITS,
 )
-def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate) -> InvitationOut:
+def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate, recipient: Recipient) -> InvitationOut:
     """Invite somebody to a platform. Only this response contains the link to accept.
 
     The organization's invitations include it. A user who can accept it can also simply join. Its mails count toward the
     limits of invitations to organizations, and those of a new organization omit `message`, too.
     """
-    return create_invitation_and_enqueue_mail(ctx, PlatformInvitation, body, **platform.ids_by_parameter)
+    return create_invitation_and_enqueue_mail(ctx, PlatformInvitation, body, recipient, **platform.ids_by_parameter)
 
 
 @routes.post(
@@ -155,11 +156,10 @@ def invite_to_platform(ctx: Context, platform: Platform, body: InvitationCreate)
     success=200,
     access=require_platform_role(None),
     scope=None,
-    prefetch_for_user=invitation_guard_prefetch_keys,
     emits=("platform.member.added", "platform.invitation.accepted"),
     grants_access=True,
 )
-def join_platform(ctx: Context, platform: Platform) -> MemberOut:
+def join_platform(ctx: Context, platform: Platform, invitation_guard: InvitationGuard) -> MemberOut:
     """Join a platform: a published one that is open to everybody, or one to which the caller's address is invited.
 
     A user who is invited accepts by joining, and gets the offered role. A member keeps their role. `forbidden` means
@@ -168,7 +168,7 @@ def join_platform(ctx: Context, platform: Platform) -> MemberOut:
     """
     if ctx.access.own_membership_item:
         return create_member_presenter(ctx)(PlatformMember.from_item(ctx.access.own_membership_item))
-    if resolved := find_invitation_by_email(ctx, platform):
+    if resolved := find_invitation_by_email(ctx, platform, invitation_guard):
         accepted = record_decision(ctx, resolved, ctx.user, "accept")
         return MemberOut.of(accepted.member)
     if not platform.is_published:

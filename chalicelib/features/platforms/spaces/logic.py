@@ -48,7 +48,7 @@ def visible_space_or_none(ctx: Context, platform: Platform, space_id: str, recor
         return None
     if not space.is_private or can_see_all_private_spaces(ctx):
         return space
-    items = {**ctx.access.prefetched, **{record.item_key: {"created_at": record.created_at} for record in records}}
+    items = {**ctx.access.items, **{record.item_key: {"created_at": record.created_at} for record in records}}
     return (
         space
         if has_unrevoked_membership(

@@ -3,7 +3,7 @@
 from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.menus.entities import Menu
 from chalicelib.features.sites.menus.logic.menu_changes import put_menu
-from chalicelib.features.sites.menus.logic.menu_entries import linked_page_position_prefetch_keys, load_with_page_paths
+from chalicelib.features.sites.menus.logic.menu_entries import LinkedPages, load_with_page_paths
 from chalicelib.features.sites.menus.models import MenuOut, MenuPut, MenuSummary
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.models import ListQuery
@@ -41,7 +41,7 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     """
     ctx.allow_caching()
     is_member = ctx.role is not None
-    resolved = load_with_page_paths(menu, include_drafts=is_member, prefetched=ctx.access.prefetched)
+    resolved = load_with_page_paths(menu, include_drafts=is_member, prefetched={})
     return MenuOut.of(resolved if is_member else resolved.without_unpublished())
 
 
@@ -50,13 +50,14 @@ def get_navigation_menu(ctx: Context, _site: Site, menu: Menu) -> MenuOut:
     access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.navigation.updated",
-    prefetch=linked_page_position_prefetch_keys,
 )
-def put_navigation_menu(ctx: Context, site: Site, navigation_id: str, menu: Menu | None, body: MenuPut) -> MenuOut:
+def put_navigation_menu(
+    ctx: Context, site: Site, navigation_id: str, menu: Menu | None, body: MenuPut, linked_pages: LinkedPages
+) -> MenuOut:
     """Create or replace a menu. You choose its id. A site has at most 100 menus.
 
     The rendered pages of the site show the menu `main`. Your front end can read and show the others. Items link to
     pages of the site, whatever their current paths, or to any address. A `group` only contains other items. An item
     whose page is deleted stays and is `dangling`.
     """
-    return MenuOut.of(put_menu(ctx, site, navigation_id, menu, body))
+    return MenuOut.of(put_menu(ctx, site, navigation_id, menu, body, linked_pages))

@@ -1,5 +1,6 @@
 """Previews of pages, for members and by link."""
 
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from chalicelib.features.sites.entities.sites import Site, require_site_organization_role, tree_state_keys
@@ -24,35 +25,50 @@ from chalicelib.features.sites.previews.logic.revision_view import (
 )
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
 from chalicelib.features.tenancy.entities.organizations import Organization
-from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.clock import after, timestamp, timestamp_ms
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem, not_found
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import Uuid
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import RawResponse
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 routes = RouteGroup("sites")
 
 _NO_STORE: Final = "private, no-store"
 
 
-def page_and_revision_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the keys of the page in the path, the revision in the query and both trees' states, for prefetching."""
-    parameters, revision_ids = request.parameters, request.query.get("revisionId", [])
-    revision = (
-        revision_and_content_keys(parameters["page_id"], ascii_lower(revision_ids[-1].strip())) if revision_ids else []
-    )
-    return [
-        Page.make_item_key(site_id=parameters["site_id"], id=parameters["page_id"]),
-        *tree_state_keys(parameters["site_id"]),
-        *revision,
-    ]
+class QueriedRevision(Prefetched):
+    """The revision in the query, with its blocks."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the revision and its blocks."""
+        revision_id = values.query_or_none.revision_id
+        return revision_and_content_keys(values.parameters["page_id"], revision_id) if revision_id else []
+
+    def existing_revision(self, page: Page, revision_id: str) -> Revision:
+        """Return the revision of a page. Raises ValidationProblem if it does not exist."""
+        revision = parse_revision_with_blocks_or_none(self.items, page.id, revision_id)
+        if revision is None:
+            raise ValidationProblem(
+                [FieldError("query/revisionId", "unknown", "No revision of this page has this id.")]
+            )
+        return revision
+
+
+class PossiblePage(Prefetched):
+    """The page in the path, which may not exist, and both trees of pages."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the page and of the states of both trees."""
+        site_id = values.parameters["site_id"]
+        return [Page.make_item_key(site_id=site_id, id=values.parameters["page_id"]), *tree_state_keys(site_id)]
 
 
 @routes.get(
@@ -60,10 +76,9 @@ def page_and_revision_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_site_organization_role(Role.MEMBER),
     scope="sites:read",
     emits=None,
-    prefetch=page_and_revision_prefetch_keys,
 )
 def preview_page(
-    ctx: Context, site: Site, page: Page, query: PreviewQuery
+    ctx: Context, site: Site, page: Page, query: PreviewQuery, revision: QueriedRevision
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Preview a page as JSON or HTML, and get a link that shows this preview to others.
 
@@ -74,9 +89,7 @@ def preview_page(
     previewed_page = (
         page
         if query.revision_id in (None, page.draft_revision_id)
-        else load_page_as_of_revision(
-            page, _prefetched_revision_or_raise(ctx, page, query.revision_id), ctx.access.prefetched
-        )
+        else load_page_as_of_revision(page, revision.existing_revision(page, query.revision_id), revision.items)
     )
     revision_id = query.revision_id or page.draft_revision_id
     expires_ms = timestamp_ms(after(ctx.now, seconds=query.expires_in))
@@ -89,7 +102,7 @@ def preview_page(
         expires_ms,
         page.preview_epoch,
     )
-    return _html_or_json_preview_response(ctx, site, previewed_page, claim)
+    return _html_or_json_preview_response(ctx, site, previewed_page, claim, revision.items)
 
 
 @routes.get(
@@ -97,10 +110,9 @@ def preview_page(
     access=RequireRole(Site, None, public_label="preview-token"),
     scope=None,
     emits=None,
-    prefetch=page_and_revision_prefetch_keys,
 )
 def preview_page_publicly(
-    ctx: Context, site: Site, page_id: Uuid, query: TokenQuery
+    ctx: Context, site: Site, page_id: Uuid, query: TokenQuery, possible_page: PossiblePage
 ) -> PreviewOut | Annotated[RawResponse, "text/html"]:
     """Show a page by a preview link. Any invalid link is `not_found`.
 
@@ -108,18 +120,18 @@ def preview_page_publicly(
     cache it.
     """
     claim = parse_preview_token_or_none(query.token, {"site_id": site.id, "page_id": page_id})
-    page = load_previewed_page_or_none(claim, site, dict(ctx.access.prefetched)) if claim else None
+    page = load_previewed_page_or_none(claim, site, possible_page.items) if claim else None
     if claim is None or page is None:
         raise not_found()
-    return _html_or_json_preview_response(ctx, site, page, claim)
+    return _html_or_json_preview_response(ctx, site, page, claim, possible_page.items)
 
 
 def _html_or_json_preview_response(
-    ctx: Context, site: Site, page: Page, claim: PreviewClaim
+    ctx: Context, site: Site, page: Page, claim: PreviewClaim, items: Mapping[ItemKey, Item]
 ) -> PreviewOut | RawResponse:
     ctx.headers |= {"Cache-Control": _NO_STORE, "X-Robots-Tag": "noindex", "Vary": VARY_BY_ACCEPT}
     if wants_html(ctx.request):
-        return render_page(ctx, site, page, claim.revision_id, is_preview=True)
+        return render_page(ctx, site, page, claim.revision_id, items, is_preview=True)
     page_output, token = PageOut.of(page), claim.to_signed_token()
     return PreviewOut(
         page=page_output,
@@ -144,10 +156,3 @@ def _require_right_to_validity(ctx: Context, seconds: int) -> None:
 def _organization_membership_id(ctx: Context) -> str | None:
     membership = ctx.access.memberships.memberships.get(Organization)
     return str(membership["id"]) if membership else None
-
-
-def _prefetched_revision_or_raise(ctx: Context, page: Page, revision_id: str | None) -> Revision:
-    revision = parse_revision_with_blocks_or_none(dict(ctx.access.prefetched), page.id, str(revision_id))
-    if revision is None:
-        raise ValidationProblem([FieldError("query/revisionId", "unknown", "No revision of this page has this id.")])
-    return revision

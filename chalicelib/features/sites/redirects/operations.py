@@ -4,10 +4,10 @@ from chalicelib.features.sites.entities.redirects import Redirect
 from chalicelib.features.sites.entities.sites import Site, require_site_organization_role
 from chalicelib.features.sites.models.redirects import RedirectCreate, RedirectOut, RedirectPatch
 from chalicelib.features.sites.redirects.logic.redirect_changes import (
+    RedirectTargetItems,
     add_redirect,
     change_redirect,
     remove_redirect,
-    target_prefetch_keys,
 )
 from chalicelib.features.sites.redirects.logic.redirect_queries import ResolvedRedirect, load_with_current_destinations
 from chalicelib.kernel.execution.context import Context
@@ -42,15 +42,14 @@ def list_redirects(ctx: Context, site: Site, query: ListQuery) -> ListPage[Redir
     access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.redirect.created",
-    prefetch=target_prefetch_keys,
 )
-def create_redirect(ctx: Context, site: Site, body: RedirectCreate) -> RedirectOut:
+def create_redirect(ctx: Context, site: Site, body: RedirectCreate, target_items: RedirectTargetItems) -> RedirectOut:
     """Create a redirect of one path or, with `/*` at the end, of all paths below; the longest match wins.
 
     A redirect of a path takes precedence over a page at the path. A wildcard redirect comes after pages and former
     paths of pages. A redirect is rejected if it would be part of a loop, or of a chain of more than five redirects.
     """
-    return RedirectOut.of(add_redirect(ctx, site, body.to_stored_fields_with_defaults()))
+    return RedirectOut.of(add_redirect(ctx, site, body.to_stored_fields_with_defaults(), target_items))
 
 
 @routes.get(_REDIRECT, access=require_site_organization_role(Role.MEMBER), scope="sites:read", emits=None)
@@ -67,14 +66,15 @@ def get_redirect(_ctx: Context, _site: Site, redirect: ResolvedRedirect) -> Redi
     access=require_site_organization_role(Role.EDITOR),
     scope="sites:write",
     emits="site.redirect.updated",
-    prefetch=target_prefetch_keys,
 )
-def update_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch) -> RedirectOut:
+def update_redirect(
+    ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch, target_items: RedirectTargetItems
+) -> RedirectOut:
     """Change a redirect. A disabled redirect has no effect.
 
     A redirect of a moved page becomes a manual one: it has a fixed target and no longer follows the page.
     """
-    return RedirectOut.of(change_redirect(ctx, site, redirect, body))
+    return RedirectOut.of(change_redirect(ctx, site, redirect, body, target_items))
 
 
 @routes.delete(

@@ -1,5 +1,6 @@
 """HTTP operations for visitors: the content at a host and path, pages, the home page, robots.txt and the sitemap."""
 
+from collections.abc import Mapping
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -14,31 +15,31 @@ from chalicelib.features.sites.pages.logic.page_queries import (
     load_published_page_or_none,
     locate_by_path_or_none,
     page_to_public_output,
-    path_prefetch_keys,
+    path_keys,
 )
 from chalicelib.features.sites.pages.models.schemas import DraftQuery, PageOut, PathQuery
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
-    resolution_prefetch_keys,
+    resolution_keys,
     resolve_to_page_or_redirect,
 )
 from chalicelib.features.sites.visits.logic.page_view import VARY_BY_ACCEPT, render_page, wants_html
-from chalicelib.features.sites.visits.logic.sitemaps import sitemap_prefetch_keys
+from chalicelib.features.sites.visits.logic.sitemaps import sitemap_keys
 from chalicelib.features.sites.visits.logic.visit_documents import (
     robots_document,
     sitemap_document_or_none,
     visit_document,
 )
-from chalicelib.features.sites.visits.logic.visit_resolution import Visit, resolve_visit_or_none, visit_prefetch_keys
+from chalicelib.features.sites.visits.logic.visit_resolution import Visit, VisitedPlace, resolve_visit_or_none
 from chalicelib.features.sites.visits.models import ResolveQuery, SitemapQuery, VisitOut
 from chalicelib.kernel.core.problems import not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import ErrorDocument, RawResponse, Redirect
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 routes = RouteGroup("sites")
 
@@ -48,19 +49,36 @@ _HOME: Final = "/"
 _CACHE_ONE_MINUTE: Final = "public, max-age=60"
 
 
-def path_and_draft_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that resolve the path in the query among pages and drafts, for prefetching."""
-    site_id, path = request.parameters["site_id"], to_comparable_path(request.query.get("path", [_HOME])[-1])
-    if path is None:
-        return []
-    draft_keys = path_prefetch_keys(site_id, path, draft=True) if "draft" in request.query else []
-    return [*resolution_prefetch_keys(site_id, path), *draft_keys]
+class QueriedPath(Prefetched):
+    """What the path in the query resolves to among the published pages and, if requested, among the drafts."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys that resolve the path."""
+        site_id, path = values.parameters["site_id"], to_comparable_path(values.query_or_none.path)
+        if path is None:
+            return []
+        draft_keys = path_keys(site_id, path, draft=True) if values.query_or_none.draft else []
+        return [*resolution_keys(site_id, path), *draft_keys]
 
 
-def home_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that find the published home page and the home page of the drafts, for prefetching."""
-    site_id = request.parameters["site_id"]
-    return [*path_prefetch_keys(site_id, _HOME), *path_prefetch_keys(site_id, _HOME, draft=True)]
+class HomePages(Prefetched):
+    """The published home page and the home page of the drafts."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys that find them."""
+        site_id = values.parameters["site_id"]
+        return [*path_keys(site_id, _HOME), *path_keys(site_id, _HOME, draft=True)]
+
+
+class SitemapItems(Prefetched):
+    """The sitemap, and its part in the query or its first part."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the sitemap and the part."""
+        return sitemap_keys(values.parameters["site_id"], values.query_or_none.page)
 
 
 @routes.get(
@@ -68,11 +86,10 @@ def home_prefetch_keys(request: Request) -> list[ItemKey]:
     access=Caller.PUBLIC,
     scope=None,
     emits=None,
-    prefetch=visit_prefetch_keys,
     cache_control=_CACHE_ONE_MINUTE,
 )
 def resolve_site(
-    ctx: Context, query: ResolveQuery
+    ctx: Context, query: ResolveQuery, visited: VisitedPlace
 ) -> (
     VisitOut
     | Annotated[RawResponse, "text/html", "text/plain", "application/xml"]
@@ -87,7 +104,7 @@ def resolve_site(
     Hosts are compared ignoring case, port and a trailing dot. Another spelling of a page's path redirects to the path,
     and another host of the site to its `host`. A host without a published site is `not_found`.
     """
-    as_html, items = wants_html(ctx.request), dict(ctx.access.prefetched)
+    as_html, items = wants_html(ctx.request), dict(visited.items)
     ctx.headers["Vary"] = "Accept"
     visit = resolve_visit_or_none(query, items, generates_documents=as_html)
     if as_html:
@@ -102,25 +119,26 @@ def resolve_site(
     access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
-    prefetch=path_and_draft_prefetch_keys,
 )
 def get_page_by_path(
-    ctx: Context, site: Site, query: PathQuery
+    ctx: Context, site: Site, query: PathQuery, queried_path: QueriedPath
 ) -> PageResponse | Annotated[Redirect, 301, 302, 307, 308]:
     """Get the published page at a path, as JSON or HTML.
 
     With `draft`, members get the draft at a path of the drafts. Redirects and former paths of pages are answered by a
     redirect.
     """
-    path, items = to_comparable_path(query.path), dict(ctx.access.prefetched)
+    path, items = to_comparable_path(query.path), dict(queried_path.items)
     if path is None:
         raise not_found()
     if query.draft and ctx.role is not None:
-        return _draft_response_to_member(ctx, site, locate_by_path_or_none(site.id, path, items, draft=True))
+        return _draft_response_to_member(
+            ctx, site, locate_by_path_or_none(site.id, path, items, draft=True), queried_path.items
+        )
     resolved = resolve_to_page_or_redirect(site.id, path, items, to_decoded_clean_path(query.path))
     if isinstance(resolved, RedirectTarget):
         return _redirect_to_api_path_or_address(ctx, site, resolved)
-    return _published_response(ctx, site, resolved)
+    return _published_response(ctx, site, resolved, queried_path.items)
 
 
 @routes.get(
@@ -128,18 +146,19 @@ def get_page_by_path(
     access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
-    prefetch=home_prefetch_keys,
 )
-def get_home_page(ctx: Context, site: Site, query: DraftQuery) -> PageResponse:
+def get_home_page(ctx: Context, site: Site, query: DraftQuery, home_pages: HomePages) -> PageResponse:
     """Get the published page at `/`, as JSON or HTML. With `draft`, members get its draft.
 
     It is the page whose `isHome` is true. Use it for the first request of a visitor to `/`. A site without a published
     home page is not found.
     """
-    items = dict(ctx.access.prefetched)
+    items = dict(home_pages.items)
     if query.draft and ctx.role is not None:
-        return _draft_response_to_member(ctx, site, locate_by_path_or_none(site.id, _HOME, items, draft=True))
-    return _published_response(ctx, site, locate_by_path_or_none(site.id, _HOME, items))
+        return _draft_response_to_member(
+            ctx, site, locate_by_path_or_none(site.id, _HOME, items, draft=True), home_pages.items
+        )
+    return _published_response(ctx, site, locate_by_path_or_none(site.id, _HOME, items), home_pages.items)
 
 
 @routes.get(
@@ -163,16 +182,17 @@ def get_robots_txt(ctx: Context, site: Site) -> Annotated[RawResponse, "text/pla
     access=require_site_organization_role(Role.MEMBER, if_published=True),
     scope="sites:read",
     emits=None,
-    prefetch=sitemap_prefetch_keys,
 )
-def get_sitemap(ctx: Context, site: Site, query: SitemapQuery) -> Annotated[RawResponse, "application/xml"]:
+def get_sitemap(
+    ctx: Context, site: Site, query: SitemapQuery, sitemap: SitemapItems
+) -> Annotated[RawResponse, "application/xml"]:
     """Get the sitemap of a published site: its indexable pages and their last publication.
 
     With more than 10,000 pages it is an index of parts, and `page` selects a part. Pages with `noindex` or with another
     canonical URL are omitted, and so are pages that the site's `robots` disallow for all crawlers.
     """
     (site_with_domain,) = load_sites_with_domains(ctx, [site])
-    document = sitemap_document_or_none(ctx, site_with_domain, query.page, dict(ctx.access.prefetched))
+    document = sitemap_document_or_none(ctx, site_with_domain, query.page, sitemap.items)
     if document is None:
         raise not_found()
     return document
@@ -188,18 +208,22 @@ def _visit_output(visit: Visit) -> VisitOut:
     )
 
 
-def _published_response(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
+def _published_response(
+    ctx: Context, site: Site, location: PageLocation | None, items: Mapping[ItemKey, Item]
+) -> PageResponse:
     as_html = wants_html(ctx.request)
     page = load_published_page_or_none(site.id, location, with_blocks=not as_html) if location else None
     if page is None or location is None:
         raise not_found()
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
     if as_html:
-        return render_page(ctx, site, page, location.revision_id)
+        return render_page(ctx, site, page, location.revision_id, items)
     return PageOut.of(page) if ctx.role is not None else page_to_public_output(page)
 
 
-def _draft_response_to_member(ctx: Context, site: Site, location: PageLocation | None) -> PageResponse:
+def _draft_response_to_member(
+    ctx: Context, site: Site, location: PageLocation | None, items: Mapping[ItemKey, Item]
+) -> PageResponse:
     as_html = wants_html(ctx.request)
     page = load_draft_page_or_none(site.id, location, with_blocks=not as_html) if location else None
     if page is None:
@@ -207,7 +231,7 @@ def _draft_response_to_member(ctx: Context, site: Site, location: PageLocation |
     ctx.allow_caching(vary=VARY_BY_ACCEPT)
     ctx.headers["X-Robots-Tag"] = "noindex"
     if as_html:
-        return render_page(ctx, site, page, page.draft_revision_id, is_preview=True)
+        return render_page(ctx, site, page, page.draft_revision_id, items, is_preview=True)
     return PageOut.of(page)
 
 

@@ -1,7 +1,5 @@
 """HTTP operations on taxonomy attachments."""
 
-import re
-
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.taxonomy.attachments.entities import (
     MAX_ATTACHMENTS_PER_ENTITY,
@@ -21,35 +19,40 @@ from chalicelib.features.taxonomy.attachments.logic.entity_visibility import (
 )
 from chalicelib.features.taxonomy.attachments.models import AttachmentCreate, AttachmentOut, AttachmentsQuery
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import tree_prefetch_keys, tree_state_from_prefetched
-from chalicelib.kernel.core.case_folding import ascii_lower
+from chalicelib.features.taxonomy.logic.node_queries import TaxonomyTree
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import IDENTIFIER_PATTERN, UUID_PATTERN
 from chalicelib.kernel.http.models import ListQuery
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import OfRecord
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
-from chalicelib.kernel.storage.entity import ItemKey
+from chalicelib.kernel.storage.entity import Item, ItemKey
 
 routes = RouteGroup("taxonomy")
 platform_routes = RouteGroup("platforms", routes.operations)
 
 
-def entity_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the keys of the entity in the body and of the item that lists its attachments, for prefetching."""
-    platform_id, body = request.parameters.get("platform_id"), request.unvalidated_json_object_or_empty
-    entity_type, entity_id = (str(body.get(name)).strip() for name in ("entityType", "entityId"))
-    entity_id = ascii_lower(entity_id)
-    is_valid = re.fullmatch(IDENTIFIER_PATTERN, entity_type) and re.fullmatch(UUID_PATTERN, entity_id)
-    if not (platform_id and is_valid):
-        return []
-    return [
-        entity_attachments_key(platform_id, entity_type, entity_id),
-        *item_keys_if_service_defined_type((entity_type, entity_id)),
-    ]
+class EntityItems(Prefetched):
+    """The attachments of the entity in the body, and the entity itself if the service defines its type."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the item that lists the attachments, and of the entity."""
+        platform_id = values.parameters.get("platform_id")
+        entity_type, entity_id = map(values.body_field_or_none, ("entity_type", "entity_id"))
+        if not (platform_id and entity_type and entity_id):
+            return []
+        return [
+            entity_attachments_key(platform_id, entity_type, entity_id),
+            *item_keys_if_service_defined_type((entity_type, entity_id)),
+        ]
+
+    @property
+    def attachments_item_or_none(self) -> Item | None:
+        """The item that lists the attachments."""
+        return self.items.get(self.keys[0]) if self.keys else None
 
 
 @platform_routes.get(
@@ -57,17 +60,16 @@ def entity_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_platform_role(Role.MEMBER),
     scope="taxonomy:read",
     emits=None,
-    prefetch=tree_prefetch_keys,
 )
 def list_platform_taxonomy_attachments(
-    ctx: Context, platform: Platform, query: AttachmentsQuery
+    ctx: Context, platform: Platform, query: AttachmentsQuery, tree: TaxonomyTree
 ) -> ListPage[AttachmentOut]:
     """List the attachments of all nodes of a platform, in the order of their creation.
 
     A page may be short if several filters are given. Attachments to private spaces are listed for callers who can see
     the space.
     """
-    return list_attachments_of_platform(ctx, platform.id, tree_state_from_prefetched(ctx, platform.id), query)
+    return list_attachments_of_platform(ctx, platform.id, tree.state_or_none, query)
 
 
 @routes.get(
@@ -90,10 +92,11 @@ def list_node_attachments(ctx: Context, node: TaxonomyNode, query: ListQuery) ->
     access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.attachment.created",
-    prefetch=entity_prefetch_keys,
     existing_status=200,
 )
-def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreate) -> AttachmentOut:
+def attach_taxonomy_node(
+    ctx: Context, node: TaxonomyNode, body: AttachmentCreate, entity: EntityItems
+) -> AttachmentOut:
     """Attach a node to an entity. Returns the existing attachment if there is one (200).
 
     An entity of the type `platform`, `space`, `site`, `page`, `research-output` or `research-artefact` must be in the
@@ -102,7 +105,7 @@ def attach_taxonomy_node(ctx: Context, node: TaxonomyNode, body: AttachmentCreat
     if find_hidden_entities(ctx, [(body.entity_type, body.entity_id)]):
         detail = f"There is no {body.entity_type} with this id in the organization."
         raise ValidationProblem([FieldError("/entityId", "unknown", detail)])
-    entity_item = ctx.access.prefetched.get(entity_attachments_key(node.platform_id, body.entity_type, body.entity_id))
+    entity_item = entity.attachments_item_or_none
     attachment_ids = attachment_ids_by_node(entity_item)
     if node.id in attachment_ids and (
         attachment := ctx.find_in_container(TaxonomyAttachment, id=attachment_ids[node.id])

@@ -7,7 +7,7 @@ from chalicelib.features.taxonomy.entities.slug_index import NAME_KEY_PREFIX, ta
 from chalicelib.features.taxonomy.models import NodeOut, NodesQuery
 from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.fields import fold_case_accents_and_spaces
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -15,13 +15,42 @@ from chalicelib.kernel.storage.search_keys import key_prefix_of_names_starting_w
 from chalicelib.kernel.storage.trees import TreeReader, read_consistent_tree_into_reader
 
 
-def list_nodes(ctx: Context, platform_id: str, query: NodesQuery) -> ListPage[NodeOut]:
+class TaxonomyTree(Prefetched):
+    """The state of the tree of the platform."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the key of the state, if the platform is known."""
+        platform_id = values.parameters.get("platform_id")
+        return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
+
+    @property
+    def state_or_none(self) -> Taxonomy | None:
+        """The state of the tree, or None if the platform has no taxonomy yet."""
+        item = next((self.items[key] for key in self.keys[:1] if key in self.items), None)
+        return Taxonomy.from_item(item) if item else None
+
+    @property
+    def state(self) -> Taxonomy:
+        """The state of a tree that has nodes."""
+        return Taxonomy.from_item(self.items[self.keys[0]])
+
+    def create_reader(self, platform_id: str) -> TreeReader:
+        """Return a new reader of the tree that contains its state."""
+        reader = TreeReader(taxonomy_tree_partition(platform_id))
+        reader.requested_keys.add(reader.tree.state_key)
+        if item := self.items.get(reader.tree.state_key):
+            reader.items[reader.tree.state_key] = item
+        return reader
+
+
+def list_nodes(ctx: Context, platform_id: str, query: NodesQuery, tree: TaxonomyTree) -> ListPage[NodeOut]:
     """Return a page of a platform's nodes by position, or by name if the query has a name prefix.
 
     One Query reads the index of the first filter given: name, parent, system tags. Nodes that fail the other filters
     are omitted from the page. A second read loads the ancestors.
     """
-    reader, after = create_tree_reader(ctx, platform_id), ctx.decode_cursor(query)
+    reader, after = tree.create_reader(platform_id), ctx.decode_cursor(query)
     if query.q:
         key_prefix = key_prefix_of_names_starting_with(NAME_KEY_PREFIX, fold_case_accents_and_spaces(query.q))
         result = table.query(reader.tree.partition, prefix=key_prefix, after=after, limit=query.limit)
@@ -70,24 +99,3 @@ def load_consistent_node_snapshot(platform_id: str, state_before_read: Taxonomy 
         taxonomy_tree_partition(platform_id), state_before_read.version if state_before_read else 0
     )
     return [TaxonomyNode.from_item(item) for key, item in reader.items.items() if key != reader.tree.state_key]
-
-
-def tree_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the key of the tree state of the platform in the request, for prefetching."""
-    platform_id = request.parameters.get("platform_id")
-    return [Taxonomy.make_item_key(platform_id=platform_id)] if platform_id else []
-
-
-def create_tree_reader(ctx: Context, platform_id: str) -> TreeReader:
-    """Return a new reader of the tree that contains the prefetched state of the tree."""
-    reader = TreeReader(taxonomy_tree_partition(platform_id))
-    reader.requested_keys.add(reader.tree.state_key)
-    if item := ctx.access.prefetched.get(reader.tree.state_key):
-        reader.items[reader.tree.state_key] = item
-    return reader
-
-
-def tree_state_from_prefetched(ctx: Context, platform_id: str) -> Taxonomy | None:
-    """Return the prefetched state of the tree, or None if the platform has no taxonomy yet."""
-    item = ctx.access.prefetched.get(Taxonomy.make_item_key(platform_id=platform_id))
-    return Taxonomy.from_item(item) if item else None

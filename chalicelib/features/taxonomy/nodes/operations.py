@@ -2,7 +2,7 @@
 
 from chalicelib.features.platforms.entities import Platform, require_platform_role
 from chalicelib.features.taxonomy.entities.nodes import TaxonomyNode
-from chalicelib.features.taxonomy.logic.node_queries import list_nodes, tree_prefetch_keys
+from chalicelib.features.taxonomy.logic.node_queries import TaxonomyTree, list_nodes
 from chalicelib.features.taxonomy.models import (
     DeleteQuery,
     NodeCreate,
@@ -17,9 +17,9 @@ from chalicelib.features.taxonomy.models import (
     TreeQuery,
 )
 from chalicelib.features.taxonomy.nodes.logic.node_changes import (
+    TreeWithPosition,
     create_node,
     delete_node,
-    node_prefetch_keys,
     update_node,
 )
 from chalicelib.features.taxonomy.nodes.logic.path_resolution import (
@@ -31,8 +31,8 @@ from chalicelib.features.taxonomy.nodes.logic.system_tags import create_missing_
 from chalicelib.features.taxonomy.nodes.logic.tree_view import load_tree_output
 from chalicelib.kernel.core.problems import FieldError, ValidationProblem, not_found
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import InBody, OfRecord
+from chalicelib.kernel.operations.inputs import KnownValues
 from chalicelib.kernel.operations.results import ListPage
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.permissions.roles import Role
@@ -43,10 +43,14 @@ routes = RouteGroup("taxonomy", scope_areas=(ScopeArea("taxonomy", members_read_
 platform_routes = RouteGroup("platforms", routes.operations)
 
 
-def path_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the keys of the tree state and the slug index for the path in the query, for prefetching."""
-    platform_id = request.parameters["platform_id"]
-    return [*tree_prefetch_keys(request), *slug_index_keys(platform_id, request.query.get("path", [""])[-1])]
+class QueriedNodePath(TaxonomyTree):
+    """The state of the tree, and the slug index items of the path in the query."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the state and of the slug index items."""
+        slug_keys = slug_index_keys(values.parameters["platform_id"], values.query_or_none.path or "")
+        return [*super().derive_keys(values), *slug_keys]
 
 
 @platform_routes.get(
@@ -54,14 +58,15 @@ def path_prefetch_keys(request: Request) -> list[ItemKey]:
     access=require_platform_role(Role.MEMBER),
     scope="taxonomy:read",
     emits=None,
-    prefetch=tree_prefetch_keys,
 )
-def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQuery) -> ListPage[NodeOut]:
+def list_platform_taxonomy_nodes(
+    ctx: Context, platform: Platform, query: NodesQuery, tree: TaxonomyTree
+) -> ListPage[NodeOut]:
     """List the nodes of a platform's taxonomy on all levels, by position, or by name if `q` is given.
 
     A page may be short if several filters are given.
     """
-    return list_nodes(ctx, platform.id, query)
+    return list_nodes(ctx, platform.id, query, tree)
 
 
 @platform_routes.get(
@@ -69,9 +74,10 @@ def list_platform_taxonomy_nodes(ctx: Context, platform: Platform, query: NodesQ
     access=require_platform_role(Role.MEMBER),
     scope="taxonomy:read",
     emits=None,
-    prefetch=path_prefetch_keys,
 )
-def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery) -> ResolvedOut:
+def resolve_taxonomy_path(
+    _ctx: Context, platform: Platform, query: ResolveQuery, queried_path: QueriedNodePath
+) -> ResolvedOut:
     """Resolve a path or, without a path, a slug or another label to a node.
 
     A former path of a node, or of one of its ancestors, resolves to the node unless another node has the path now. If
@@ -81,7 +87,7 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
         raise ValidationProblem(
             [FieldError(f"query/{name}", "required", "Send `path` or `slug`.") for name in ("path", "slug")]
         )
-    match = find_match_by_path(platform.id, query.path, dict(ctx.access.prefetched)) if query.path else None
+    match = find_match_by_path(platform.id, query.path, dict(queried_path.items)) if query.path else None
     if not query.path and query.slug:
         match = find_match_by_slug_or_alt_label(platform.id, query.slug)
     if match is None:
@@ -97,15 +103,14 @@ def resolve_taxonomy_path(ctx: Context, platform: Platform, query: ResolveQuery)
     access=require_platform_role(Role.ADMIN),
     scope="taxonomy:write",
     emits="taxonomy.system_tags.created",
-    prefetch=tree_prefetch_keys,
 )
-def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate) -> SystemTagsOut:
+def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate, tree: TaxonomyTree) -> SystemTagsOut:
     """Create the requested system tags that do not exist yet, as roots. Their slugs and parents can't be changed.
 
     System tags are nodes on which your front end relies, such as `featured`. The operation can be repeated: tags that
     exist are not changed, and `created` counts the new ones.
     """
-    return create_missing_tags(ctx, platform, body.tags)
+    return create_missing_tags(ctx, platform, body.tags, tree.state_or_none)
 
 
 @platform_routes.get(
@@ -113,16 +118,15 @@ def create_system_tags(ctx: Context, platform: Platform, body: SystemTagsCreate)
     access=require_platform_role(Role.MEMBER),
     scope="taxonomy:read",
     emits=None,
-    prefetch=tree_prefetch_keys,
     alternative="Request fewer levels with `depth`, one branch with `rootId`, or list the nodes.",
 )
-def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> TreeOut:
+def get_taxonomy_tree(_ctx: Context, platform: Platform, query: TreeQuery, tree: TaxonomyTree) -> TreeOut:
     """Get a consistent snapshot of a platform's taxonomy tree, optionally limited to some levels or one subtree.
 
     Use it to render a menu of categories. A change in another request is included completely or not at all. A tree that
     is too large for one response is rejected with advice.
     """
-    return load_tree_output(ctx, platform.id, query)
+    return load_tree_output(tree, platform.id, query)
 
 
 @routes.post(
@@ -130,15 +134,14 @@ def get_taxonomy_tree(ctx: Context, platform: Platform, query: TreeQuery) -> Tre
     access=require_platform_role(Role.EDITOR, InBody()),
     scope="taxonomy:write",
     emits="taxonomy.node.created",
-    prefetch=node_prefetch_keys,
 )
-def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate) -> NodeOut:
+def create_taxonomy_node(ctx: Context, platform: Platform, body: NodeCreate, tree: TreeWithPosition) -> NodeOut:
     """Create a node as a root or below another node.
 
     A node is a category, such as "Looms" below "Machines". The path of a node consists of the slugs from the root to
     it. A taxonomy has at most ten levels.
     """
-    return NodeOut.of(create_node(ctx, platform, body))
+    return NodeOut.of(create_node(ctx, platform, body, tree))
 
 
 @routes.get(
@@ -160,14 +163,13 @@ def get_taxonomy_node(_ctx: Context, node: TaxonomyNode) -> NodeOut:
     access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.node.updated",
-    prefetch=node_prefetch_keys,
 )
-def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> NodeOut:
+def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch, tree: TreeWithPosition) -> NodeOut:
     """Change a node. Another `parentId` moves it with its subtree at once, and former paths continue to resolve.
 
     A move below a descendant of the node is a `cycle`. The slug and the parent of a system tag cannot be changed.
     """
-    return NodeOut.of(update_node(ctx, node, body))
+    return NodeOut.of(update_node(ctx, node, body, tree))
 
 
 @routes.delete(
@@ -175,13 +177,12 @@ def update_taxonomy_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> N
     access=require_platform_role(Role.EDITOR, OfRecord(TaxonomyNode)),
     scope="taxonomy:write",
     emits="taxonomy.node.deleted",
-    prefetch=tree_prefetch_keys,
 )
-def delete_taxonomy_node(ctx: Context, node: TaxonomyNode, query: DeleteQuery) -> None:
+def delete_taxonomy_node(ctx: Context, node: TaxonomyNode, query: DeleteQuery, tree: TaxonomyTree) -> None:
     """Delete a node without children and attachments, or with the given strategy for them.
 
     `cascade` hides the subtree at once and removes it soon after. `reparent` moves the children, at most 25, to the
     parent of the node, and their former paths continue to resolve. The attachments of the node are removed. System tags
     can't be deleted.
     """
-    delete_node(ctx, node, query.strategy)
+    delete_node(ctx, node, query.strategy, tree)

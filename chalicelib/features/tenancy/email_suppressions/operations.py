@@ -8,8 +8,8 @@ from chalicelib.features.tenancy.email_suppressions.logic import UNSUBSCRIBE_PAT
 from chalicelib.features.tenancy.email_suppressions.models import OneClick, SubscriptionOut, UnsubscribeQuery
 from chalicelib.kernel.core.problems import invalid_token
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.access_rules import Caller
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.operations.results import RawResponse
 from chalicelib.kernel.operations.route_groups import RouteGroup
 from chalicelib.kernel.rate_limits.buckets import RateLimit
@@ -32,21 +32,40 @@ _FORM_TARGETS: Final = {"ask.html": "'self'", "done.html": "'none'"}
 """Value of the `form-action` directive for each page."""
 
 
-def suppression_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item key of the suppression of the address in the query's token."""
-    address_hash = address_hash_from_token(request.query.get("token", [""])[-1])
-    return [EmailSuppression.make_item_key(address_hash=address_hash)] if address_hash else []
+class Subscription(Prefetched):
+    """The subscription of the address in the query's token."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the item key of the suppression of the address."""
+        address_hash = address_hash_from_token(values.query_or_none.token)
+        return [EmailSuppression.make_item_key(address_hash=address_hash)] if address_hash else []
+
+    @property
+    def address_hash(self) -> str:
+        """Return the hash of the address. Raises Problem `not_found` if the service did not sign the token."""
+        address_hash = address_hash_from_token(self.values.query_or_none.token)
+        if address_hash is None:
+            raise invalid_token("Open the link in the mail again, and copy it completely.")
+        return address_hash
+
+    @property
+    def is_suppressed(self) -> bool:
+        """Return whether mails to the address are suppressed. Raises Problem `not_found` as `address_hash` does."""
+        return bool(self.address_hash) and self.first_item_or_none is not None
 
 
-@routes.get(UNSUBSCRIBE_PATH, access=Caller.PUBLIC, scope=None, emits=None, prefetch=suppression_prefetch_keys)
+@routes.get(UNSUBSCRIBE_PATH, access=Caller.PUBLIC, scope=None, emits=None)
 def describe_subscription(
-    ctx: Context, query: UnsubscribeQuery
+    ctx: Context,
+    query: UnsubscribeQuery,  # noqa: ARG001 - it contains the token of the subscription
+    subscription: Subscription,
 ) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
     """Show whether the recipient of a mail is unsubscribed, as a page with a button or as JSON.
 
     It changes nothing, because mail scanners open links. A token that the service did not sign is `not_found`.
     """
-    return _build_subscription_page_or_json(ctx, unsubscribed=_load_suppression_or_none(ctx, query) is not None)
+    return _build_subscription_page_or_json(ctx, unsubscribed=subscription.is_suppressed)
 
 
 @routes.post(
@@ -55,13 +74,13 @@ def describe_subscription(
     access=Caller.PUBLIC,
     scope=None,
     emits="mail.suppression.created",
-    prefetch=suppression_prefetch_keys,
     rate_limits=(_UNSUBSCRIBE_LIMIT,),
     accepts_form=True,
 )
 def unsubscribe(
     ctx: Context,
-    query: UnsubscribeQuery,
+    query: UnsubscribeQuery,  # noqa: ARG001 - it contains the token of the subscription
+    subscription: Subscription,
     body: OneClick,  # noqa: ARG001 - its presence confirms the intention
 ) -> SubscriptionOut | Annotated[RawResponse, "text/html"]:
     """Stop sending mails about invitations and memberships to the recipient of a mail, from any organization.
@@ -69,21 +88,9 @@ def unsubscribe(
     The recipient can still accept invitations by their links. Mail programs send `List-Unsubscribe=One-Click` as a form
     (RFC 8058). A token that the service did not sign is `not_found`.
     """
-    if _load_suppression_or_none(ctx, query) is None:
-        ctx.changes.create(EmailSuppression(**ctx.new_id_and_time_fields(), address_hash=_require_address_hash(query)))
+    if not subscription.is_suppressed:
+        ctx.changes.create(EmailSuppression(**ctx.new_id_and_time_fields(), address_hash=subscription.address_hash))
     return _build_subscription_page_or_json(ctx, unsubscribed=True)
-
-
-def _require_address_hash(query: UnsubscribeQuery) -> str:
-    address_hash = address_hash_from_token(query.token)
-    if address_hash is None:
-        raise invalid_token("Open the link in the mail again, and copy it completely.")
-    return address_hash
-
-
-def _load_suppression_or_none(ctx: Context, query: UnsubscribeQuery) -> EmailSuppression | None:
-    item = ctx.access.prefetched.get(EmailSuppression.make_item_key(address_hash=_require_address_hash(query)))
-    return EmailSuppression.from_item(item) if item else None
 
 
 def _build_subscription_page_or_json(ctx: Context, *, unsubscribed: bool) -> SubscriptionOut | RawResponse:

@@ -13,13 +13,13 @@ from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
 )
 from chalicelib.features.tenancy.invitations.logic.responses import record_decision
 from chalicelib.features.tenancy.invitations.logic.sending import (
+    Recipient,
     create_invitation_and_enqueue_mail,
-    recipient_prefetch_keys,
     resend,
 )
 from chalicelib.features.tenancy.invitations.logic.token_resolution import (
+    InvitationOfToken,
     ResolvedInvitation,
-    invitation_keys_from_body_token,
     resolve_invitation_token,
 )
 from chalicelib.features.tenancy.invitations.models import (
@@ -96,11 +96,10 @@ def accept_invitation(ctx: Context, query: AcceptanceQuery) -> AcceptanceOut:
     success=200,
     access=Caller.USER,
     scope=None,
-    prefetch=invitation_keys_from_body_token,
     emits=_RESPONSE_EVENTS,
     grants_access=True,
 )
-def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut:
+def respond_to_invitation(ctx: Context, body: InvitationAnswer, invitation: InvitationOfToken) -> AcceptanceOut:
     """Accept or decline an invitation.
 
     Problems:
@@ -112,9 +111,8 @@ def respond_to_invitation(ctx: Context, body: InvitationAnswer) -> AcceptanceOut
     - `invitation_expired`: It has expired. The detail has the time.
     - `already_member`: The user is a member with a lower role. Invitations do not change roles.
     """
-    return _record_decision_once(
-        ctx, resolve_invitation_token(body.token, ctx.user, ctx.access.prefetched), ctx.user, body.decision
-    )
+    resolved = resolve_invitation_token(body.token, ctx.user, invitation)
+    return _record_decision_once(ctx, resolved, ctx.user, body.decision)
 
 
 @routes.get("/organizations/{organization_id}/invitations", access=_REQUIRE_ADMIN, scope="members:read", emits=None)
@@ -194,10 +192,11 @@ def resend_invitation(ctx: Context, invitation: Invitation) -> InvitationOut:
     emits="organization.invitation.created",
     grants_access=True,
     collection_path="/organizations/{organization_id}/invitations",
-    prefetch=recipient_prefetch_keys,
     rate_limits=INVITATION_RATE_LIMITS,
 )
-def invite_to_organization(ctx: Context, organization: Organization, body: InvitationCreate) -> InvitationOut:
+def invite_to_organization(
+    ctx: Context, organization: Organization, body: InvitationCreate, recipient: Recipient
+) -> InvitationOut:
     """Invite somebody to an organization. Only this response contains the link to accept.
 
     An address receives at most 5 mails an hour and 20 a day from all organizations together. Beyond that the invitation
@@ -206,7 +205,7 @@ def invite_to_organization(ctx: Context, organization: Organization, body: Invit
     Anybody can create an organization, so the mails of a new one contain no messages. During the first day of an
     organization, the mail omits `message` unless somebody has already accepted an invitation to it.
     """
-    return create_invitation_and_enqueue_mail(ctx, Invitation, body, organization_id=organization.id)
+    return create_invitation_and_enqueue_mail(ctx, Invitation, body, recipient, organization_id=organization.id)
 
 
 def _reject_unless_pending(invitation: Invitation) -> None:

@@ -100,7 +100,7 @@ def describe_user(ctx: Context, user: User) -> Me:
 
 def describe_api_key(ctx: Context, principal: ApiKeyPrincipal) -> Me:
     """Return an API key with its organization."""
-    api_key = ApiKey.from_item(ctx.access.prefetched[principal.record_key])
+    api_key = ApiKey.from_item(ctx.access.api_key_item)
     secret_expires_at = api_key.digests[digest_api_key(bearer_credential_or_none(ctx.request) or "")]
     organization = table.get(Organization.make_item_key(id=api_key.organization_id))
     return Me(

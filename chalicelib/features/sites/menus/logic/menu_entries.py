@@ -1,23 +1,17 @@
 """The items of menus with the current paths of their pages."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
 from chalicelib.features.sites.menus.entities import Menu
-from chalicelib.features.sites.menus.models import MAX_MENU_ITEMS
+from chalicelib.features.sites.menus.models import MenuLeafIn
 from chalicelib.features.sites.pages.logic.page_queries import locate_published_page_or_none
-from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.fields import UUID_PATTERN
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import TreeReader
-
-_MAX_LEVELS: Final = 3
-"""Levels of a menu."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +34,22 @@ def _build_menu_entries(items: Iterable[Mapping[str, Any]]) -> Iterator[MenuEntr
         yield MenuEntry(item["label"], item.get("path") or item["url"], [*_build_menu_entries(item["children"])])
 
 
-def linked_page_position_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of both trees' states and of the positions of the pages in the body, for prefetching."""
-    items = request.unvalidated_json_object_or_empty.get("items")
-    ids = [each for each in _linked_page_ids(items, _MAX_LEVELS) if re.fullmatch(UUID_PATTERN, each)]
-    trees = [page_tree_partition(request.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
-    return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, dict.fromkeys(ids[:MAX_MENU_ITEMS])))]
+class LinkedPages(Prefetched):
+    """The states of both trees of pages, and the positions of the pages in the body."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the states and of the positions."""
+        ids = [*dict.fromkeys(_linked_page_ids(values.body_field_or_none("items") or ()))]
+        trees = [page_tree_partition(values.parameters["site_id"], name) for name in (PUBLISHED_TREE, DRAFT_TREE)]
+        return [key for tree in trees for key in (tree.state_key, *map(tree.node_key, ids))]
 
 
-def _linked_page_ids(items: object, levels: int) -> Iterator[str]:
-    """Yield the page ids in unvalidated items and their descendants, down to a number of levels."""
-    for item in items if isinstance(items, list) and levels else []:
-        if isinstance(item, dict):
-            yield from (ascii_lower(each.strip()) for each in [item.get("pageId")] if isinstance(each, str))
-            yield from _linked_page_ids(item.get("children"), levels - 1)
+def _linked_page_ids(items: Iterable[MenuLeafIn]) -> Iterator[str]:
+    """Yield the ids of the pages to which items and their descendants link."""
+    for item in items:
+        yield from [item.page_id] if item.page_id else ()
+        yield from _linked_page_ids(item.children)
 
 
 def load_with_page_paths(menu: Menu, *, include_drafts: bool, prefetched: Mapping[ItemKey, Item]) -> Menu:

@@ -17,7 +17,13 @@ from typing import Any, ClassVar, Final, Literal, Self
 from pydantic_core import from_json, to_json
 
 from chalicelib.features.platforms.entities import PAGE_KIND, PageTarget
-from chalicelib.features.sites.entities.sites import DRAFT_TREE, PUBLISHED_TREE, TreeName, page_tree_partition
+from chalicelib.features.sites.entities.sites import (
+    DRAFT_TREE,
+    PUBLISHED_TREE,
+    TreeName,
+    page_tree_partition,
+    tree_state_keys,
+)
 from chalicelib.features.sites.pages.entities.renderings import Rendering
 from chalicelib.features.sites.pages.models.paths import path_of_breadcrumbs
 from chalicelib.features.sites.pages.models.schemas import MAX_PAGES_PER_SITE, PageOut, RevisionOut
@@ -245,6 +251,11 @@ class Page(PageTarget):
         }
         return *positions, ancestor_cache.build_ancestor_pointer(self.id, **self.organization_and_site_ids), title
 
+    @classmethod
+    def companion_keys(cls, parameters: Mapping[str, str]) -> list[ItemKey]:
+        """Return the keys of the states of both trees."""
+        return tree_state_keys(parameters["site_id"])
+
     def related_reads(self, items: Mapping[ItemKey, Item]) -> ItemReads:
         """Request the blocks and the ancestors of the page. It usually takes one read."""
         yield from self.breadcrumb_reads(items, [Content.make_item_key(page_id=self.id, id=self.draft_revision_id)])
@@ -302,6 +313,11 @@ class Revision(Entity):
     def page_fields(self) -> dict[str, Any]:
         """The fields that belong to a revision, including its blocks once they are loaded."""
         return {name: getattr(self, name) for name in (*REVISION_FIELDS, "blocks")}
+
+    @classmethod
+    def companion_keys(cls, parameters: Mapping[str, str]) -> list[ItemKey]:
+        """Return the key of the blocks."""
+        return [Content.make_item_key(page_id=parameters["page_id"], id=parameters["revision_id"])]
 
     def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self:
         """Return the revision with its blocks, which were read with it."""

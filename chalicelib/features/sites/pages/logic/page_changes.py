@@ -3,7 +3,6 @@
 A write that relies on a path fails if the version of the tree of drafts has changed since the path was read.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -36,12 +35,11 @@ from chalicelib.features.sites.pages.logic.tree_positions import (
 from chalicelib.features.sites.pages.models.schemas import MAX_BLOCKS_BYTES, MAX_PAGE_DEPTH, PageCreate, PagePatch
 from chalicelib.features.sites.pages.models.slugs import RESERVED_PAGE_SLUGS
 from chalicelib.features.sites.rendering.logic.limits import TooComplex
-from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, derive_slug
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.fields import derive_slug
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import Item, ItemKey
@@ -55,23 +53,35 @@ _CYCLE_ADVICE: Final = "Choose another page as its parent."
 _HOME_REQUIRED: Final = "A site always has a home page. Set `isHome` on another page instead."
 
 
-def tree_parent_and_slug_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of both trees' states, and of the parent and the slug in the body, for prefetching."""
-    site_id, body = request.parameters["site_id"], request.unvalidated_json_object_or_empty
-    keys = tree_state_keys(site_id)
-    parent, slug, title = (body.get(field) for field in ("parentId", "slug", "title"))
-    if slug is None and isinstance(title, str) and request.method == "POST":
-        slug = derive_slug(title)
-    if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(slug_positions_key(page_tree_partition(site_id, DRAFT_TREE), slug.strip()))
-    if isinstance(parent, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent.strip())):
-        keys.append(Page.make_item_key(site_id=site_id, id=ascii_lower(parent.strip())))
-    return keys
+class SiteTrees(Prefetched):
+    """Both trees of pages of the site in the path."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the states of both trees."""
+        return tree_state_keys(values.parameters["site_id"])
 
 
-def create_page(ctx: Context, site: Site, body: PageCreate) -> Page:
+class SiteTreesWithPosition(SiteTrees):
+    """Both trees of pages, and what decides about the position of a new or changed page: its parent and its slug."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the states, and of the parent and the slug in the body."""
+        site_id, keys = values.parameters["site_id"], super().derive_keys(values)
+        slug, title, parent_id = map(values.body_field_or_none, ("slug", "title", "parent_id"))
+        if slug is None and title and values.input.operation.method == "POST":
+            slug = derive_slug(title)
+        if slug:
+            keys.append(slug_positions_key(page_tree_partition(site_id, DRAFT_TREE), slug))
+        if parent_id:
+            keys.append(Page.make_item_key(site_id=site_id, id=parent_id))
+        return keys
+
+
+def create_page(ctx: Context, site: Site, body: PageCreate, site_trees: SiteTrees) -> Page:
     """Create a page with its first draft. Raises Problem if the page cannot have its position."""
-    trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     parent_breadcrumbs = _load_parent_breadcrumbs(trees, body.parent_id)
     reject_excess_depth(
         site.id, trees.tree_state_with_changes(DRAFT_TREE), "", len(parent_breadcrumbs), has_children=False
@@ -118,9 +128,9 @@ def update_draft(ctx: Context, trees: SiteTreesUnitOfWork, site: Site, page: Pag
     return updated
 
 
-def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision) -> Page:
+def restore_revision(ctx: Context, site: Site, page: Page, revision: Revision, site_trees: SiteTrees) -> Page:
     """Restore a revision as the draft of a page. The page gets the revision's position unless another page has it."""
-    trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     revision_fields = revision.page_fields
     if (revision.parent_id, revision.slug) != (page.parent_id, page.slug) and not _can_take_position_of(
         trees, page, revision
@@ -272,14 +282,14 @@ def _reject_new_home_child_path_clashes(trees: SiteTreesUnitOfWork, tree_name: T
         )
 
 
-def delete_page(ctx: Context, site: Site, page: Page, *, cascade: bool) -> None:
+def delete_page(ctx: Context, site: Site, page: Page, site_trees: SiteTrees, *, cascade: bool) -> None:
     """Delete a page and, with `cascade`, its descendants. Raises Problem `not_empty` if it has children otherwise."""
     child_count = max(page.child_count, page.published_child_count)
     if child_count and not cascade:
         pages = describe_count(child_count, "page")
         detail = f"It has {pages} below it. Send `strategy=cascade` to delete them, too, or move them first."
         raise Problem.create_with_field_error("query/strategy", "not_empty", detail)
-    trees = SiteTreesUnitOfWork(ctx.changes, site.id, ctx.access.prefetched)
+    trees = SiteTreesUnitOfWork(ctx.changes, site.id, site_trees.items)
     remove_from_trees(trees, page, ctx.now)
     ctx.changes.delete(page)
     if site.home_page_id == page.id:

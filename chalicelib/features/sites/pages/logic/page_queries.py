@@ -44,8 +44,8 @@ class PageLocation:
         return max(str(page.get("since") or "") for page in self.breadcrumbs)
 
 
-def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
-    """Return the item keys that `locate_by_path_or_none` needs, for prefetching."""
+def path_keys(site_id: str, path: str, *, draft: bool = False) -> list[ItemKey]:
+    """Return the item keys that `locate_by_path_or_none` needs."""
     return tree_state_and_slug_index_keys(
         page_tree_partition(site_id, DRAFT_TREE if draft else PUBLISHED_TREE), slugs_if_page_path(path)
     )
@@ -54,7 +54,7 @@ def path_prefetch_keys(site_id: str, path: str, *, draft: bool = False) -> list[
 def locate_by_path_or_none(
     site_id: str, path: str, prefetched: dict[ItemKey, Item], *, draft: bool = False
 ) -> PageLocation | None:
-    """Return the page at a path, among the drafts or the published pages. `prefetched` are at `path_prefetch_keys`."""
+    """Return the page at a path, among the drafts or the published pages. `prefetched` are at `path_keys`."""
     slugs = slugs_if_page_path(path)
     if slugs is None:
         return None
@@ -70,7 +70,7 @@ def locate_by_path_or_none(
 def locate_by_former_path_or_none(site_id: str, path: str, prefetched: dict[ItemKey, Item]) -> PageLocation | None:
     """Return the current location of the published page that had a path before, or None.
 
-    `prefetched` are at `path_prefetch_keys`.
+    `prefetched` are at `path_keys`.
     """
     slugs = slugs_if_page_path(path)
     if slugs is None:
@@ -142,7 +142,9 @@ def page_to_public_output(page: Page) -> PageOut:
     )
 
 
-def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[PageSummary]:
+def list_pages(
+    ctx: Context, site_id: str, query: PagesQuery, prefetched: Mapping[ItemKey, Item]
+) -> PageOfList[PageSummary]:
     """Return a page of a site's pages with their drafts, in order of creation or, with `q`, by title.
 
     One Query reads the index of the first filter given: title, parent, status. Pages that fail the other filters are
@@ -166,7 +168,7 @@ def list_pages(ctx: Context, site_id: str, query: PagesQuery) -> PageOfList[Page
         pages = [Page.from_item(item) for item in result.items]
     summaries = [
         PageSummary.of(page)
-        for page in load_pages_with_breadcrumbs(site_id, pages, ctx.access.prefetched)
+        for page in load_pages_with_breadcrumbs(site_id, pages, prefetched)
         if _matches_query(page, query)
     ]
     return ctx.build_page(summaries, result.last_evaluated_key, query)

@@ -17,11 +17,11 @@ def revision_and_content_keys(page_id: str, revision_id: str) -> list[ItemKey]:
 
 
 def parse_revision_with_blocks_or_none(
-    prefetched: dict[ItemKey, Item], page_id: str, revision_id: str
+    items: Mapping[ItemKey, Item], page_id: str, revision_id: str
 ) -> Revision | None:
     """Return a revision with its blocks from the items that were read, or None."""
-    item = prefetched.get(Revision.make_item_key(page_id=page_id, id=revision_id))
-    return Revision.from_item(item).with_computed_fields_or_none(prefetched) if item else None
+    item = items.get(Revision.make_item_key(page_id=page_id, id=revision_id))
+    return Revision.from_item(item).with_computed_fields_or_none(items) if item else None
 
 
 def load_page_as_of_revision(page: Page, revision: Revision, prefetched: Mapping[ItemKey, Item]) -> Page:
@@ -36,13 +36,14 @@ def load_page_as_of_revision(page: Page, revision: Revision, prefetched: Mapping
     return page.replace(**revision.page_fields, breadcrumbs=(*ancestors, {"id": page.id, "slug": revision.slug}))
 
 
-def load_previewed_page_or_none(claim: PreviewClaim, site: Site, prefetched: dict[ItemKey, Item]) -> Page | None:
+def load_previewed_page_or_none(claim: PreviewClaim, site: Site, prefetched: Mapping[ItemKey, Item]) -> Page | None:
     """Return the page of a preview link, or None if the link is invalid.
 
     `prefetched`: the page and the states of both trees. It takes two reads, whatever the result.
     """
     issuer_key = claim.issuer_item_key(site.organization_id)
-    loaded = prefetched | table.get_all([issuer_key, *revision_and_content_keys(claim.page_id, claim.revision_id)])
+    keys = [issuer_key, *revision_and_content_keys(claim.page_id, claim.revision_id)]
+    loaded = {**prefetched, **table.get_all(keys)}
     item = loaded.get(Page.make_item_key(site_id=site.id, id=claim.page_id))
     revision = parse_revision_with_blocks_or_none(loaded, claim.page_id, claim.revision_id)
     if item is None or revision is None or not claim.is_issuer_valid(loaded.get(issuer_key)):

@@ -22,13 +22,13 @@ from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
     build_redirect_target_for_path,
     next_hop,
-    resolution_prefetch_keys,
+    resolution_keys,
 )
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.json_equality import json_equal
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.writes import Write
@@ -40,30 +40,32 @@ _WILDCARD: Final = "*"
 _MANUAL_FIELDS: Final = {"origin": "manual", "page_id": None, "former_parent_id": None, "former_slug": None}
 
 
-def target_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that resolve the target in the body, for prefetching."""
-    to_path = request.unvalidated_json_object_or_empty.get("toPath", "/" if request.method == "POST" else None)
-    path = (
-        to_comparable_path(expand_splat(to_path, _WILDCARD))
-        if isinstance(to_path, str) and is_site_path(to_path)
-        else None
-    )
-    return resolution_prefetch_keys(request.parameters["site_id"], path) if path else []
+class RedirectTargetItems(Prefetched):
+    """What resolves the target in the body, if that is a path of the site."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys that resolve the target."""
+        to_path = values.body_field_or_none("to_path")
+        path = to_comparable_path(expand_splat(to_path, _WILDCARD)) if to_path and is_site_path(to_path) else None
+        return resolution_keys(values.parameters["site_id"], path) if path else []
 
 
-def add_redirect(ctx: Context, site: Site, fields: dict[str, Any]) -> Redirect:
+def add_redirect(ctx: Context, site: Site, fields: dict[str, Any], target_items: RedirectTargetItems) -> Redirect:
     """Create a redirect. Raises Problem `redirect_loop`."""
     redirect = Redirect(
         **ctx.new_id_and_time_fields(),
         **site.ids_by_parameter,
         **{**fields, "to_path": target_without_own_host(ctx, site, fields["to_path"])},
     )
-    RedirectChainCheck(ctx, redirect).reject_loop_now_and_at_commit()
+    RedirectChainCheck(ctx, target_items, redirect).reject_loop_now_and_at_commit()
     _outdate_sitemap_if_affected(ctx, redirect)
     return ctx.changes.create(redirect)
 
 
-def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch) -> Redirect:
+def change_redirect(
+    ctx: Context, site: Site, redirect: ResolvedRedirect, body: RedirectPatch, target_items: RedirectTargetItems
+) -> Redirect:
     """Apply a patch to a redirect. A redirect of a moved page becomes a manual one.
 
     Raises Problem `redirect_loop`.
@@ -77,7 +79,7 @@ def change_redirect(ctx: Context, site: Site, redirect: ResolvedRedirect, body: 
     stored = redirect if redirect.origin == "manual" else remove_former_page_position(ctx, redirect)
     updated = ctx.changes.update(stored, **{**fields, **_MANUAL_FIELDS})
     if _routing_values(updated) != _routing_values(stored):
-        RedirectChainCheck(ctx, updated, redirect).reject_loop_now_and_at_commit()
+        RedirectChainCheck(ctx, target_items, updated, redirect).reject_loop_now_and_at_commit()
     _outdate_sitemap_if_affected(ctx, stored, updated)
     return updated
 
@@ -131,9 +133,10 @@ class RedirectChainCheck:
     together.
     """
 
-    def __init__(self, ctx: Context, redirect: Redirect, previous: Redirect | None = None) -> None:
-        self._changes, self._redirect = ctx.changes, redirect
-        self._prefetched, self._prefetched_keys = ctx.access.prefetched, {*target_prefetch_keys(ctx.request)}
+    def __init__(
+        self, ctx: Context, target_items: RedirectTargetItems, redirect: Redirect, previous: Redirect | None = None
+    ) -> None:
+        self._changes, self._redirect, self._target_items = ctx.changes, redirect, target_items
         self._own_keys = {redirect_by_path_key(each.site_id, each.from_path) for each in (redirect, previous) if each}
         self._absent_keys: set[ItemKey] = set()
 
@@ -166,8 +169,9 @@ class RedirectChainCheck:
 
     def _load_resolution_items_with_own_change(self, path: str) -> dict[ItemKey, Item]:
         """Return the items that resolve a path, including the new version of the redirect."""
-        keys = resolution_prefetch_keys(self._redirect.site_id, path)
-        items = {**self._prefetched} if self._prefetched_keys.issuperset(keys) else table.get_all(keys)
+        keys = resolution_keys(self._redirect.site_id, path)
+        is_target = {*self._target_items.keys}.issuperset(keys)
+        items = self._target_items.items if is_target else table.get_all(keys)
         other_items = {key: item for key, item in items.items() if key not in self._own_keys}
         own_item = self._redirect.item()
         return {**other_items, redirect_by_path_key(self._redirect.site_id, self._redirect.from_path): own_item}

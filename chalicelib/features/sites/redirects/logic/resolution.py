@@ -38,9 +38,9 @@ class RedirectTarget:
 Resolution = PageLocation | RedirectTarget | None
 
 
-def resolution_prefetch_keys(site_id: str, path: str) -> list[ItemKey]:
-    """Return the item keys that `resolve_to_page_or_redirect` needs for a path, for prefetching."""
-    return [*page_queries.path_prefetch_keys(site_id, path), *possible_redirect_keys(site_id, path)]
+def resolution_keys(site_id: str, path: str) -> list[ItemKey]:
+    """Return the item keys that `resolve_to_page_or_redirect` needs for a path."""
+    return [*page_queries.path_keys(site_id, path), *possible_redirect_keys(site_id, path)]
 
 
 def resolve_to_page_or_redirect(
@@ -117,7 +117,7 @@ def iter_following_targets(site_id: str, target: RedirectTarget, own_hosts: Cont
     hop: RedirectTarget | None = target
     for _ in range(MAX_HOPS):
         path = hop.site_path if hop else None
-        items = table.get_all(resolution_prefetch_keys(site_id, path)) if path else {}
+        items = table.get_all(resolution_keys(site_id, path)) if path else {}
         hop = next_hop(site_id, path, items, own_hosts) if path else None
         if hop is None:
             return

@@ -19,6 +19,7 @@ from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.operations.results import RawResponse
 from chalicelib.kernel.storage import table
+from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.work import queues
 
 MAIN_MENU_ID: Final = "main"
@@ -34,12 +35,18 @@ def wants_html(request: Request) -> bool:
 
 
 def render_page(
-    ctx: Context, site: Site, page: Page, revision_id: str | None, *, is_preview: bool = False
+    ctx: Context,
+    site: Site,
+    page: Page,
+    revision_id: str | None,
+    items: Mapping[ItemKey, Item],
+    *,
+    is_preview: bool = False,
 ) -> RawResponse:
     """Return a revision of a page as HTML, with the response headers of the context. `page` needs no blocks.
 
     One read loads the stored rendering, the menu, the platform of the site and, unless `site` has it, its domain. One
-    or two reads load the paths of the pages in the menu.
+    or two reads load the paths of the pages in the menu, unless they are among `items`, which were read before.
     """
     platform_id = str(site.platform_id)
     platform_keys = [Platform.make_item_key(id=platform_id)] if site.platform_id else []
@@ -54,7 +61,7 @@ def render_page(
         ]
     )
     theme = next((platform.theme for platform in records.instances_of(Platform)), None)
-    menu = next((load_public_menu_entries(each, ctx.access.prefetched) for each in records.instances_of(Menu)), [])
+    menu = next((load_public_menu_entries(each, items) for each in records.instances_of(Menu)), [])
     site_with_domain = with_domain(site, next(iter(records.instances_of(CustomDomain)), None))
     seo = page.seo
     view = View(

@@ -5,7 +5,6 @@ from the redirects at their paths, and from the robots.txt rules of the site. Th
 (`stored_sitemaps.py`), so a sitemap is built once for each state of a site.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,7 +16,6 @@ from chalicelib.features.sites.visits.logic import stored_sitemaps as stored
 from chalicelib.features.sites.visits.logic.redirected_pages import load_ids_of_redirected_pages
 from chalicelib.features.sites.visits.logic.robots_rules import build_disallowed_test, robots_rule_lines
 from chalicelib.kernel.core.case_folding import ascii_lower
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.storage.trees import read_consistent_tree_into_reader
 
@@ -46,18 +44,12 @@ def sitemap_url(site: Site) -> str:
     return site.url + SITEMAP_PATH
 
 
-def sitemap_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys of a sitemap, and of its part in the query or its first part, for prefetching."""
-    return sitemap_keys(request.parameters["site_id"], request.query.get("page", [""])[-1])
-
-
-def sitemap_keys(site_id: str, part_number: str) -> list[ItemKey]:
-    """Return the item keys of the state of a site's pages, its stored sitemap, and a part of that: 1 for no number."""
-    number = int(part_number) if re.fullmatch("[0-9]{1,4}", part_number) else 1
+def sitemap_keys(site_id: str, part_number: int | None) -> list[ItemKey]:
+    """Return the item keys of the state of a site's pages, its stored sitemap, and a part of that, by default 1."""
     return [
         page_tree_partition(site_id, PUBLISHED_TREE).state_key,
         stored.sitemap_head_key(site_id),
-        stored.sitemap_piece_key(site_id, number, 0),
+        stored.sitemap_piece_key(site_id, part_number or 1, 0),
     ]
 
 
@@ -66,7 +58,7 @@ def load_or_build_sitemap_xml_or_none(
 ) -> str | None:
     """Return the part of a site's sitemap with a number, or None. Without a number, return the sitemap or its index.
 
-    `prefetched` are at `sitemap_prefetch_keys`. The stored sitemap is used while the site is unchanged.
+    `prefetched` are at `sitemap_keys`. The stored sitemap is used while the site is unchanged.
     """
     state = prefetched.get(page_tree_partition(site.id, PUBLISHED_TREE).state_key, {})
     basis = f"{_FORMAT_VERSION}|{state.get('version', 0)}|{state.get('mark', '')}|{site.url}|{_digest_rules(site)}"

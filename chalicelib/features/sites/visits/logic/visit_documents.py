@@ -1,5 +1,6 @@
 """What the host of a site sends to browsers and crawlers: pages, redirects, robots.txt, sitemaps, and a 404 page."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from chalicelib.features.sites.entities.sites import Site
@@ -41,7 +42,7 @@ def visit_document(
     page = load_published_page_or_none(visit.site.id, visit.page, with_blocks=False) if visit.page else None
     if page is None or visit.page is None:
         return _not_found_document(ctx, visit.site)
-    return render_page(ctx, visit.site, page, visit.page.revision_id)
+    return render_page(ctx, visit.site, page, visit.page.revision_id, items)
 
 
 def robots_document(ctx: Context, site: Site | None) -> RawResponse:
@@ -50,7 +51,7 @@ def robots_document(ctx: Context, site: Site | None) -> RawResponse:
 
 
 def sitemap_document_or_none(
-    ctx: Context, site: Site, part_number: int | None, items: dict[ItemKey, Item]
+    ctx: Context, site: Site, part_number: int | None, items: Mapping[ItemKey, Item]
 ) -> RawResponse | None:
     """Return the sitemap of a site or a part of it, or None. An unpublished site has none."""
     text = load_or_build_sitemap_xml_or_none(site, part_number, items) if site.is_published else None

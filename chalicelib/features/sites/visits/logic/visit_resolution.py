@@ -15,7 +15,7 @@ from chalicelib.features.sites.pages.logic.page_queries import PageLocation
 from chalicelib.features.sites.redirects.logic.resolution import (
     RedirectTarget,
     Resolution,
-    resolution_prefetch_keys,
+    resolution_keys,
     resolve_to_page_or_redirect,
 )
 from chalicelib.features.sites.visits.logic.host_resolution import (
@@ -27,7 +27,7 @@ from chalicelib.features.sites.visits.logic.host_resolution import (
 from chalicelib.features.sites.visits.logic.robots import ROBOTS_PATH
 from chalicelib.features.sites.visits.logic.sitemaps import SITEMAP_PATH, sitemap_keys
 from chalicelib.features.sites.visits.models import RedirectedOut, ResolveQuery
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 
@@ -49,21 +49,25 @@ class Visit:
     redirect: RedirectedOut | None = None
 
 
-def visit_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that determine the content at the host and path in the query, for prefetching."""
-    host = SiteHost.parse(request.query.get("host", [""])[-1])
-    path = to_comparable_path(request.query.get("path", ["/"])[-1])
-    return _prefetch_keys(host, path, request.query.get("page", [""])[-1]) if host else []
+class VisitedPlace(Prefetched):
+    """What determines the content at the host and path in the query."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys that determine the content. The host of a site that is not cached takes a read."""
+        query: ResolveQuery = values.query_or_none
+        host = SiteHost.parse(query.host)
+        return _visit_keys(host, to_comparable_path(query.path), query.page) if host else []
 
 
-def _prefetch_keys(host: SiteHost, path: str | None, sitemap_part: str) -> list[ItemKey]:
+def _visit_keys(host: SiteHost, path: str | None, sitemap_part: int | None) -> list[ItemKey]:
     site_id = host.load_site_id_or_none()
     if site_id is None:
         return []
     return [
         host.reservation_key,
         *site_and_cached_owner_keys(site_id),
-        *resolution_prefetch_keys(site_id, path or "/"),
+        *resolution_keys(site_id, path or "/"),
         *(sitemap_keys(site_id, sitemap_part) if path == SITEMAP_PATH else []),
     ]
 
@@ -73,7 +77,7 @@ def resolve_visit_or_none(
 ) -> Visit | None:
     """Return what a host and path lead to, or None if no public site has the host.
 
-    `prefetched` are at `visit_prefetch_keys`; there are none if the host is unknown. If the cached site of the host is
+    `prefetched` are those of `VisitedPlace`; there are none if the host is unknown. If the cached site of the host is
     outdated, everything is read again and replaces them. With `generates_documents`, redirects of the paths of
     generated documents have no effect.
     """
@@ -83,7 +87,7 @@ def resolve_visit_or_none(
     site_id = host.verified_site_id_or_evict(prefetched)
     if site_id is None:
         prefetched.clear()
-        prefetched |= table.get_all(_prefetch_keys(host, path, str(query.page or "")))
+        prefetched |= table.get_all(_visit_keys(host, path, query.page))
         site_id = host.verified_site_id_or_evict(prefetched)
     site = load_public_site_or_none(site_id, prefetched) if site_id else None
     if site is None:

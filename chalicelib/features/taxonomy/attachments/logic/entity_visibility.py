@@ -57,8 +57,8 @@ def find_hidden_entities(ctx: Context, entities: Iterable[EntityRef]) -> set[Ent
     keys_by_entity = {
         entity: item_keys_if_service_defined_type(entity) for entity in entities if entity[0] in SERVICE_ENTITY_KEYS
     }
-    missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.prefetched.keys())
-    items = {**ctx.access.prefetched, **(table.get_all(missing_keys) if missing_keys else {})}
+    missing_keys = sorted({key for keys in keys_by_entity.values() for key in keys} - ctx.access.items.keys())
+    items = {**ctx.access.items, **(table.get_all(missing_keys) if missing_keys else {})}
     existing = {
         entity: items[key]
         for entity, keys in keys_by_entity.items()

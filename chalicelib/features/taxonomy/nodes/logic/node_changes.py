@@ -3,7 +3,6 @@
 A write that relies on a path fails if the version of the tree has changed since it was read.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -26,9 +25,8 @@ from chalicelib.features.taxonomy.entities.slug_index import (
     taxonomy_tree_partition,
 )
 from chalicelib.features.taxonomy.logic.node_queries import (
+    TaxonomyTree,
     load_consistent_node_snapshot,
-    tree_prefetch_keys,
-    tree_state_from_prefetched,
 )
 from chalicelib.features.taxonomy.logic.tree_shape import (
     children_by_parent_with_ancestors,
@@ -39,12 +37,11 @@ from chalicelib.features.taxonomy.logic.tree_shape import (
     subtree_height,
 )
 from chalicelib.features.taxonomy.models import MAX_POSITION, DeleteStrategy, NodeCreate, NodePatch
-from chalicelib.kernel.core.case_folding import ascii_lower
 from chalicelib.kernel.core.counts import describe_count
 from chalicelib.kernel.core.problems import FieldError, Problem, ValidationProblem
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.fields import SLUG_PATTERN, UUID_PATTERN, derive_slug
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.http.fields import derive_slug
+from chalicelib.kernel.operations.inputs import KnownValues
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.concurrency import ConcurrentModification
 from chalicelib.kernel.storage.entity import ItemKey
@@ -59,28 +56,28 @@ _SYSTEM_TAG_IS_FIXED: Final = "The slug and the parent of a system tag are fixed
 _SYSTEM_TAG_IS_PERMANENT: Final = "A system tag can't be deleted."
 
 
-def node_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the keys of the tree state, the parent and the slug index item of a new or changed node, to prefetch."""
-    keys, platform_id, body = (
-        tree_prefetch_keys(request),
-        request.parameters.get("platform_id"),
-        request.unvalidated_json_object_or_empty,
-    )
-    if not platform_id:
+class TreeWithPosition(TaxonomyTree):
+    """The state of the tree, and what decides about the position of a new or changed node: its parent and its slug."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the keys of the state, of the parent and of the slug index item."""
+        keys, platform_id = super().derive_keys(values), values.parameters.get("platform_id")
+        if not platform_id:
+            return keys
+        slug, name, parent_id = map(values.body_field_or_none, ("slug", "name", "parent_id"))
+        if slug is None and name and values.input.operation.method == "POST":
+            slug = derive_slug(name)
+        if slug:
+            keys.append(slug_index_key(platform_id, slug))
+        if parent_id:
+            keys.append(TaxonomyNode.make_item_key(platform_id=platform_id, id=parent_id))
         return keys
-    parent_id, slug, name = (body.get(field) for field in ("parentId", "slug", "name"))
-    if slug is None and isinstance(name, str) and request.method == "POST":
-        slug = derive_slug(name)
-    if isinstance(slug, str) and re.fullmatch(SLUG_PATTERN, slug.strip()):
-        keys.append(slug_index_key(platform_id, slug.strip()))
-    if isinstance(parent_id, str) and re.fullmatch(UUID_PATTERN, ascii_lower(parent_id.strip())):
-        keys.append(TaxonomyNode.make_item_key(platform_id=platform_id, id=ascii_lower(parent_id.strip())))
-    return keys
 
 
-def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyNode:
+def create_node(ctx: Context, platform: Platform, body: NodeCreate, prefetched: TreeWithPosition) -> TaxonomyNode:
     """Create a node. Raises Problem if its parent is unknown or the node would be too deep."""
-    tree, parent = tree_state_from_prefetched(ctx, platform.id), _load_parent_or_none(ctx, platform.id, body.parent_id)
+    tree, parent = prefetched.state_or_none, _load_parent_or_none(prefetched, platform.id, body.parent_id)
     ancestors = parent.ancestors_and_self if parent else ()
     if exceeds_max_depth(ancestors, 0):
         raise depth_problem(0)
@@ -100,7 +97,7 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
         ancestors=ancestors,
     )
     ctx.changes.create(node)
-    _add_to_slug_index(ctx, node.slug, node)
+    _add_to_slug_index(ctx, prefetched, node)
     updates = _AncestorUpdates(ctx.changes)
     updates.raise_parent_count_and_heights(ancestors, 1, 0, position)
     updates.add_to_unit_of_work()
@@ -115,16 +112,12 @@ def create_node(ctx: Context, platform: Platform, body: NodeCreate) -> TaxonomyN
     return node
 
 
-def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNode:
+def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch, prefetched: TreeWithPosition) -> TaxonomyNode:
     """Change a node. With another slug or parent, it moves with its subtree. Raises Problem if it can't move there."""
-    tree, is_moved, is_renamed = (
-        _prefetched_tree_state(ctx, node),
-        body.parent_id != node.parent_id,
-        body.slug != node.slug,
-    )
+    tree, is_moved, is_renamed = prefetched.state, body.parent_id != node.parent_id, body.slug != node.slug
     if node.sort == SYSTEM_TAG and (is_moved or is_renamed):
         raise Problem("forbidden", _SYSTEM_TAG_IS_FIXED)
-    parent = _load_parent_or_none(ctx, node.platform_id, body.parent_id) if is_moved else _parent(node)
+    parent = _load_parent_or_none(prefetched, node.platform_id, body.parent_id) if is_moved else _parent(node)
     fields = body.to_stored_fields_with_defaults() | {"position": _choose_position(body.position, parent or tree)}
     updates = _AncestorUpdates(ctx.changes)
     if is_moved:
@@ -151,12 +144,12 @@ def update_node(ctx: Context, node: TaxonomyNode, body: NodePatch) -> TaxonomyNo
         ctx.changes.update_untracked(tree, last_position=last_position)
     if is_renamed:
         ctx.changes.add_write(slug_index_remove_write(slug_index_key(node.platform_id, node.slug), node.id))
-        _add_to_slug_index(ctx, updated.slug, updated)
+        _add_to_slug_index(ctx, prefetched, updated)
     updates.add_to_unit_of_work()
     return updated
 
 
-def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None) -> None:
+def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None, prefetched: TaxonomyTree) -> None:
     """Delete a node, and delete its subtree or reparent its children. Raises Problem if the node can't be deleted."""
     if node.sort == SYSTEM_TAG:
         raise Problem("forbidden", _SYSTEM_TAG_IS_PERMANENT)
@@ -170,15 +163,14 @@ def delete_node(ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | Non
     if is_empty:
         delete_leaf(ctx.changes, node)
     else:
-        _hide_node_and_start_removal(ctx, node, strategy, updates)
+        _hide_node_and_start_removal(ctx, node, prefetched.state, strategy, updates)
     updates.add_to_unit_of_work()
 
 
 def _hide_node_and_start_removal(
-    ctx: Context, node: TaxonomyNode, strategy: DeleteStrategy | None, updates: "_AncestorUpdates"
+    ctx: Context, node: TaxonomyNode, tree: Taxonomy, strategy: DeleteStrategy | None, updates: "_AncestorUpdates"
 ) -> None:
     """Hide a node, reparent its children if that is the strategy, and start the removal of the remaining subtree."""
-    tree = _prefetched_tree_state(ctx, node)
     tree_version = tree.version + 1
     is_reparenting = strategy == "reparent"
     counts = {"child_count": 0} if is_reparenting else {}
@@ -265,18 +257,14 @@ class _AncestorUpdates:
             self._changes.update_untracked(node, **fields)
 
 
-def _prefetched_tree_state(ctx: Context, node: TaxonomyNode) -> Taxonomy:
-    return Taxonomy.from_item(ctx.access.prefetched[Taxonomy.make_item_key(platform_id=node.platform_id)])
-
-
 def _parent(node: TaxonomyNode) -> TaxonomyNode | None:
     return node.ancestors[-1] if node.ancestors else None
 
 
-def _load_parent_or_none(ctx: Context, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
+def _load_parent_or_none(prefetched: TaxonomyTree, platform_id: str, parent_id: str | None) -> TaxonomyNode | None:
     if parent_id is None:
         return None
-    reader = TreeReader.from_items(taxonomy_tree_partition(platform_id), dict(ctx.access.prefetched))
+    reader = TreeReader.from_items(taxonomy_tree_partition(platform_id), dict(prefetched.items))
     reader.load_consistent_ancestors([parent_id])
     parent = TaxonomyNode.from_loaded_reader(reader, parent_id)
     if parent is None:
@@ -307,9 +295,9 @@ def _check_move_and_return_height(node: TaxonomyNode, ancestors: Sequence[Taxono
     return exact_height
 
 
-def _add_to_slug_index(ctx: Context, slug: str, node: TaxonomyNode) -> None:
-    key = slug_index_key(node.platform_id, slug)
-    for write in slug_index_add_writes(key, ctx.access.prefetched.get(key), node.id):
+def _add_to_slug_index(ctx: Context, prefetched: TaxonomyTree, node: TaxonomyNode) -> None:
+    key = slug_index_key(node.platform_id, node.slug)
+    for write in slug_index_add_writes(key, prefetched.items.get(key), node.id):
         ctx.changes.add_write(write)
 
 

@@ -12,7 +12,6 @@ from chalicelib.features.taxonomy.entities.nodes import (
     TaxonomyNode,
 )
 from chalicelib.features.taxonomy.entities.slug_index import slug_index_add_writes, slug_index_key
-from chalicelib.features.taxonomy.logic.node_queries import tree_state_from_prefetched
 from chalicelib.features.taxonomy.models import MAX_SYSTEM_TAGS, NodeOut, SystemTagsOut
 from chalicelib.kernel.core.problems import FieldError, Problem
 from chalicelib.kernel.execution.context import Context
@@ -24,12 +23,11 @@ TagsBySlug = Mapping[str, TaxonomyNode]
 """System tags by slug."""
 
 
-def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str]) -> SystemTagsOut:
+def create_missing_tags(ctx: Context, platform: Platform, slugs: list[str], tree: Taxonomy | None) -> SystemTagsOut:
     """Return the system tags with some slugs, after creating the missing ones.
 
     Raises Problem `slug_taken` if another root has one of the slugs, and `limit_exceeded`.
     """
-    tree = tree_state_from_prefetched(ctx, platform.id)
     tag_ids = tree.tags if tree else {}
     missing_slugs = [slug for slug in slugs if slug not in tag_ids]
     node_keys = {

@@ -10,14 +10,12 @@ from typing import Final
 
 from chalicelib.features.taxonomy.entities.nodes import ROOT_TERMS_LIST, SYSTEM_TAG, TaxonomyNode
 from chalicelib.features.taxonomy.logic.node_queries import (
-    create_tree_reader,
+    TaxonomyTree,
     load_consistent_node_snapshot,
-    tree_state_from_prefetched,
 )
 from chalicelib.features.taxonomy.logic.tree_shape import ChildrenByParent, children_by_parent_with_ancestors
 from chalicelib.features.taxonomy.models import MAX_DEPTH, BranchOut, TreeOut, TreeQuery
 from chalicelib.kernel.core.problems import not_found
-from chalicelib.kernel.execution.context import Context
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item
 from chalicelib.kernel.storage.trees import TreeReader
@@ -30,18 +28,16 @@ class _InconsistentPart(Exception):
     """A part of a tree can't be read from the index: the index lags, nodes have moved, or the part is too large."""
 
 
-def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOut:
+def load_tree_output(tree: TaxonomyTree, platform_id: str, query: TreeQuery) -> TreeOut:
     """Return the tree of a platform's taxonomy or a part of it. Raises Problem `not_found` if its root is missing."""
     levels = query.depth or MAX_DEPTH
     if query.root_id or query.depth:
         try:
-            roots, children = _load_tree_part_or_raise_if_inconsistent(ctx, platform_id, query.root_id, levels)
+            roots, children = _load_tree_part_or_raise_if_inconsistent(tree, platform_id, query.root_id, levels)
             return TreeOut(items=_branch_outputs(children, roots, levels))
         except _InconsistentPart:
             pass
-    all_children = children_by_parent_with_ancestors(
-        load_consistent_node_snapshot(platform_id, tree_state_from_prefetched(ctx, platform_id))
-    )
+    all_children = children_by_parent_with_ancestors(load_consistent_node_snapshot(platform_id, tree.state_or_none))
     top_nodes: Sequence[TaxonomyNode] = all_children.get(None, ())
     if query.root_id:
         top_nodes = [node for nodes in all_children.values() for node in nodes if node.id == query.root_id]
@@ -51,10 +47,10 @@ def load_tree_output(ctx: Context, platform_id: str, query: TreeQuery) -> TreeOu
 
 
 def _load_tree_part_or_raise_if_inconsistent(
-    ctx: Context, platform_id: str, root_id: str | None, levels: int
+    tree: TaxonomyTree, platform_id: str, root_id: str | None, levels: int
 ) -> tuple[Sequence[TaxonomyNode], ChildrenByParent]:
     """Return the top nodes of a part of a tree, and the children of all its nodes. Raises _InconsistentPart."""
-    reader = create_tree_reader(ctx, platform_id)
+    reader = tree.create_reader(platform_id)
     version = reader.state.get("version", 0)
     roots = (
         [_load_root(reader, root_id)]

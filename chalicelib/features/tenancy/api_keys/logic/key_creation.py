@@ -17,7 +17,7 @@ from chalicelib.kernel.permissions.roles import ungrantable_scopes
 def caller_api_key_or_member(ctx: Context) -> ApiKey | Member:
     """Return the issuer of a key: the calling API key, or the caller's membership of the organization."""
     if isinstance(ctx.principal_or_anonymous, ApiKeyPrincipal):
-        return ApiKey.from_item(ctx.access.prefetched[ctx.principal_or_anonymous.record_key])
+        return ApiKey.from_item(ctx.access.api_key_item)
     return Member.from_item(ctx.access.own_membership_item or {})
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from pydantic import ValidationError
-
 from chalicelib.features.tenancy.invitations.entities import Invitation, InvitationMail
 from chalicelib.features.tenancy.invitations.logic.invitation_rules import (
     build_acceptance_url,
@@ -21,15 +19,33 @@ from chalicelib.kernel.core.problems import Problem
 from chalicelib.kernel.core.settings import settings
 from chalicelib.kernel.crypto import signatures
 from chalicelib.kernel.execution.context import Context
-from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.permissions.roles import Role
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Item, ItemKey
 from chalicelib.kernel.work import jobs
 
 
+class Recipient(Prefetched):
+    """What determines whether the address in the body may receive a mail."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the item keys of the limits and the suppression of the address."""
+        email_address = values.body_field_or_none("email")
+        return _recipient_keys(email_address) if email_address else []
+
+
+def _recipient_keys(email_address: str) -> list[ItemKey]:
+    return recipient_item_keys(email_hmac_bytes(email_address).hex())
+
+
 def create_invitation_and_enqueue_mail(
-    ctx: Context, invitation_type: type[Invitation], body: InvitationCreate, **container_ids: str
+    ctx: Context,
+    invitation_type: type[Invitation],
+    body: InvitationCreate,
+    recipient: Recipient,
+    **container_ids: str,
 ) -> InvitationOut:
     """Invite an address to the current container, and return the invitation with its link."""
     reject_ungrantable_role(Role(body.role), ctx.max_grantable_role)
@@ -42,7 +58,7 @@ def create_invitation_and_enqueue_mail(
             "/email", "already_member", "Somebody with this address is a member already."
         )
     record_fields, inviter_id = ctx.new_id_and_time_fields(), ctx.principal_or_anonymous.id
-    mailed = try_reserve_mail(ctx, body.email, ctx.access.prefetched)
+    mailed = try_reserve_mail(ctx, body.email, recipient.items)
     invitation = invitation_type(
         **{**record_fields, **body.to_stored_fields_with_defaults(), **container_ids},
         invited_by=inviter_id,
@@ -69,23 +85,10 @@ def resend(ctx: Context, invitation: Invitation) -> InvitationOut:
     return enqueue_mail_and_build_output(ctx, ctx.changes.update(invitation, **send_fields))
 
 
-def recipient_prefetch_keys(request: Request) -> list[ItemKey]:
-    """Return the item keys that determine whether the address in a body may receive a mail."""
-    try:
-        body = InvitationCreate.model_validate({"email": request.unvalidated_json_object_or_empty.get("email")})
-    except ValidationError:
-        return []
-    return _recipient_keys(body.email)
-
-
-def _recipient_keys(email_address: str) -> list[ItemKey]:
-    return recipient_item_keys(email_hmac_bytes(email_address).hex())
-
-
 def try_reserve_mail(ctx: Context, email_address: str, prefetched: Mapping[ItemKey, Item]) -> bool:
     """Return whether an address may receive a mail now. If so, count the mail with the current unit of work.
 
-    `prefetched`: the items at `recipient_prefetch_keys`. A suppressed address receives none.
+    `prefetched`: the items of `Recipient`. A suppressed address receives none.
     """
     states = mail_limit_states_or_none_if_withheld(email_hmac_bytes(email_address).hex(), prefetched, ctx.now)
     for state in states or ():

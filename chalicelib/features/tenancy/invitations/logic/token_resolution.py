@@ -19,14 +19,13 @@ from chalicelib.features.tenancy.models.memberships import MemberOut
 from chalicelib.kernel.audit_log.mac_chains import Chains
 from chalicelib.kernel.authorization.memberships import MembershipView, membership_view, membership_view_keys
 from chalicelib.kernel.core.problems import Problem, invalid_token
-from chalicelib.kernel.http.request import Request
 from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.operations.inputs import KnownValues, Prefetched
 from chalicelib.kernel.permissions.access_epochs import EVERYONE, EpochSubject, organization_partition
 from chalicelib.kernel.storage import table
 from chalicelib.kernel.storage.entity import Container, Entity, Item, ItemKey
 from chalicelib.kernel.storage.record_types import record_from_item
 
-_EMPTY: Final[Mapping[ItemKey, Item]] = {}
 _INVALID_LINK_ADVICE: Final = "Copy the link from the mail completely, or ask to be invited again."
 DECISION_OUTCOMES: Final[dict[Decision, Literal["accepted", "declined"]]] = {
     "accept": "accepted",
@@ -122,15 +121,19 @@ class ResolvedInvitation:
         raise Problem("invitation_used", f"It was {outcome} before. Ask to be invited again.")
 
 
-def invitation_keys_from_body_token(request: Request) -> list[ItemKey]:
-    """Return the item key of the invitation whose token is in a body."""
-    token = request.unvalidated_json_object_or_empty.get("token")
-    key = invitation_key_from_token(token.strip()) if isinstance(token, str) else None
-    return [key] if key else []
+class InvitationOfToken(Prefetched):
+    """The invitation whose token is in the body."""
+
+    @classmethod
+    def derive_keys(cls, values: KnownValues) -> list[ItemKey]:
+        """Return the item key of the invitation."""
+        token = values.body_field_or_none("token")
+        key = invitation_key_from_token(token) if token else None
+        return [key] if key else []
 
 
 def resolve_invitation_token(
-    token: str, user: User | None, prefetched: Mapping[ItemKey, Item] = _EMPTY
+    token: str, user: User | None, prefetched: InvitationOfToken | None = None
 ) -> ResolvedInvitation:
     """Return the invitation of a token, in two round trips, or in one if the invitation is `prefetched`.
 
@@ -138,7 +141,7 @@ def resolve_invitation_token(
     longer valid.
     """
     key = invitation_key_from_token(token)
-    item = (prefetched.get(key) or table.get(key)) if key else None
+    item = (prefetched.first_item_or_none if prefetched else table.get(key)) if key else None
     if item is None:
         raise invalid_token(_INVALID_LINK_ADVICE)
     resolved = _resolve_invitation_or_none(Invitation.from_item(item), user.id if user else "")

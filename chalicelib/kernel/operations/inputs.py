@@ -1,0 +1,115 @@
+"""The validated input of an operation, and the values that operations prefetch with it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.kernel.core.problems import Problem
+from chalicelib.kernel.http import query_handling, validation
+from chalicelib.kernel.http.models import Input, Patch, Query
+from chalicelib.kernel.http.request import Request
+from chalicelib.kernel.identity.jwt import User
+from chalicelib.kernel.storage.entity import Item, ItemKey
+
+if TYPE_CHECKING:
+    from chalicelib.kernel.operations.operation import Operation
+
+
+@dataclass(frozen=True)
+class RequestInput:
+    """The query and the body of a request. Each is validated when it is first needed, and only once if it is valid."""
+
+    operation: "Operation"
+    request: Request
+
+    @property
+    def unknown_query_parameters(self) -> list[str]:
+        """The names of query parameters that the operation does not have."""
+        operation = self.operation
+        return validation.unknown_query_parameters(operation.query_model, operation.body_model, self.request)
+
+    @cached_property
+    def query(self) -> Query:
+        """The query. Raises ValidationProblem."""
+        is_strict = query_handling.has_strict_handling(self.request)
+        rejected_names = self.unknown_query_parameters if is_strict else ()
+        return validation.validate_query(self.operation.query_model or Query, self.request, rejected_names)
+
+    @cached_property
+    def body(self) -> Input:
+        """The body, unless it is a merge patch. Raises Problem as `validation.validate_body` does."""
+        return self.patched_body(None)
+
+    def patched_body(self, public_record: Mapping[str, Any] | None) -> Input:
+        """Return the body, which can be a merge patch of a record as the caller sees it.
+
+        Raises Problem as `validation.validate_body` does.
+        """
+        operation = self.operation
+        return validation.validate_body(
+            operation.body_model,
+            self.request,
+            public_record,
+            accepts_form=operation.accepts_form,
+            is_required=operation.requires_body,
+        )
+
+
+@dataclass(frozen=True)
+class KnownValues:
+    """The valid values of a request that are known before anything is read.
+
+    `parameters`: those of the path, with the ids of the container and its ancestors if they are known. `user`: the
+    caller, if it is a user.
+    """
+
+    input: RequestInput
+    parameters: Mapping[str, str]
+    user: User | None
+
+    @cached_property
+    def query_or_none(self) -> Any:
+        """The query, or None if it is not valid."""
+        try:
+            return self.input.query
+        except Problem:
+            return None
+
+    def body_field_or_none(self, name: str) -> Any:
+        """Return a field of the body, or None if the body is not valid. Of a merge patch, only the field has to be."""
+        model = self.input.operation.body_model
+        if model and issubclass(model, Patch):
+            return validation.valid_field_of_patch_or_none(model, name, self.input.request)
+        return getattr(self._body_or_none, name, None)
+
+    @cached_property
+    def _body_or_none(self) -> Input | None:
+        try:
+            return self.input.body
+        except Problem:
+            return None
+
+
+@dataclass(frozen=True)
+class Prefetched(ABC):
+    """What a handler receives besides the records of the path. It is read with the items that decide about access.
+
+    Subclasses have properties for it. `keys`: those that `derive_keys` returned. `items`: everything that was read to
+    authorize the request. If the query of a request is not valid, nothing is prefetched for it.
+    """
+
+    values: KnownValues
+    keys: Sequence[ItemKey]
+    items: Mapping[ItemKey, Item]
+
+    @classmethod
+    @abstractmethod
+    def derive_keys(cls, values: KnownValues) -> Iterable[ItemKey]:
+        """Return the keys of the items to read. A field of the body that is not valid is None."""
+
+    @property
+    def first_item_or_none(self) -> Item | None:
+        """The item at the first of the keys that has one."""
+        return next((self.items[key] for key in self.keys if key in self.items), None)
