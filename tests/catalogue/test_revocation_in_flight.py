@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.entrypoints.catalogue import all_operations, list_record_types
 from chalicelib.kernel.operations.access_rules import RequireRole
+from chalicelib.kernel.operations.inputs import RequestInput
 from chalicelib.kernel.operations.operation import Operation
 from chalicelib.kernel.permissions import access_epochs
 from chalicelib.kernel.permissions.roles import Role
@@ -203,8 +204,8 @@ def test_these_kinds_of_records_grant_access():
 def test_an_operation_without_its_declaration_fails(operation, tenant, monkeypatch):
     from chalicelib.kernel.execution import pipeline
 
-    def create_undeclared_context(declared: Operation, *args: Any) -> Any:
-        return create_context(replace(declared, grants_access=False), *args)
+    def create_undeclared_context(declared: RequestInput, *args: Any) -> Any:
+        return create_context(replace(declared, operation=replace(operation, grants_access=False)), *args)
 
     create_context = pipeline._create_context  # noqa: SLF001 - creates the context of an operation
     monkeypatch.setattr(pipeline, "_create_context", create_undeclared_context)

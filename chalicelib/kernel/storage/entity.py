@@ -321,10 +321,7 @@ class Entity:
         yield from ()
 
     def with_computed_fields_or_none(self, items: Mapping[ItemKey, Item]) -> Self | None:  # noqa: ARG002 - most need none
-        """Return the record with its computed fields, or None if it counts as missing.
-
-        `items`: what was read, including the items that `related_reads` requested.
-        """
+        """Return the record with its computed fields, given the items read for it; None if it counts as missing."""
         return self
 
 
